@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 const CONNECTION_BYTES: usize = 64 << 10;
 
 fn main() -> anyhow::Result<()> {
-    // First of all: the processes that guard servers are this program too, and do not return from here.
+    // Must come first: guard processes run this program too, and do not return from this call.
     switchboard_gateway::prepare_process();
     let command: Vec<String> = std::env::args().skip(1).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -27,11 +27,11 @@ async fn run(command: &[String]) -> anyhow::Result<()> {
     let (input, output) = tokio::io::split(server);
     let serving = tokio::spawn(async move { serve_client(config, &state_folder, input, output).await });
     list_tools(client).await?;
-    // The client has closed its end: the servers are stopped, and the gateway ends.
+    // The client has closed its end, so the servers are stopped and the gateway ends.
     serving.await.context("the gateway ended early")
 }
 
-/// A config with one server, as a config file would have it.
+/// Config with one server, as a config file would have it.
 fn config_for(command: &[String]) -> anyhow::Result<Config> {
     let [program, arguments @ ..] = command else { bail!("usage: embed COMMAND [ARGUMENT …]") };
     let text = json!({ "mcpServers": { "embedded": { "command": program, "args": arguments } } }).to_string();
@@ -40,7 +40,7 @@ fn config_for(command: &[String]) -> anyhow::Result<Config> {
     loaded.config.with_context(|| problems.join("\n"))
 }
 
-/// An MCP client: the handshake, and one question.
+/// Minimal MCP client: the handshake, and one request.
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]
 async fn list_tools(connection: DuplexStream) -> anyhow::Result<()> {
     let (input, mut output) = tokio::io::split(connection);
@@ -63,7 +63,7 @@ async fn say(output: &mut WriteHalf<DuplexStream>, message: Value) -> anyhow::Re
     output.write_all(format!("{message}\n").as_bytes()).await.context("the connection broke")
 }
 
-/// The answer to a request; what comes before it is passed over.
+/// Answer to a request; earlier messages are skipped.
 async fn hear_answer(input: &mut BufReader<ReadHalf<DuplexStream>>, id: u64) -> anyhow::Result<Value> {
     let mut line = String::new();
     while input.read_line(&mut line).await? > 0 {

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: subcommands and flags. Doc comments of items that clap reads are the `--help` texts.
 
 mod asking;
 mod daemon;
@@ -19,7 +19,7 @@ use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
+/// Lines that fit into 80 columns: clap wraps longer ones without regard for their layout.
 const AFTER_STDIO: &str = "\
 Examples:
   switchboard stdio
@@ -47,7 +47,7 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Reads the command line; ends the program if it is wrong, or asks for help.
+    /// Parses the command line; exits if it is wrong, or asks for help.
     pub(crate) fn read() -> Self {
         let read = Self::with_overview().try_get_matches();
         let cli = read.and_then(|matches| Self::from_arg_matches(&matches));
@@ -158,7 +158,8 @@ pub(crate) struct StdioArgs {
     #[arg(long, value_name = "NAME", value_enum, group = "launched", conflicts_with = "server")]
     pub(crate) backend: Option<BackendArg>,
 
-    // clap waives a requirement that conflicts with what is there, so these say themselves what they conflict with.
+    // clap waives a requirement that conflicts with a given flag, so these flags
+    // state their conflicts themselves.
     /// With `--backend auggie`: the node program. Otherwise $NODE_PATH if it names one, or the first that is found.
     #[arg(long, value_name = "FILE", requires = "backend", conflicts_with = "command")]
     pub(crate) node: Option<PathBuf>,
@@ -235,7 +236,7 @@ pub(crate) struct StdioArgs {
     pub(crate) command: Vec<String>,
 }
 
-/// What is known of workspaces.
+/// Workspaces of the client.
 #[derive(Debug, Args)]
 pub(crate) struct RootArgs {
     /// A workspace folder of the client; may be repeated.
@@ -243,7 +244,7 @@ pub(crate) struct RootArgs {
     pub(crate) root: Vec<PathBuf>,
 
     /// The workspace of all requests, whatever paths they name.
-    // An IDE may set the variable to nothing.
+    // An IDE may set the variable to an empty value.
     #[arg(long, value_name = "DIR", env = "SWITCHBOARD_ROOT", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) pin_root: Option<PathBuf>,
 
@@ -253,7 +254,7 @@ pub(crate) struct RootArgs {
 }
 
 impl StdioArgs {
-    /// Nothing was said: on a terminal that is a request for help.
+    /// Whether no option was given: on a terminal that is a request for help.
     pub(crate) fn is_default(&self) -> bool {
         self.command.is_empty()
             && self.backend.is_none()
@@ -385,7 +386,7 @@ mod tests {
 
     const DOCS: &str = include_str!("../docs/cli.md");
 
-    /// What `docs/cli.md` says about a subcommand.
+    /// Section of `docs/cli.md` about a subcommand.
     fn section(name: &str) -> &'static str {
         let (_, rest) =
             DOCS.split_once(&format!("\n## `switchboard {name}`\n")).expect("a heading per subcommand");
@@ -399,7 +400,7 @@ mod tests {
 
     /// As IDEs have it in their settings, from the time before there were subcommands.
     #[test]
-    fn the_command_line_of_the_founding_document_is_understood() {
+    fn founding_command_line_is_understood() {
         let line = "switchboard --backend auggie --node N --auggie-entry E --mode default --max-backends 3 \
                     --idle-ttl-seconds 600 --log-level info";
         let cli = Cli::try_parse_from(line.split(' ')).unwrap();
@@ -430,7 +431,8 @@ mod tests {
                     Some(long) => format!("--{long}"),
                     None => arg.get_value_names().map(|names| names[0].to_string()).unwrap_or_default(),
                 };
-                // The word of the only argument stands in the text; flags stand in the table, with their values.
+                // A single positional argument is named in the text; flags are in
+                // the table, with their values.
                 let row = section.lines().find(|line| line.starts_with("| ") && line.contains(&written));
                 assert!(row.is_some() || written == "SHELL", "docs/cli.md, {name}: {written} is missing");
                 let values = arg.get_possible_values();
@@ -447,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn docs_name_nothing_that_is_not_there() {
+    fn docs_name_only_what_exists() {
         let command = Cli::command();
         let known: Vec<String> = command
             .get_subcommands()

@@ -1,18 +1,18 @@
-//! Exit codes, by name. They are part of what users may rely on: `docs/cli.md` lists them.
+//! Exit codes, by name. Users may rely on them: `docs/cli.md` lists them.
 
 use std::process::ExitCode;
 
-/// How the program ended.
+/// Outcome of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Ok,
-    /// Something failed that has no code of its own.
+    /// A failure without a code of its own.
     Failure,
-    /// The command line was not understood. `clap` uses this number too.
+    /// The command line is wrong. `clap` uses this number too.
     Usage,
     /// A config file is missing, wrong or not trusted.
     Config,
-    /// Ctrl-C, while something was waited for; the number that shells use.
+    /// Ctrl-C during a wait; the number that shells use.
     Interrupted,
     /// `--raw`: the command could not be executed, or was not found; the numbers that shells use.
     CannotExecute,
@@ -42,17 +42,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error that knows with which code the program should end.
+/// An error with the exit code of the program.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Fatal {
     pub(crate) exit: Exit,
     pub(crate) message: String,
-    /// The problem in words for a client, where `message` is about what was printed before it.
+    /// Message for a client, where `message` refers to earlier output.
     pub(crate) told: Option<String>,
 }
 
-/// The code of an error.
+/// Exit code of an error.
 pub(crate) fn of(error: &anyhow::Error) -> Exit {
     error.downcast_ref::<Fatal>().map_or(Exit::Failure, |fatal| fatal.exit)
 }
@@ -61,7 +61,7 @@ pub(crate) fn fatal(exit: Exit, message: impl Into<String>) -> anyhow::Error {
     Fatal { exit, message: message.into(), told: None }.into()
 }
 
-/// The same, with other words for a client.
+/// Like [`fatal`], with another message for a client.
 pub(crate) fn fatal_told(exit: Exit, message: impl Into<String>, told: Option<String>) -> anyhow::Error {
     Fatal { exit, message: message.into(), told }.into()
 }

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let exit = exit::of(&error);
             let width = terminal::screen_width(terminal::Stream::Err);
-            // Nothing is left to be done about a stderr that cannot be written.
+            // A failed write to stderr cannot be reported anywhere.
             let _ =
                 writeln!(std::io::stderr(), "{}", terminal::wrap(&format!("switchboard: {error:#}"), width));
             exit.into()

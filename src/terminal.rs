@@ -1,4 +1,4 @@
-//! What we know of the terminal, if there is one, and text that does it no harm.
+//! Properties of the terminal, and text that is safe to print on it.
 
 use std::io::IsTerminal;
 
@@ -15,7 +15,7 @@ pub(crate) fn is_one(stream: Stream) -> bool {
     }
 }
 
-/// How many columns there are. Without a terminal: as many as it takes, unless `COLUMNS` says otherwise.
+/// Width in columns. Without a terminal it is unlimited, unless `COLUMNS` is set.
 pub(crate) fn width(stream: Stream) -> Option<usize> {
     let size = match stream {
         _ if !is_one(stream) => None,
@@ -26,19 +26,19 @@ pub(crate) fn width(stream: Stream) -> Option<usize> {
     size.map(|(width, _)| width.0.into()).or_else(said).filter(|width| *width > 0)
 }
 
-/// How many columns the terminal has; `None` without one. For sentences, which scripts want whole.
+/// Width of the terminal; `None` without one. For sentences, which scripts need unbroken.
 pub(crate) fn screen_width(stream: Stream) -> Option<usize> {
     width(stream).filter(|_| is_one(stream))
 }
 
-/// See <https://no-color.org>.
+/// Whether to use colours; see <https://no-color.org>.
 pub(crate) fn has_colours(stream: Stream) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     is_one(stream) && !is_set("NO_COLOR") && !is_dumb
 }
 
-/// Text of others on one line: what would move about in a terminal is replaced.
+/// Foreign text on one line, with control characters replaced.
 pub(crate) fn one_line(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => ' ',
@@ -55,11 +55,12 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     text.chars().take(room.saturating_sub(1)).chain(['…']).take(room).collect()
 }
 
-/// Breaks lines between words, with what goes on indented by two more. A word that is too long for a line has one alone.
+/// Wraps lines between words, with continuations indented by two more. A word
+/// longer than a line stands alone.
 pub(crate) fn wrap(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let wrapped = text.lines().map(|line| {
-        // Also an excerpt of a file, whose blanks matter.
+        // Short lines stay as they are: excerpts of a file rely on their blanks.
         if line.chars().count() <= width {
             return line.to_owned();
         }
@@ -82,7 +83,7 @@ pub(crate) fn wrap(text: &str, width: Option<usize>) -> String {
     wrapped.collect::<Vec<_>>().join("\n")
 }
 
-/// One paragraph, broken between words, with all its lines indented alike.
+/// Wraps one paragraph between words, with all lines indented alike.
 pub(crate) fn wrap_at(text: &str, width: usize, indent: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut line = " ".repeat(indent);

@@ -1,6 +1,6 @@
-//! The pages of the documentation, which are in the binary so that an installed user has them.
+//! Pages of the documentation, embedded in the binary so that installed users have them.
 
-/// One page, which `switchboard help NAME` prints.
+/// One page, printed by `switchboard help NAME`.
 pub(crate) struct Topic {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
@@ -14,7 +14,7 @@ macro_rules! topics {
             about: $about,
             page: include_str!(concat!("../docs/", $name, ".md")),
         } ),*];
-        /// The names of the topics, in the order of the list.
+        /// Names of the topics, in order.
         pub(crate) const TOPIC_NAMES: &[&str] = &[$( $name ),*];
     };
 }

@@ -128,7 +128,7 @@ fn notifications_beyond_the_limit_are_dropped_and_logged() {
     let line = r#"{"jsonrpc":"2.0","method":"notifications/message","params":""#;
     client.start_call("say", json!({ "text": line, "fill": 4096, "after": "\"}\n{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":1}\n" }));
     assert_eq!(client.recv_json()["result"], 1);
-    log_with(&client, "a message beyond the limit was dropped");
+    log_with(&client, "oversized message dropped");
     assert!(!client.record().all_lines().iter().any(|line| line.contains("notifications/x")));
 }
 

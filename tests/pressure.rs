@@ -62,7 +62,7 @@ fn a_flood_of_notifications_to_a_client_that_does_not_read() {
     let flood = client.start_call("flood", json!({ "count": COUNT, "bytes": 100_000 }));
     client.notify("notifications/after", json!({}));
     client.record().wait_for(1, "notifications/after");
-    log_with(&client, "notifications were dropped");
+    log_with(&client, "notifications dropped");
     check_memory(&client);
     client.start_reading();
     assert_eq!(client.answer(flood)["result"]["done"], true, "the answer is not among what was dropped");
@@ -138,7 +138,7 @@ fn a_server_that_does_not_read_costs_no_memory() {
         client
             .send(format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"t":"{big}{big}"}}}}"#));
     }
-    log_with(&client, "notifications were dropped");
+    log_with(&client, "notifications dropped");
     check_memory(&client);
 }
 

@@ -1,4 +1,4 @@
-//! The commands that ask the servers themselves.
+//! Arguments of the commands that query servers.
 
 use super::{InheritArg, MAX_SECONDS, OwnerArgs, RootArgs};
 use clap::Args;
@@ -19,7 +19,8 @@ The text of the result goes to stdout; progress and log messages of the
 server go to stderr. Exit codes: 1 if the tool or the call failed, 130 if
 interrupted, which cancels the call.";
 
-/// How the gateway is started, and how long to wait. The flags are those of `stdio`, so that it is the same gateway.
+/// How the gateway is started, and how long to wait. The flags are those of `stdio`, so
+/// that it is the same gateway.
 #[derive(Debug, Args)]
 pub(crate) struct GatewayArgs {
     /// Start the servers for this command alone, instead of using the daemon's.
@@ -58,7 +59,7 @@ pub(crate) struct GatewayArgs {
 }
 
 impl GatewayArgs {
-    /// Our own command line for it. `server` is one that was named otherwise.
+    /// Our own command line for the gateway. `server` is one that was named in another way.
     pub(crate) fn words(&self, server: Option<&str>) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["stdio".into()];
         let mut add = |flag: &str, value: Option<OsString>| {
@@ -70,7 +71,7 @@ impl GatewayArgs {
         for root in &self.roots.root {
             add("--root", Some(root.into()));
         }
-        // The variable may hold nothing, which is no folder.
+        // The variable may be empty, which is not a folder.
         let pinned = self.roots.pin_root.clone().map(OsString::from).filter(|root| !root.is_empty());
         add("--pin-root", pinned);
         add("--default-root", self.roots.default_root.clone().map(Into::into));
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gateway_is_started_with_the_same_flags() {
+    fn gateway_is_started_with_the_same_flags() {
         assert_eq!(words("switchboard tools"), "stdio");
         assert_eq!(words("switchboard tools github --json"), "stdio --server github");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The processes that serve many clients: `daemon` and `serve`.
+//! Arguments of the processes that serve many clients: `daemon` and `serve`.
 
 use super::overrides::OverrideArgs;
 use super::owner::OwnerArgs;
@@ -97,7 +97,7 @@ pub(crate) struct DaemonArgs {
 }
 
 impl DaemonArgs {
-    /// The daemon that `serve` is.
+    /// Arguments of the daemon that `serve` runs.
     pub(crate) fn for_serving(args: &ServeArgs) -> Self {
         Self {
             command: None,
@@ -115,7 +115,7 @@ impl DaemonArgs {
     }
 }
 
-/// Flags that `stdio` has too: here they may stand behind `stop`, and two of them say so in other words.
+/// Flags that `stdio` has too. Here they may follow `stop`, and two of them have other help texts.
 fn shared_with_stdio(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "config_owner" => {

@@ -1,4 +1,4 @@
-//! Flags that override the config's settings for how servers are run: the same for `stdio` and `daemon`.
+//! Flags that override the config's settings for running servers, shared by `stdio` and `daemon`.
 
 use super::values::{MAX_SECONDS, count, time};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! The general help: subcommands in groups, few options. The headings of `stdio --help` are here too.
+//! The general help: grouped subcommands and few options. Also the headings of `stdio --help`.
 
 use crate::terminal::wrap_at;
 use crate::topics::TOPIC_NAMES;

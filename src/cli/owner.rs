@@ -1,4 +1,4 @@
-//! Whose config files are taken.
+//! Accepted owners of config files.
 
 use clap::Args;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ impl OwnerArgs {
     }
 }
 
-/// The same as words of a command line.
+/// Owners as words of a command line.
 pub(crate) fn words(owners: Owners) -> Vec<OsString> {
     let flag = |owner: u32| ["--config-owner".into(), owner.to_string().into()];
     owners.also.map(flag).into_iter().flatten().collect()

@@ -1,12 +1,12 @@
-//! Tips for a command line that was not understood.
+//! Tips for a command line that cannot be parsed.
 
 use super::Cli;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, builder::StyledStr};
 use switchboard_gateway::nearest_name;
 
-/// Adds a tip to the error about a bare word: the nearest subcommand if it is the first word, or else the `--` that must
-/// stand before a server's command.
+/// Adds a tip to the error about a bare word: the nearest subcommand if it is the first word, otherwise the
+/// `--` that must precede a server's command.
 pub(super) fn with_tip(mut error: clap::Error) -> clap::Error {
     let word = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) if !word.starts_with('-') => word.clone(),

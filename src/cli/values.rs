@@ -1,26 +1,26 @@
-//! Values of flags: how they are written, and what they mean in the config.
+//! Values of flags: their syntax, and their meaning in the config.
 
 use clap::ValueEnum;
 use std::time::Duration;
 use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel, Packages};
 use switchboard_gateway::config::{is_process_name, parse_time};
 
-/// A year: the longest time that a flag in seconds takes.
+/// A year: the longest time that a flag in seconds accepts.
 pub(super) const MAX_SECONDS: u64 = 365 * 24 * 3600;
 
-/// As in the config file.
+/// Same range as in the config file.
 pub(super) fn count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|count| (1..=100_000).contains(count));
     count.ok_or_else(|| "write a whole number from 1 to 100000".to_owned())
 }
 
-/// As in the config file.
+/// Same syntax as in the config file.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
     let time = parse_time(text).filter(|time| !time.is_zero());
     time.ok_or_else(|| "write a time such as 500ms, 90s, 10m or 1h, or a number of seconds".to_owned())
 }
 
-/// As `ps` shows it.
+/// Process name as `ps` shows it.
 pub(super) fn process_name(name: &str) -> Result<String, String> {
     match is_process_name(name) {
         true => Ok(name.to_owned()),
@@ -28,7 +28,7 @@ pub(super) fn process_name(name: &str) -> Result<String, String> {
     }
 }
 
-/// The servers that we know by name.
+/// Servers known by name.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum BackendArg {
     Auggie,

@@ -1,4 +1,4 @@
-//! The arguments of a tool or a prompt, as they are written on the command line.
+//! Arguments of a tool or a prompt, as written on the command line.
 
 use crate::exit::{Exit, fatal};
 use serde_json::value::RawValue;
@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 use std::io::Read;
 
 pub(super) enum Arguments {
-    /// A JSON object, which goes on as it is written.
+    /// A JSON object, forwarded as written.
     Whole(Box<RawValue>),
-    /// What each value is depends on what is asked for it.
+    /// The tool's schema decides the type of each value.
     Pairs(Vec<(String, String)>),
 }
 
 impl Arguments {
-    /// Reads files and stdin too.
+    /// Reads the arguments, including files and stdin.
     pub(super) fn read(words: &[String]) -> anyhow::Result<Self> {
         let text = match words {
             [only] if only == "-" => {
@@ -30,6 +30,7 @@ impl Arguments {
             [only] if only.trim_start().starts_with('{') => only.clone(),
             words => return pairs(words).map(Self::Pairs),
         };
+        // Parsed only to check it: the text itself is sent.
         let object: Result<Map<String, Value>, _> = serde_json::from_str(&text);
         object.map_err(|error| {
             let text = format!("the arguments are not a JSON object: {error}\n  hint: {HOW}");
@@ -38,7 +39,7 @@ impl Arguments {
         Ok(Self::Whole(RawValue::from_string(text.trim().to_owned())?))
     }
 
-    /// Whether a value could be something else than text.
+    /// Whether a value could be something other than text.
     pub(super) fn is_doubtful(&self) -> bool {
         match self {
             Self::Whole(_) => false,
@@ -46,7 +47,8 @@ impl Arguments {
         }
     }
 
-    /// As an object. `schema` is the tool's, which says what the values are; without one it is guessed.
+    /// The arguments as an object. `schema` is the tool's, which gives the types;
+    /// without one they are guessed.
     pub(super) fn object(&self, schema: &Value) -> String {
         match self {
             Self::Whole(raw) => raw.get().to_owned(),
@@ -61,7 +63,7 @@ impl Arguments {
         }
     }
 
-    /// The same where every value is text.
+    /// The arguments as an object in which every value is text.
     pub(super) fn texts(&self) -> String {
         match self {
             Self::Whole(raw) => raw.get().to_owned(),
@@ -89,13 +91,13 @@ fn pairs(words: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     Ok(pairs)
 }
 
-/// JSON that is not text: a number, `true`, an array. As it is written, so that no digit is lost.
+/// JSON other than text: a number, `true`, an array. Kept as written, so that no digit is lost.
 fn guess(value: &str) -> Option<String> {
     let parsed: &RawValue = serde_json::from_str(value).ok()?;
     (!parsed.get().starts_with('"')).then(|| parsed.get().to_owned())
 }
 
-/// Whether a schema takes text, and nothing else that it could be.
+/// Whether a schema accepts only text.
 fn is_text(schema: &Value) -> bool {
     match &schema["type"] {
         Value::String(kind) => kind == "string",
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_what_the_tool_takes() {
+    fn values_have_the_types_of_the_tool() {
         let arguments = read(&["a=1", "b=1", "c=x=y", "d=[1, 2]", "e=", "f=1234567890123456789.10"]).unwrap();
         assert!(arguments.is_doubtful());
         let schema = json!({ "properties": { "a": { "type": "string" }, "b": { "type": "integer" } } });
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_argument_is_wrong_usage() {
+    fn malformed_arguments_are_wrong_usage() {
         for words in
             [&["x"][..], &["=x"], &["a=1", "a=2"], &["{"], &["{}", "{}"], &["@/no/such/file"], &["[]"]]
         {

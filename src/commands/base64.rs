@@ -1,11 +1,11 @@
-//! Binary content of servers' answers (RFC 4648), read leniently: servers write either alphabet, with or without padding and
-//! line breaks.
+//! Lenient decoding of binary content (RFC 4648): servers use either alphabet, with or
+//! without padding and line breaks.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Takes what [`decode`] has brought into the standard alphabet, without padding.
+/// Accepts the standard alphabet without padding, to which [`decode`] converts its input.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -13,20 +13,20 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// Bytes that a text stands for.
+/// Length of the decoded bytes.
 pub(super) fn length(text: &str) -> usize {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-/_".contains(byte);
     text.bytes().filter(is_digit).count() * 6 / 8
 }
 
-/// `None` if the text is not base64. Line breaks are ignored.
+/// Decodes a text; `None` if it is not base64. Line breaks are ignored.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end_matches(|c: char| c == '=' || c.is_ascii_whitespace());
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(standard).collect();
     LENIENT.decode(digits).ok()
 }
 
-/// The digit of the standard alphabet for one of the alphabet for URLs.
+/// Converts a digit of the URL alphabet to the standard one.
 fn standard(digit: u8) -> u8 {
     match digit {
         b'-' => b'+',

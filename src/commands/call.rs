@@ -1,4 +1,4 @@
-//! Calls a tool, and prints what it answers.
+//! `switchboard call`: calls a tool and prints its result.
 
 use super::arguments::Arguments;
 use super::client::{Client, Failure, with_gateway};
@@ -8,13 +8,13 @@ use crate::exit::Exit;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The list that knows tools by name.
+/// List that contains tools by name.
 const LIST: (&str, &str, &str) = ("tools/list", "tools", "name");
 
 pub(crate) fn run(args: &CallArgs) -> anyhow::Result<Exit> {
     let arguments = Arguments::read(&args.arguments)?;
     with_gateway(&args.output.gateway, None, async |client| {
-        // Asked for only where it makes a difference.
+        // Requested only where the types are in doubt.
         let schema = match arguments.is_doubtful() {
             true => schema(client, &args.name).await?,
             false => Value::Null,
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CallArgs) -> anyhow::Result<Exit> {
     })
 }
 
-/// What the tool takes; nothing if there is no such tool, which the call will show.
+/// Schema of the tool's arguments; null if there is no such tool, which the call will report.
 async fn schema(client: &mut Client, name: &str) -> Result<Value, Failure> {
     let tools = client.list(LIST.0, LIST.1).await?;
     let mut tools = tools.iter().filter_map(|tool| serde_json::from_str::<Value>(tool.get()).ok());

@@ -1,4 +1,5 @@
-//! Checks the config file: its problems with their place and remedy, and what would be run for each server.
+//! `switchboard check`: problems of the config file with their places and fixes,
+//! and the launch of each server.
 
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, fatal};
@@ -77,14 +78,14 @@ fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A warning about one server, and what to do about it.
+/// Writes a warning about one server, and its fix.
 fn warn(text: &mut String, warning: &str, help: &str) -> std::fmt::Result {
     let width = terminal::screen_width(Stream::Out);
     writeln!(text, "{}", wrap(&format!("    warning: {warning}"), width))?;
     writeln!(text, "{}", wrap(&format!("    help: {help}"), width))
 }
 
-/// The layers that keep the servers' processes from outliving us on this machine.
+/// Describes the layers that keep the servers' processes from outliving us on this machine.
 fn describe_layers(text: &mut String) -> anyhow::Result<()> {
     writeln!(text, "\nProtection against leftover processes here (`switchboard help processes`):")?;
     for Layer { name, state } in layers(&super::state_folder()).0 {
@@ -101,7 +102,7 @@ fn describe_layers(text: &mut String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Describes what would be run for each server. Returns how many of them would not work here.
+/// Describes the launch of each server. Returns the number of servers that would not work here.
 fn describe(config: &Config, text: &mut String) -> anyhow::Result<usize> {
     let root = std::env::current_dir().ok();
     let mut warnings = 0;
@@ -116,7 +117,7 @@ fn describe(config: &Config, text: &mut String) -> anyhow::Result<usize> {
                 writeln!(text, "{}", examined.command_line)?;
                 examined.doubt
             }
-            // The other servers are served all the same.
+            // Other servers are served all the same.
             Err(unready) => {
                 writeln!(text, "cannot be started here")?;
                 Some(unready)

@@ -1,11 +1,11 @@
-//! Names with what is said about them, in two columns.
+//! Names and descriptions in two columns.
 
 use crate::terminal::{cut, one_line};
 
-/// Names that are longer do not move the others' descriptions.
+/// Longer names do not widen the column.
 const MAX_NAME_CHARS: usize = 44;
 const COLUMN_GAP: &str = "  ";
-/// A description that has less room than this is not worth reading.
+/// Narrowest column for a description.
 const MIN_TEXT_CHARS: usize = 20;
 const INDENT: &str = "    ";
 
@@ -15,15 +15,15 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Of the description only the first line.
+    /// Keeps the first line of the description.
     pub(super) fn new(name: &str, about: &str) -> Self {
         let first = about.trim().lines().next().unwrap_or_default();
         Self { name: one_line(name), about: one_line(first) }
     }
 }
 
-/// A line each. A name is never cut, so that it can be copied: where it leaves too little room on a terminal, its
-/// description is on the next line.
+/// One line per row. A name is never cut, so that it can be copied: where it leaves too little room, its
+/// description moves to the next line.
 pub(super) fn shown(rows: &[Row], width: Option<usize>, colours: bool) -> String {
     let length = |row: &Row| row.name.chars().count();
     let column = rows.iter().map(length).filter(|length| *length <= MAX_NAME_CHARS).max().unwrap_or_default();
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptions_stand_below_each_other_and_are_cut() {
+    fn descriptions_are_aligned_and_cut() {
         let long = "n".repeat(MAX_NAME_CHARS + 1);
         let rows = [
             Row::new("echo", "Says the same\nand more"),

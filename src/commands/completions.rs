@@ -1,4 +1,4 @@
-//! Completions for a shell.
+//! `switchboard completions`: completions for a shell.
 
 use crate::cli::Cli;
 use crate::exit::Exit;

@@ -1,9 +1,9 @@
-//! What servers answer with: text as it is, and one line for what is not text.
+//! Content of answers: text as it is, and one line for other kinds.
 
 use super::base64;
 use serde_json::Value;
 
-/// A list of content, as calls and prompts have it.
+/// Text of a list of content, as calls and prompts return it.
 pub(super) fn shown(content: &Value) -> String {
     match content {
         Value::Array(blocks) => blocks.iter().map(block).collect(),
@@ -12,7 +12,7 @@ pub(super) fn shown(content: &Value) -> String {
     }
 }
 
-/// With an end to its last line.
+/// Text with a final line break.
 pub(super) fn lines(text: &str) -> String {
     if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
 }
@@ -31,7 +31,7 @@ fn block(block: &Value) -> String {
     }
 }
 
-/// What a resource is, and not what is in it.
+/// Description of a resource, without its content.
 pub(super) fn resource(resource: &Value) -> String {
     let text = |key: &str| resource[key].as_str();
     let size = match (text("text"), text("blob")) {
@@ -52,7 +52,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn text_is_as_it_is_and_the_rest_is_a_line() {
+    fn text_is_verbatim_and_the_rest_one_line() {
         let content = json!([
             { "type": "text", "text": "one\n" },
             { "type": "text", "text": "\x1b[1mtwo" },

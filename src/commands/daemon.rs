@@ -1,4 +1,5 @@
-//! The daemon that all windows share: in the foreground, or ended. `stdio` starts it by itself.
+//! `switchboard daemon`: runs the daemon that all windows share in the foreground, or stops it.
+//! `stdio` starts it on demand.
 
 use super::{FoundConfig, complain, logging};
 use crate::cli::{BackendArg, DaemonArgs, DaemonCommand, owner};
@@ -16,11 +17,11 @@ use switchboard_gateway::runtime::daemon::{self, Daemon, Served};
 use switchboard_gateway::telemetry;
 use switchboard_gateway::{Address, DaemonCommand as Command, Overrides, Source, allow_many_files};
 
-/// What the daemon gets of its starter's environment, beside what every program needs.
+/// Variables of its parent that the daemon gets, beside the safe list.
 #[cfg(not(debug_assertions))]
 const PASSED: [&str; 5] =
     ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG", AUGGIE.template_variable];
-/// With the faults that tests ask for.
+/// Includes the faults that tests inject.
 #[cfg(debug_assertions)]
 const PASSED: [&str; 7] = [
     "XDG_*",
@@ -32,17 +33,17 @@ const PASSED: [&str; 7] = [
     "SWITCHBOARD_PRETEND_VERSION",
 ];
 
-/// What tells one daemon of a user from another.
+/// Properties that distinguish a user's daemons.
 pub(super) struct Identity {
     pub(super) what: What,
     pub(super) overrides: Overrides,
 }
 
-/// What a daemon serves.
+/// Servers of a daemon.
 pub(super) enum What {
-    /// What a config file names; if it is a project's, only while it is trusted.
+    /// Those of a config file; of a project's file only while it is trusted.
     Config { path: PathBuf, is_project: bool, owners: Owners },
-    /// A server that is known by its name, where it was found; with the settings of a file that are the file's own.
+    /// A preset, as it was located, with the global settings of a file.
     Auggie { options: auggie::Options, config: Option<PathBuf>, owners: Owners },
 }
 
@@ -82,7 +83,7 @@ impl What {
     }
 }
 
-/// A link is not followed: a project's file is trusted in its folder.
+/// Canonical path of a config file. A link is not followed: a project's file is trusted in its folder.
 fn canonical(path: &Path) -> OsString {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let whole = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
@@ -103,15 +104,15 @@ impl Identity {
             words.push(super::vars(AUGGIE.template_variable).unwrap_or_default().into_encoded_bytes());
         }
         words.push(format!("{max_backends:?} {idle_ttl_seconds:?}").into());
-        // Without these it is the place where versions before them look.
+        // Without these, the address is the one that earlier versions use.
         if start_timeout.is_some() || timeout.is_some() {
             words.push(format!("{start_timeout:?} {timeout:?}").into());
         }
         Address::of(&words.join(&0))
     }
 
-    /// How it is started by somebody who needs it. It gets what every program needs, and nothing that is one
-    /// client's own.
+    /// Command that starts the daemon on demand. It gets the environment that every program needs,
+    /// and nothing of a single client.
     pub(super) fn command(&self) -> std::io::Result<Command> {
         let mut args: Vec<OsString> = vec!["daemon".into(), "--detached".into()];
         args.append(&mut self.what.words());
@@ -173,7 +174,7 @@ pub(super) struct Plan {
     pub(super) what: What,
     pub(super) config: Config,
     pub(super) servers: Vec<ServerConfig>,
-    /// The file that the servers come from.
+    /// File that the servers come from.
     pub(super) source: Option<Source>,
 }
 
@@ -200,7 +201,7 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
     Ok(Plan { what: What::of(&source), servers: overrides.servers(&config), config, source: Some(source) })
 }
 
-/// Only what is the file's own is taken from a config file; it is read once.
+/// Plan of a daemon for auggie. A config file provides global settings only, and is read once.
 fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> {
     let owners = args.owner.owners();
     let config = match &args.config {
@@ -229,8 +230,8 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
     })
 }
 
-/// What the daemon serves that is to be stopped; one of these, if the config file is gone. The file is found and not
-/// read: a daemon can be stopped whatever has become of its config.
+/// Daemons that may be meant by `stop`; several if the config file is gone. The file is located but not read:
+/// a daemon can be stopped whatever happened to its config.
 fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>> {
     if args.backend.is_some() {
         return Ok(vec![plan(args, overrides)?.what]);

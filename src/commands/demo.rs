@@ -1,8 +1,9 @@
-//! `switchboard demo`: this program plays an IDE with two windows before the built-in example server, through the real
-//! gateway in its default mode. It is also a test: a step that does not behave as it says fails the run.
+//! `switchboard demo`: this program acts as an IDE with two windows, using the built-in example
+//! server through the real gateway in its default mode. It is also a test: a step that does not
+//! behave as described fails the run.
 //!
 //! # Layout
-//! - this file: runs the story and ends everything that was started, however the story ends.
+//! - this file: runs the story and ends every process that was started, however the story ends.
 //! - `story`: the steps, one function each.
 //! - `sandbox`: the temporary folder and environment, and the daemon in it.
 //! - `client`: a small MCP client.
@@ -24,10 +25,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use switchboard_gateway::{Ended, Signals, is_alive};
 
-/// The example server's time for a call; the default is ten minutes.
+/// Time limit for calls to the example server; the default is ten minutes.
 const CALL_TIMEOUT: &str = "2s";
-/// Time for processes to end once nothing needs them. Longer than an attachment waits for a daemon that starts, so that
-/// none can appear after the demo has looked for it.
+/// Time limit for processes to end. Longer than an attachment waits for a new daemon, so that none can appear
+/// after the demo has looked for it.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(12);
 
 pub(crate) fn run() -> anyhow::Result<Exit> {
@@ -62,9 +63,9 @@ struct Cast {
     pids: Vec<u32>,
 }
 
-/// Tells the story, and clears up behind it whatever comes of it.
+/// Runs the story and cleans up, whatever its outcome.
 async fn play(screen: &Screen, program: &Path) -> anyhow::Result<Outcome> {
-    // Before anything exists that a signal could leave behind.
+    // Installed before anything exists that a signal could leave behind.
     let mut signals = Signals::new().context("cannot listen for signals")?;
     let sandbox = Sandbox::make(program)?;
     screen.intro();
@@ -104,7 +105,7 @@ async fn tell(screen: &Screen, sandbox: &Sandbox, cast: &mut Cast) -> anyhow::Re
     Ok(())
 }
 
-/// Closes the windows that are still open, ends the daemon and waits until all processes are gone.
+/// Closes the remaining windows, ends the daemon and waits until all processes are gone.
 async fn clear_up(sandbox: &Sandbox, mut cast: Cast) -> anyhow::Result<()> {
     for window in cast.windows.drain(..) {
         window.end(SHUTDOWN_TIMEOUT).await;
@@ -115,7 +116,7 @@ async fn clear_up(sandbox: &Sandbox, mut cast: Cast) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The processes that are still there when the time is up.
+/// Processes that are still running after the time limit.
 async fn wait_until_gone(pids: &[u32]) -> Vec<u32> {
     let deadline = Instant::now() + SHUTDOWN_TIMEOUT;
     loop {

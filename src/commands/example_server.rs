@@ -1,11 +1,11 @@
-//! `switchboard example-server`: a small MCP server to try things on, for the demo, the documentation and the
-//! curious. Plain blocking reads and writes, as in most servers. It must not know that a gateway is before it.
+//! `switchboard example-server`: a small MCP server for the demo, the documentation and experiments. Plain
+//! blocking reads and writes, as in most servers. Must not know that a gateway is in front of it.
 //!
 //! # Layout
-//! - this file: lines in, lines out, and which method is whose.
-//! - `rpc`: answers and refusals as JSON-RPC wants them.
+//! - this file: lines in, lines out, and the dispatch of methods.
+//! - `rpc`: answers and refusals in JSON-RPC form.
 //! - `tools`: `echo`, `add`, `wait`, `noise`, `crash`.
-//! - `wait`: the one tool that takes its time, reports progress and can be cancelled.
+//! - `wait`: the tool that takes time, reports progress and can be cancelled.
 //! - `offers`: the resource and the prompt.
 
 mod rpc;
@@ -22,7 +22,7 @@ use std::thread;
 use tools::Outcome;
 use wait::{Wait, Waits};
 
-/// The versions of MCP that begin with a handshake, newest first.
+/// MCP versions with a handshake, newest first.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 pub(crate) fn run() -> anyhow::Result<Exit> {
@@ -39,7 +39,7 @@ struct Server {
     calls: u64,
 }
 
-/// What a message leads to.
+/// Result of a message.
 enum Step {
     Nothing,
     Reply(Value),
@@ -64,7 +64,7 @@ impl Server {
         }
     }
 
-    /// The answers to a batch go back as one; what takes its time is waited for.
+    /// Answers a batch as a whole, and waits for its slow members.
     fn take_batch(&mut self, members: Vec<Value>) {
         let mut replies = Vec::new();
         for member in members {
@@ -83,7 +83,8 @@ impl Server {
         }
     }
 
-    /// Other requests are served meanwhile, and so is the cancellation of this one.
+    /// Waits on another thread, so that other requests, and the cancellation of
+    /// this one, are served meanwhile.
     fn wait_aside(&self, wait: Wait) {
         let ticket = self.waits.enter(&wait.id);
         let waits = self.waits.clone();
@@ -105,7 +106,7 @@ impl Server {
                 Step::Nothing
             }
             (Some(_), None) => Step::Nothing,
-            // An answer: but nothing was asked.
+            // An answer, although nothing was asked.
             (None, Some(_)) if message.get("result").or(message.get("error")).is_some() => Step::Nothing,
             (None, id) => {
                 let refusal = Refusal::new(rpc::INVALID_REQUEST, "a message has a `method`");
@@ -138,7 +139,7 @@ impl Server {
     }
 }
 
-/// The client's version, if we know it; else the newest that we do, and the client decides.
+/// Answer to `initialize`: the client's version if we know it, otherwise our newest, and the client decides.
 fn greet(params: &Value) -> Value {
     let wanted = params["protocolVersion"].as_str();
     let version = VERSIONS.into_iter().find(|version| Some(*version) == wanted).unwrap_or(VERSIONS[0]);
@@ -155,7 +156,7 @@ fn greet(params: &Value) -> Value {
     })
 }
 
-/// Writes one message. When nobody reads any more, stdin ends too, and with it the program.
+/// Writes one message. Errors are ignored: if the reader is gone, stdin ends too, and with it the program.
 fn say(message: &Value) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{message}").and_then(|()| stdout.flush());

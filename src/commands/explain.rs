@@ -1,4 +1,4 @@
-//! Says which workspace a request would be routed to, and why.
+//! `switchboard explain`: the workspace that a request would be routed to, and the reason.
 
 use super::FoundConfig;
 use crate::cli::ExplainArgs;
@@ -11,7 +11,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let (config, file) =
         match (super::find_config(args.config.as_deref(), args.owner.owners())?, &args.server) {
             (FoundConfig::File(config, source), _) => (*config, Some(source.path)),
-            // Where requests go can be asked before there is a config file.
+            // Routing can be explored before there is a config file.
             (FoundConfig::Nothing { .. }, None) => (Config::default(), None),
             (FoundConfig::Nothing { .. }, Some(name)) => {
                 let hint = "hint: give it with `--config FILE`, or leave out `--server`";

@@ -1,4 +1,4 @@
-//! `switchboard forget SERVER`: removes what is stored about a server, and tells the daemons that know it.
+//! `switchboard forget SERVER`: removes stored facts about a server, and tells the daemons that know it.
 
 use crate::cli::ForgetArgs;
 use crate::exit::{Exit, fatal};
@@ -17,6 +17,7 @@ pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<Exit> {
             .context("cannot remove what is stored")?;
     }
     let mut told = 0;
+    // Daemons of other configs may know the server too.
     for address in Address::all().context("cannot look for daemons")? {
         let request = Request::Forget { server: name.clone() };
         let answer = super::on_runtime(control::ask(&address, request))?;
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// The server as the config file has it. One that is broken or not there may still be known to a daemon.
+/// The server in the config file. One that is broken or missing may still be known to a daemon.
 fn configured(args: &ForgetArgs) -> anyhow::Result<Option<ServerConfig>> {
     let project = std::env::current_dir().ok();
     let found = discover(args.config.as_deref(), project.as_deref(), args.owner.owners(), &super::vars)

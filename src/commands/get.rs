@@ -1,4 +1,4 @@
-//! Prints what a prompt says to a model, each message under the name of who says it.
+//! `switchboard get`: prints the messages of a prompt, each under its role.
 
 use super::arguments::Arguments;
 use super::client::{Failure, with_gateway};

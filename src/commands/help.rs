@@ -1,6 +1,7 @@
-//! `switchboard help`: the general help, the help of a subcommand, or a page of the documentation. The pages are in the
-//! binary, so that an installed user has them.
+//! `switchboard help`: the general help, the help of a subcommand, or a page of the documentation. The pages
+//! are in the binary, so that installed users have them.
 //!
+//! # Layout
 //! - `markdown`: a page as plain text, as wide as a terminal.
 
 mod markdown;
@@ -12,7 +13,7 @@ use crate::topics::{TOPIC_NAMES, TOPICS, Topic};
 use std::fmt::Write;
 use switchboard_gateway::nearest_name;
 
-/// Pages are easier to read when lines are not too long.
+/// Widest page; longer lines are hard to read.
 const MAX_COLUMNS: usize = 100;
 const MIN_COLUMNS: usize = 40;
 const DEFAULT_COLUMNS: usize = 80;
@@ -39,7 +40,7 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// The help of a subcommand, or of a subcommand of one, as `--help` prints it.
+/// Help of a subcommand, or of a subcommand of one, as `--help` prints it.
 fn subcommand(words: &[&str]) -> Option<String> {
     let command = Cli::with_overview();
     let mut found = &command;
@@ -47,6 +48,7 @@ fn subcommand(words: &[&str]) -> Option<String> {
         found = found.find_subcommand(word).filter(|found| !found.is_hide_set())?;
     }
     let line = ["switchboard"].iter().chain(words).chain(&["--help"]).copied();
+    // clap renders the help as an error.
     let help = command.clone().try_get_matches_from(line).err()?;
     Some(help.render().to_string())
 }
@@ -85,7 +87,7 @@ mod tests {
     fn pages_fit_into_80_columns() {
         for topic in TOPICS {
             let text = markdown::plain(topic.page, DEFAULT_COLUMNS, TOPIC_NAMES, false);
-            // Code is not wrapped, nor are single words.
+            // Code and single words are not wrapped.
             let is_long = |line: &&str| line.chars().count() > DEFAULT_COLUMNS && line.trim().contains(' ');
             let long: Vec<&str> =
                 text.lines().filter(is_long).filter(|line| !line.starts_with("    ")).collect();

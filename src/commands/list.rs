@@ -1,4 +1,4 @@
-//! What the servers offer: tools, prompts, or resources and the templates for more.
+//! `switchboard tools`, `prompts` and `resources`: the servers' lists.
 
 use super::client::{Client, Failure, Servers, with_gateway};
 use super::columns::{Row, shown};
@@ -20,9 +20,9 @@ pub(crate) enum What {
 /// A list of the protocol.
 struct List {
     method: &'static str,
-    /// Where the items stand in a result.
+    /// Key of the items in a result.
     key: &'static str,
-    /// What an item is asked for by.
+    /// Key of an item's identifier.
     name: &'static str,
     heading: Option<&'static str>,
 }
@@ -58,10 +58,11 @@ pub(crate) fn run(args: &ListArgs, what: What) -> anyhow::Result<Exit> {
     with_gateway(&args.gateway, args.only.as_deref(), async |client| {
         let mut lists = ask(client, what).await?;
         let mut servers = Servers::default();
-        // A server that fails alone is the answer; one of many is only missing in it.
+        // For one server, its failure is the error of the command; of several, it is only a missing part.
         if !asks_one {
             let (settled, took_time) = client.settled_servers().await?;
             servers = settled;
+            // Servers that started meanwhile have more to list.
             if took_time {
                 lists = ask(client, what).await?;
             }
@@ -106,7 +107,7 @@ fn show(lists: &[(&List, Items)]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// As they were sent, one a line.
+/// Items as they were sent, one per line.
 fn array<'a>(items: impl Iterator<Item = &'a Box<RawValue>>) -> String {
     let lines: Vec<String> = items.map(|item| format!("  {item}")).collect();
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
@@ -119,13 +120,14 @@ fn row(item: &RawValue, key: &str) -> Row {
     let name = item[key].as_str().unwrap_or("(without a name)");
     let about = about.filter(|about| *about != name).unwrap_or_default();
     match Origin::of(name) {
-        // The server's own URI is shorter, and can be read; if several servers have it, `read` asks for `--server`.
+        // The server's own URI is shorter and readable; if several servers have
+        // it, `read` asks for `--server`.
         Some(Origin { server, uri }) => Row::new(&uri, &format!("{server}: {about}")),
         None => Row::new(name, about),
     }
 }
 
-/// The server that a resource of several servers is of, and its own URI.
+/// Server of a resource in a merged list, and its own URI.
 struct Origin {
     server: String,
     uri: String,

@@ -1,4 +1,4 @@
-//! Log settings of the command line, laid over those of the config file.
+//! Log settings of the command line, which override those of the config file.
 
 use super::{complain, vars};
 use crate::cli::{FormatArg, LevelArg, LogArgs, StdioArgs};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use switchboard_gateway::config::{Config, LogLevel, STDERR, expand};
 use switchboard_gateway::telemetry::{self, LogOptions};
 
-/// The flags of a command line that are about its log.
+/// Log flags of a command line.
 pub(super) struct LogFlags {
     level: Option<LevelArg>,
     file: Option<PathBuf>,
@@ -29,7 +29,7 @@ impl From<&StdioArgs> for LogFlags {
     }
 }
 
-/// The log of a process of several servers. Warns of a file that cannot be written to.
+/// Log options of a process with several servers. Warns of a file that cannot be written.
 pub(super) fn options(
     flags: LogFlags,
     config: &Config,
@@ -51,7 +51,7 @@ pub(super) fn options(
     })
 }
 
-/// Warns of a log file that cannot be written to: it is no reason not to serve, but the lines are lost.
+/// Warns of a log file that cannot be written: serving goes on, but its lines are lost.
 pub(super) fn warn_of_file(file: Option<&Path>) {
     let Some(file) = file.filter(|file| *file != Path::new(STDERR)) else { return };
     if let Err(error) = telemetry::try_log_file(file) {
@@ -62,13 +62,13 @@ pub(super) fn warn_of_file(file: Option<&Path>) {
     }
 }
 
-/// The level of the log, as the command line or a variable has it.
+/// Log level of the command line or of a variable.
 pub(super) fn level(given: Option<LevelArg>) -> Option<LogLevel> {
     given.or_else(level_of_the_founding_document).map(Into::into)
 }
 
-/// The variable that the founding document names. Other programs may know it too, so that a value which says
-/// nothing to us is no error.
+/// Log level of the variable in the founding document. Other programs may use it too, so an
+/// unknown value is not an error.
 fn level_of_the_founding_document() -> Option<LevelArg> {
     let value = vars("MCP_PROXY_LOG").filter(|value| !value.is_empty())?;
     let level = value.to_str().and_then(|value| LevelArg::from_str(value, true).ok());

@@ -1,4 +1,4 @@
-//! The log, or the stderr of a server: the end of the newest file, and new lines with `--follow`.
+//! `switchboard logs`: the end of the newest log, or of a server's stderr, and new lines with `--follow`.
 
 use crate::cli::LogsArgs;
 use crate::exit::{Exit, fatal};
@@ -13,7 +13,7 @@ use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::control::{self, Answer, Request};
 use switchboard_gateway::nearest_name;
 
-/// So many of the last lines are shown.
+/// Number of lines shown.
 const LAST_LINES: usize = 100;
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
         let mut more = Vec::new();
         file.read_to_end(&mut more)?;
         super::print(&String::from_utf8_lossy(&more))?;
-        // The next day has another file.
+        // Each day has a file of its own.
         if let Some(next) = newest(&folder, &stem).filter(|next| *next != path) {
             file = File::open(&next)?;
             file.seek(SeekFrom::Start(0))?;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// Why there is no log file.
+/// Reason why there is no log file.
 fn missing(server: Option<&str>, folder: &Path) -> String {
     let folder = folder.display();
     let Some(server) = server else { return format!("nothing was logged yet in {folder}") };
@@ -66,7 +66,7 @@ fn missing(server: Option<&str>, folder: &Path) -> String {
     format!("no such server: `{server}`\n  hint: {hint}")
 }
 
-/// The servers of the config file that would be used here, and of all daemons.
+/// Servers of the config file that would be used here, and of all daemons.
 fn known_servers() -> Vec<String> {
     let project = std::env::current_dir().ok();
     let found = discover(None, project.as_deref(), Owners::default(), &super::vars).ok();
@@ -88,7 +88,7 @@ fn newest(folder: &Path, stem: &str) -> Option<PathBuf> {
     let files = fs::read_dir(folder).ok()?.flatten();
     let is_one = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        // `switchboard.2026-…`, and not a server that is called `switchboard.x`.
+        // Matches `switchboard.2026-…`, but not a server named `switchboard.x`.
         let rest = name.strip_prefix(stem).unwrap_or("x");
         rest.starts_with(['.', '-']) && !rest.contains("stderr")
     };

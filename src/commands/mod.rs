@@ -1,4 +1,4 @@
-//! One file per command.
+//! Commands, one file each.
 
 mod arguments;
 mod base64;
@@ -42,19 +42,19 @@ use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, Problem, ServerConfig, Severity, expand, preset};
 use switchboard_gateway::{check_room, nearest_name};
 
-/// The environment, as the gateway's functions want to be given it.
+/// Our own environment, as a lookup function.
 fn vars(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// Writes to stdout what the user asked to see.
+/// Writes to stdout.
 fn print(text: &str) -> std::io::Result<()> {
     print_bytes(text.as_bytes())
 }
 
 fn print_bytes(bytes: &[u8]) -> std::io::Result<()> {
     let mut stdout = std::io::stdout();
-    // What does not end a line would otherwise stay in its buffer.
+    // Text without a final line break would stay in the buffer.
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         // `switchboard schema | head` is not an error.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -62,20 +62,19 @@ fn print_bytes(bytes: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// Without a home folder the state goes where temporary files go: it is never a reason not to serve.
+/// State folder. Without a home folder it is a temporary one: serving does not depend on it.
 fn state_folder() -> std::path::PathBuf {
     let known = switchboard_gateway::config::folders::state_dir(&vars);
     known.unwrap_or_else(|_| switchboard_gateway::temporary_state_folder())
 }
 
-/// The config file that counts, read; or where one would have been found.
+/// The config file to use, loaded; or the places that were searched.
 enum FoundConfig {
     File(Box<Config>, Source),
     Nothing { searched: Vec<PathBuf>, untrusted: Option<String> },
 }
 
-/// Warns of a project's config file that is not used because it is not trusted. For commands that start a gateway, whose own
-/// warnings nobody sees.
+/// Warns of an untrusted project config. For commands that start a gateway, whose own warnings are not shown.
 fn warn_of_untrusted() {
     let project = std::env::current_dir().ok();
     let untrusted =
@@ -88,7 +87,7 @@ fn warn_of_untrusted() {
     }
 }
 
-/// Says on stderr what is wrong with it.
+/// Finds and loads the config file. Problems are printed to stderr.
 fn find_config(given: Option<&Path>, owners: Owners) -> anyhow::Result<FoundConfig> {
     let project = std::env::current_dir().ok();
     let found = discover(given, project.as_deref(), owners, &vars)
@@ -103,7 +102,7 @@ fn find_config(given: Option<&Path>, owners: Owners) -> anyhow::Result<FoundConf
     read_config(file, owners).map(|(config, source)| FoundConfig::File(Box::new(config), source))
 }
 
-/// What is in a file that was found. Says on stderr what is wrong with it.
+/// Loads a config file. Problems are printed to stderr.
 fn read_config(file: ConfigFile, owners: Owners) -> anyhow::Result<(Config, Source)> {
     let loaded = preset::load(&file, &vars);
     for problem in &loaded.problems {
@@ -121,7 +120,7 @@ fn read_config(file: ConfigFile, owners: Owners) -> anyhow::Result<(Config, Sour
     }
 }
 
-/// The first error of a config file, with its place and remedy.
+/// The first error of a config file, with its place and fix.
 fn in_one_line(problems: &[Problem]) -> Option<String> {
     let errors = || problems.iter().filter(|problem| problem.severity == Severity::Error);
     let first = errors().next()?;
@@ -145,7 +144,7 @@ fn in_one_line(problems: &[Problem]) -> Option<String> {
     Some(format!("{text}\n  hint: `switchboard check --config {}` shows more", file.display()))
 }
 
-/// Fails if there are too few file descriptors left to serve with.
+/// Fails if there are too few file descriptors to serve.
 fn check_can_serve() -> anyhow::Result<()> {
     check_room()
         .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")
@@ -157,7 +156,7 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime =
         runtime.map_err(|error| fatal(Exit::Failure, format!("cannot start the event loop: {error}")))?;
     let outcome = runtime.block_on(work);
-    // A thread may be stuck in a read of a terminal or file; nothing waits for it.
+    // A thread may be stuck in a read of a terminal or file, and must not delay the exit.
     runtime.shutdown_background();
     Ok(outcome)
 }
@@ -180,7 +179,7 @@ fn server_called<'a>(config: &'a Config, name: &str, path: &Path) -> anyhow::Res
     Err(fatal_told(Exit::Config, told.clone(), Some(told)))
 }
 
-/// A hint for the name of a server that does not exist.
+/// Hint for an unknown server name.
 fn no_such_server(name: &str, known: &[&ServerConfig]) -> String {
     let names: Vec<String> = known.iter().map(|server| server.name.clone()).collect();
     match (nearest_name(name, &names), names.is_empty()) {
@@ -190,7 +189,7 @@ fn no_such_server(name: &str, known: &[&ServerConfig]) -> String {
     }
 }
 
-/// The workspaces of the command line and of the config file.
+/// Workspaces of the command line and of the config file.
 fn root_options(args: &RootArgs, config: &Config, config_file: Option<&Path>) -> anyhow::Result<RootOptions> {
     let pinned = args.pin_root.as_deref().filter(|root| !root.as_os_str().is_empty());
     let pinned = pinned.map(|root| match vars("SWITCHBOARD_ROOT") {
@@ -214,7 +213,8 @@ fn folder(what: &str, path: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The config file may be shared by machines that do not all have this folder.
+/// Default root of the config. A missing folder is only a warning: machines that share
+/// the file need not all have it.
 fn configured_root(config: &Config, config_file: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
     let Some(config_file) = config_file else { return Ok(None) };
     let root = expand::default_root(config, config_file, &vars)
@@ -228,6 +228,6 @@ fn configured_root(config: &Config, config_file: Option<&Path>) -> anyhow::Resul
 }
 
 fn complain(text: &str) {
-    // Nothing is left to be done about a stderr that cannot be written.
+    // A failed write to stderr cannot be reported anywhere.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

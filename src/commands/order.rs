@@ -1,4 +1,4 @@
-//! Orders to the daemons: restart, stop or start a server.
+//! `switchboard restart`, `stop` and `start`: orders to the daemons.
 
 use crate::cli::OrderArgs;
 use crate::exit::{Exit, fatal};
@@ -13,7 +13,7 @@ pub(crate) enum Word {
     Start,
 }
 
-/// To all daemons that know the server.
+/// Sends the order to all daemons that know the server.
 pub(crate) fn run(args: &OrderArgs, word: Word) -> anyhow::Result<Exit> {
     let (server, root) = match args.server.split_once('@') {
         Some((server, root)) => (server, Some(super::folder("the root", root.as_ref())?)),

@@ -1,4 +1,4 @@
-//! Prints a resource. What is not text is written as it is too, unless a terminal would have to show it.
+//! `switchboard read`: prints a resource. Binary content is written as it is, except to a terminal.
 
 use super::client::{Failure, with_gateway};
 use super::{base64, complain, content};

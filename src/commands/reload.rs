@@ -1,4 +1,4 @@
-//! The config files as they are now: taken over by all daemons, or not, and why.
+//! `switchboard reload`: applies the present config files in all daemons, and shows the results.
 
 use crate::exit::{Exit, fatal};
 use anyhow::Context;

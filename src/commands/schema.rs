@@ -1,4 +1,4 @@
-//! The config file's JSON Schema.
+//! `switchboard schema`: the config file's JSON Schema.
 
 use crate::exit::Exit;
 use switchboard_gateway::config;

@@ -1,4 +1,4 @@
-//! Clients over HTTP: the daemon, with a listener.
+//! `switchboard serve`: the daemon with an HTTP listener.
 
 use super::daemon::{self as command, Identity};
 use super::{complain, logging};
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// A daemon that was started by a window makes room: its windows go on with it, new ones come to us.
+/// Asks a daemon that a window started to give way: its windows stay with it, new ones connect to us.
 fn make_room(address: &switchboard_gateway::Address) -> anyhow::Result<()> {
     if let Ok(Some(answer)) = super::on_runtime(control::ask(address, Request::GiveWay))?
         && answer.result.is_ok()
@@ -80,7 +80,7 @@ fn options(args: &ServeArgs, config: &Config, state_folder: &std::path::Path) ->
         false => Some(token::get(state_folder).context("no token can be made")?),
     };
     let mut hosts = serve.allowed_hosts.clone();
-    // Who connects to an address may call us by it.
+    // Clients may use the address they connect to as the host.
     for address in &listen {
         if let Address::Tcp(at) = address
             && !at.ip().is_unspecified()

@@ -1,4 +1,4 @@
-//! Daemons, clients, servers and their instances, on one screen; with `--watch` again and again.
+//! `switchboard status`: daemons, clients, servers and their instances; repeatedly with `--watch`.
 
 use crate::cli::StatusArgs;
 use crate::exit::Exit;
@@ -14,9 +14,9 @@ use switchboard_gateway::config::discover::{ConfigFile, ConfigOrigin, discover, 
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::control::{self, Answer, Request};
 
-/// How often `--watch` looks.
+/// Interval of `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// To the upper left corner, and clear what is below.
+/// Moves the cursor to the upper left corner and clears the screen.
 const CLEAR_SCREEN: &str = "\x1b[H\x1b[J";
 
 pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<Exit> {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Goes on until it is interrupted, or nobody reads it any more.
+/// Repeats until it is interrupted, or until its output is closed.
 fn watch(args: &StatusArgs) -> anyhow::Result<Exit> {
     loop {
         let text = match (args.json, terminal::is_one(Stream::Out)) {
@@ -48,10 +48,10 @@ fn watch(args: &StatusArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// What was found.
+/// Result of a look at all daemons.
 struct Seen {
     daemons: Vec<Value>,
-    /// Why the config file that would be used here cannot be, unless a daemon's entry says it.
+    /// Error of the config file that would be used here, unless a daemon's entry reports it.
     config_error: Option<String>,
 }
 
@@ -61,7 +61,7 @@ fn look() -> anyhow::Result<Seen> {
         let answer = super::on_runtime(control::ask(&address, Request::Status))?;
         match answer {
             Ok(Some(answer)) => daemons.push(seen(&address, answer)),
-            // The socket of a dead one.
+            // Socket of a dead daemon.
             Ok(None) => {}
             Err(error) => daemons.push(json!({ "socket": address.to_string(), "error": error.to_string() })),
         }
@@ -74,7 +74,7 @@ fn as_json(seen: &Seen) -> Value {
     json!({ "daemons": seen.daemons, "configError": seen.config_error })
 }
 
-/// What is wrong with the config file that a window in this folder would use.
+/// Error of the config file that a window in this folder would use.
 fn config_error(daemons: &[Value]) -> Option<String> {
     let project = std::env::current_dir().ok();
     let file = match discover(None, project.as_deref(), Owners::default(), &super::vars) {
@@ -115,7 +115,7 @@ fn seen(address: &Address, answer: Answer) -> Value {
     daemon
 }
 
-/// Why a daemon's config file, as it is now, is not applied: the daemon keeps the last good one.
+/// Reason why a daemon's present config file is not applied: the daemon keeps the last good one.
 fn daemons_config_error(daemon: &Value) -> Option<String> {
     let path = daemon["config"].as_str()?;
     let origin = if daemon["isProject"] == json!(true) { ConfigOrigin::Project } else { ConfigOrigin::Given };
@@ -182,7 +182,7 @@ fn show_clients(text: &mut String, clients: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A folder at the end of a line, or below it where the terminal is too narrow.
+/// Writes a folder at the end of a line, or below it where the terminal is too narrow.
 fn write_with_folder(text: &mut String, line: &str, folder: &str) -> std::fmt::Result {
     let folder = one_line(folder);
     let length = line.chars().count() + 2 + folder.chars().count();
@@ -224,7 +224,7 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many instances run, and how many are in another state. Only those that run count for the limit.
+/// Number of running instances, and of those in other states. Only running ones count for the limit.
 fn states(instances: &[Value]) -> String {
     let mut counts: Vec<(&str, usize)> = vec![("running", 0)];
     for instance in instances {
@@ -275,7 +275,7 @@ fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Instances that were stopped to make room and started again, and the setting that cures it.
+/// Instances that were stopped to make room and started again, and the setting that helps.
 fn show_crowding(text: &mut String, crowding: &Value) -> anyhow::Result<()> {
     let Some(message) = crowding["message"].as_str() else { return Ok(()) };
     let width = terminal::width(Stream::Out);
@@ -286,7 +286,7 @@ fn show_crowding(text: &mut String, crowding: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Why a server failed last, and when it is tried again.
+/// A server's last failure, and the time of the next attempt.
 fn show_error(text: &mut String, error: &Value, is_starting: bool) -> anyhow::Result<()> {
     let Some(message) = error["message"].as_str() else { return Ok(()) };
     let ago = age(error["secondsAgo"].as_u64().unwrap_or(0));

@@ -1,4 +1,5 @@
-//! MCP over stdin and stdout: to one server given after `--` or by its name, or to what the config file names.
+//! `switchboard stdio`: MCP over stdin and stdout, for a server given after `--` or by name, or for
+//! the servers of the config file.
 
 use super::daemon::{Identity, What};
 use super::{FoundConfig, complain, logging};
@@ -29,7 +30,7 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     }
     let config_file = source.as_ref().map(|source| source.path.clone());
     super::check_can_serve()?;
-    // Asked once: without a home folder another might be made the next time.
+    // Resolved once: without a home folder, a second call might create another.
     let state_folder = super::state_folder();
     super::on_runtime(async {
         let stdio = take_stdio().context("cannot use the standard streams")?;
@@ -56,7 +57,7 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     })?
 }
 
-/// For somebody who has typed the command into a terminal.
+/// Message for people who type the command into a terminal.
 fn for_people() -> String {
     let program = std::env::current_exe().map_or("switchboard".to_owned(), |path| path.display().to_string());
     let program = serde_json::Value::from(program);
@@ -69,7 +70,7 @@ fn for_people() -> String {
     )
 }
 
-/// What is to be served, and where; or why there is nothing to serve.
+/// Servers and roots to serve, or the reason why there are none.
 fn prepare(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Source>, RootOptions)> {
     let (config, choice, source) = choose(args)?;
     let config_file = source.as_ref().map(|source| source.path.as_path());
@@ -77,17 +78,17 @@ fn prepare(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Source>, 
     Ok((config, choice, source, roots))
 }
 
-/// Which servers are to be served.
+/// Servers to serve.
 #[derive(Debug)]
 enum Choice {
-    /// As it is.
+    /// One server, unchanged.
     One(Box<ServerConfig>),
-    /// As one.
+    /// Several servers, as one.
     All(Vec<ServerConfig>),
 }
 
 impl Choice {
-    /// What to call it.
+    /// Name for people.
     fn name(&self) -> &str {
         match self {
             Self::One(server) => &server.name,
@@ -102,7 +103,7 @@ impl Choice {
         }
     }
 
-    /// For what can be had of one server only.
+    /// The only server, for features that support just one.
     fn only(self) -> anyhow::Result<ServerConfig> {
         let mut servers = self.servers();
         match (servers.pop(), servers.is_empty()) {
@@ -118,12 +119,12 @@ impl Choice {
 
 enum Attached {
     Served,
-    /// By itself, as was asked for, or because the daemon cannot be reached or started.
+    /// Without the daemon: as requested, or because it cannot be reached or started.
     Alone(OwnStdio),
 }
 
-/// Serves through the daemon that all windows share: what a config file names, a server that is known by its name, and
-/// what a command line names if the user's own config says so.
+/// Serves through the daemon that all windows share: the servers of a config file, a preset, or a command
+/// line if the user's own config allows that.
 async fn attach(
     args: &StdioArgs,
     config: &Config,
@@ -156,6 +157,7 @@ async fn attach(
         Choice::All(_) => None,
     };
     let roots = roots.clone();
+    // The attachment starts no servers: the daemon has them.
     let config = Config { servers: Vec::new(), ..config };
     let (state_folder, log, ignore_parent) = (super::state_folder(), window_log(args), args.ignore_parent);
     let attach = Attach { config, server, ad_hoc, roots, address, state_folder, command, log, ignore_parent };
@@ -165,8 +167,8 @@ async fn attach(
     })
 }
 
-/// What a daemon cannot be told about it is for one window alone; so is one that is not there, since its user is told
-/// what is missing here.
+/// Daemon for a preset. `None` if flags apply to this window alone, or if the preset's program is missing,
+/// so that the user is told here.
 fn known_by_name(args: &StdioArgs, source: Option<&Source>) -> Option<What> {
     let is_plain = args.root_argument.is_empty()
         && args.inherit_env.is_none()
@@ -179,7 +181,7 @@ fn known_by_name(args: &StdioArgs, source: Option<&Source>) -> Option<What> {
     Some(What::Auggie { options, config: source.map(|source| source.path.clone()), owners })
 }
 
-/// The config is the one that was given, or else the user's own: never a project's.
+/// Daemon for a command line. Its config is the given one or the user's own, never a project's.
 fn from_command_line(
     args: &StdioArgs,
     config: &Config,
@@ -200,14 +202,14 @@ fn from_command_line(
     if !config.share_ad_hoc {
         return None;
     }
-    // Variables that are no text cannot be told to the daemon.
+    // Variables that are not UTF-8 cannot be sent to the daemon.
     let is_text = |text: &std::ffi::OsStr| text.to_str().is_some();
     if server.inherit_env == InheritEnv::All
         && !std::env::vars_os().all(|(name, value)| is_text(&name) && is_text(&value))
     {
         return None;
     }
-    // The daemon has another folder.
+    // The daemon has another working folder.
     if Path::new(&server.command).components().count() > 1 {
         server.command = std::path::absolute(&server.command).ok()?.into_os_string().into_string().ok()?;
     }
@@ -222,12 +224,12 @@ fn alone(stdio: OwnStdio, why: &std::io::Error) -> Attached {
     Attached::Alone(stdio)
 }
 
-/// The root that is known before anybody asks.
+/// The first known root.
 fn first(roots: &RootOptions) -> Option<PathBuf> {
     roots.pinned.as_ref().or(roots.given.first()).cloned()
 }
 
-/// Which servers, with which settings, from which file.
+/// Servers, settings and config file of the command line.
 fn choose(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Source>)> {
     let (config, mut choice, source) = choose_from(args)?;
     match &mut choice {
@@ -263,8 +265,8 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Sourc
     Ok((config, choice, Some(source)))
 }
 
-/// The user's own config file, never a project's, if it has `defaults`: they are for all servers, those of command lines
-/// included. A file with errors is no reason not to serve.
+/// The user's own config file, never a project's, if it has `defaults`: they apply to all servers, including
+/// those of command lines. A file with errors does not prevent serving.
 fn with_defaults(owners: Owners) -> Option<(Config, Source)> {
     let file = match discover(None, None, owners, &super::vars) {
         Ok(found) => found.file?,
@@ -285,11 +287,11 @@ fn with_defaults(owners: Owners) -> Option<(Config, Source)> {
     (!config.defaults.is_empty()).then_some((config, source))
 }
 
-/// The server that the command line itself says how to start.
+/// Server whose launch is on the command line itself.
 fn launched(args: &StdioArgs) -> Option<ServerConfig> {
     match (args.backend, args.command.split_first()) {
         (Some(BackendArg::Auggie), _) => Some(find_auggie(args)),
-        // The client's entry was written for the command: what it gives us is meant for it.
+        // The client's entry was written for this command, so its whole environment is meant for it.
         (None, Some((command, rest))) => Some(ServerConfig {
             inherit_env: InheritEnv::All,
             ..ServerConfig::for_command(name_of(command, rest), command, rest.to_vec())
@@ -300,7 +302,7 @@ fn launched(args: &StdioArgs) -> Option<ServerConfig> {
 
 fn find_auggie(args: &StdioArgs) -> ServerConfig {
     let server = Preset::Auggie.server(&auggie_options(args), &super::vars);
-    // The client is told too, once it asks for something; here it is told to whoever starts us by hand.
+    // The client is told too, with its first request; this is for people who start us by hand.
     if let Some(missing) = &server.missing {
         complain(&format!("switchboard: {missing}"));
     }
@@ -327,7 +329,7 @@ fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, Source)> {
     }
 }
 
-/// The one server that was asked for, or all that are enabled.
+/// The requested server, or all enabled ones.
 fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<Choice> {
     if let Some(wanted) = wanted {
         return super::server_called(config, wanted, path)
@@ -345,7 +347,7 @@ fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<Ch
     Ok(Choice::All(enabled))
 }
 
-/// Tells the client why there is nothing to serve. Without a client there is only stderr.
+/// Tells the client why it cannot be served. Without a client there is only stderr.
 fn refuse(args: &StdioArgs, error: anyhow::Error) -> anyhow::Result<Exit> {
     if args.raw || std::io::stdin().is_terminal() {
         return Err(error);
@@ -357,7 +359,7 @@ fn refuse(args: &StdioArgs, error: anyhow::Error) -> anyhow::Result<Exit> {
 }
 
 async fn refuse_on(args: &StdioArgs, error: anyhow::Error, stdio: OwnStdio) -> anyhow::Result<Exit> {
-    // Said at once: the client may stay for long.
+    // Printed at once: the client may stay for long.
     complain(&format!("switchboard: {error:#}"));
     let told = error.downcast_ref::<Fatal>().and_then(|fatal| fatal.told.clone());
     let (message, hint) = for_client(&told.unwrap_or_else(|| error.to_string()));
@@ -365,7 +367,7 @@ async fn refuse_on(args: &StdioArgs, error: anyhow::Error, stdio: OwnStdio) -> a
     Ok(exit::of(&error))
 }
 
-/// An error of the command line as one line, and what to do about it.
+/// An error of the command line as one line, and its fix.
 fn for_client(error: &str) -> (String, String) {
     const AGAIN: &str = "then reconnect: the config file is read when a client starts Switchboard";
     let (text, hint) = error.split_once("\n  hint: ").unwrap_or((error, ""));
@@ -386,7 +388,7 @@ async fn run_raw(raw: Raw, stdio: switchboard_gateway::OwnStdio) -> anyhow::Resu
     }
 }
 
-/// For the daemon, which writes the log of this window.
+/// Log settings for the daemon, which writes the log of this window.
 fn window_log(args: &StdioArgs) -> WindowLog {
     let file = match args.log_file.as_deref() {
         Some(file) if file == Path::new(STDERR) => {
@@ -407,7 +409,7 @@ fn window_log(args: &StdioArgs) -> WindowLog {
     }
 }
 
-/// A name for a server that was given as a command: what a person would call it.
+/// Name for a server that was given as a command.
 fn name_of(command: &str, args: &[String]) -> String {
     const RUNNERS: &[&str] =
         &["npx", "uvx", "node", "python", "python3", "bunx", "pnpm", "deno", "bun", "uv"];
@@ -433,7 +435,7 @@ mod tests {
         choose(&cli.stdio).expect("a server").1.only().expect("one")
     }
 
-    /// Whatever the server comes from, the flags are over what is said there.
+    /// Flags override the settings of any source.
     #[test]
     fn the_flags_are_over_the_settings() {
         let path = std::env::temp_dir().join(format!("switchboard-choose-{}.json", std::process::id()));
@@ -460,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn path_arguments_are_added_to_those_that_are_known() {
+    fn path_arguments_are_added() {
         assert_eq!(
             chosen(&["--root-argument", "a", "--root-argument", "b", "--", "c"]).root_arguments,
             ["a", "b"]

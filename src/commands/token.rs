@@ -1,4 +1,4 @@
-//! The token that clients over HTTP must have.
+//! `switchboard token`: the bearer token for HTTP clients.
 
 use crate::cli::{TokenArgs, TokenCommand};
 use crate::exit::Exit;

@@ -1,4 +1,4 @@
-//! Allows a project's config file to be used, as it is now.
+//! `switchboard trust`: approves a project's config file with its present content.
 
 use crate::cli::TrustArgs;
 use crate::exit::{Exit, fatal};
@@ -34,7 +34,7 @@ fn file_of(path: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Shows what will be run, and remembers the content by its hash.
+/// Shows the servers' commands, and stores the hash of the content.
 fn allow(trust: &Trust, path: &Path, owners: Owners) -> anyhow::Result<Exit> {
     let (source, _) = read(path, owners)
         .map_err(|error| fatal(Exit::Config, format!("cannot read {}: {error}", path.display())))?;

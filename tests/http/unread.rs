@@ -31,7 +31,7 @@ fn waiting_notifications_are_few_and_counted() {
         let more = pids::memory(served.program.pid()).unwrap().saturating_sub(before);
         assert!(more < 40 * MIB, "{path}: {} MiB more", more / MIB);
         patience::until_true("it is said", || {
-            served.program.stderr_so_far().contains("notifications were dropped")
+            served.program.stderr_so_far().contains("notifications dropped")
         });
         // Small ones wait, the newest of them.
         call(&talk, flood, json!({ "count": 10, "bytes": 10 }));

@@ -96,7 +96,7 @@ fn lists_and_reads_are_sent_once_more() {
         let answer = client.request(method, json!({ "uri": "x:/", "name": "n" }));
         assert!(answer["result"].is_object(), "{method}: {answer}");
         assert_eq!(client.record().launches(), 2);
-        log_with(&client, "sent once more");
+        log_with(&client, "request sent again");
     }
 }
 

@@ -31,8 +31,8 @@ fn are_named_in_the_log() {
     for setting in Setting::all() {
         let mut scene = Scene::greet(setting.start(&["--with", "stubborn", "--with", "session"]));
         scene.client.call("crash", json!({ "code": 1 }));
-        let log = log_with(&scene.client, "left processes behind; ended");
-        let line = log.lines().find(|line| line.contains("left processes behind")).unwrap();
+        let log = log_with(&scene.client, "leftover processes ended");
+        let line = log.lines().find(|line| line.contains("leftover processes ended")).unwrap();
         assert!(line.contains("fake-backend") && !line.contains("sb-"), "{line}");
     }
 }

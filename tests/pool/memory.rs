@@ -6,7 +6,7 @@ use serde_json::json;
 use switchboard_testkit::{patience, pids};
 
 const MUCH: u64 = 100 << 20;
-const WARNING: &str = "holds more memory than it may";
+const WARNING: &str = "memory limit exceeded";
 
 #[test]
 fn an_idle_instance_that_holds_too_much_is_warned_about_and_stopped() {
@@ -44,7 +44,7 @@ fn all_together_may_hold_so_much_and_the_least_recently_used_goes_first() {
     };
     let (first, second) = (grow(&a), grow(&b));
     patience::until_true("the first is stopped", || !pids::is_alive(first));
-    log_with(&editor.client, "all servers together hold more memory than they may");
+    log_with(&editor.client, "memory limit of all servers exceeded");
     assert_eq!(editor.facts(json!({ "file": uri(&b) })).pid, second, "one alone is not too much");
     editor.facts(json!({ "file": uri(&a) })).is_at(&a);
 }

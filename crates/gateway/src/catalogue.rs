@@ -1,7 +1,8 @@
-//! Catalogues of servers, stored on disk between runs, so that lists can be answered before any server is started. A file for
-//! each launch, as it is written in the config, and each profile: the client's capabilities as the server was told them.
+//! Catalogues of servers, stored on disk between runs, so that lists can be answered before a
+//! server is started. One file per launch, as the config has it, and profile: the
+//! capabilities that the server was told.
 //!
-//! The content is opaque here. No error is fatal: a file that cannot be read counts as missing.
+//! The content is opaque here. No error is fatal: an unreadable file counts as missing.
 
 use crate::config::ServerConfig;
 use crate::launches::{hash, launch_key};
@@ -22,14 +23,14 @@ use switchboard_process::private;
 #[cfg(test)]
 mod tests;
 
-/// Raised when older versions of the program could not read newer files.
+/// Format of the files. To be raised when older versions of the program cannot read newer files.
 const FORMAT_VERSION: u32 = 1;
 const FOLDER: &str = "catalogue";
 const ENDING: &str = ".catalogue";
-/// Of one launch. Clients differ in a few ways only, but some launches depend on the root.
+/// Limit per launch. Clients differ in few ways, but some launches depend on the root.
 const MAX_PROFILES_PER_LAUNCH: usize = 64;
 const MAX_FILES: usize = 512;
-/// Larger files are no catalogue.
+/// Largest file that is read or written.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// All catalogues of this user.
@@ -38,26 +39,26 @@ pub(crate) struct Shelf {
     folder: Arc<Path>,
 }
 
-/// The first line of a file.
+/// First line of a file.
 #[derive(Serialize, Deserialize)]
 struct Header {
     format: u32,
-    /// For whoever looks into the folder: the same launch may have several names.
+    /// For readers of the folder; one launch may have several names.
     server: String,
     profile: String,
-    /// Where the launch depends on it.
+    /// Root, where the launch depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root: Option<String>,
     saved: String,
-    /// How many follow. A file that was cut off is no catalogue.
+    /// Number of bytes after this line, to detect a truncated file.
     bytes: usize,
 }
 
-/// A file of the folder, by its name alone.
+/// File of the folder, known by its name alone.
 struct CatalogueFile {
     entry: fs::DirEntry,
     launch: String,
-    /// The hash of its key.
+    /// Hash of the offer's key.
     key: String,
 }
 
@@ -66,12 +67,12 @@ impl Shelf {
         Self { folder: state_folder.join(FOLDER).into() }
     }
 
-    /// All that is known of this server, what was saved last first.
+    /// Stored catalogues of this server, newest first.
     pub(crate) fn load(&self, server: &ServerConfig) -> Vec<(OfferKey, Bytes)> {
         self.load_all(std::slice::from_ref(server)).pop().unwrap_or_default()
     }
 
-    /// The same for each of these, with one look at the folder.
+    /// Stored catalogues of each server, with one listing of the folder.
     pub(crate) fn load_all(&self, servers: &[ServerConfig]) -> Vec<Vec<(OfferKey, Bytes)>> {
         let launches: Vec<String> = servers.iter().map(launch_key).collect();
         let mut found: HashMap<&str, Vec<CatalogueFile>> =
@@ -81,7 +82,7 @@ impl Shelf {
                 files.push(file);
             }
         }
-        // Most launches have one profile, and then nobody need ask how old it is.
+        // Most launches have one profile and need no look at the time.
         for files in found.values_mut().filter(|files| files.len() > 1) {
             files.sort_by_cached_key(|file| (Reverse(file.saved()), file.key.clone()));
         }
@@ -89,7 +90,7 @@ impl Shelf {
         launches.iter().map(read).collect()
     }
 
-    /// Replaces what is known of this server under this key, at once or not at all.
+    /// Replaces the catalogue of this server and key atomically.
     pub(crate) fn save(&self, server: &ServerConfig, key: &OfferKey, payload: &[u8]) -> io::Result<()> {
         let header = Header {
             format: FORMAT_VERSION,
@@ -111,7 +112,7 @@ impl Shelf {
         written
     }
 
-    /// Forgets all that is known of this server.
+    /// Removes all catalogues of this server.
     pub(crate) fn forget(&self, server: &ServerConfig) {
         let launch = launch_key(server);
         for file in self.files().filter(|file| file.launch == launch) {
@@ -119,7 +120,7 @@ impl Shelf {
         }
     }
 
-    /// Removes what is too much, the oldest first. Another process may do the same at the same time.
+    /// Removes the oldest files beyond the limits. Another process may do the same at the same time.
     fn clean(&self) {
         let mut files: Vec<CatalogueFile> = self.files().collect();
         files.sort_by_cached_key(|file| Reverse(file.saved()));
@@ -144,7 +145,7 @@ impl Shelf {
         })
     }
 
-    /// Nothing if there is no such folder, or if others could have put something there.
+    /// Entries of the folder. None if it is missing, or if other users could write to it.
     fn listing(&self) -> impl Iterator<Item = fs::DirEntry> {
         let is_ours = self.folder.exists() && private::folder(&self.folder).is_ok();
         let listing = is_ours.then(|| fs::read_dir(&self.folder).ok()).flatten();
@@ -153,18 +154,19 @@ impl Shelf {
 }
 
 impl CatalogueFile {
-    /// Of the link itself, if it is one; it is not followed by `read` either.
+    /// Modification time. Of a symbolic link, its own: `read` does not follow it either.
     fn saved(&self) -> Option<SystemTime> {
         self.entry.metadata().ok()?.modified().ok()
     }
 
-    /// Its key and its content; nothing if it is not what we wrote.
+    /// Key and content; `None` if the file is not as we wrote it.
     fn read(&self) -> Option<(OfferKey, Bytes)> {
         let content = Bytes::from(private::read(&self.entry.path(), MAX_FILE_BYTES).ok()?);
         let line = memchr::memchr(b'\n', &content)?;
         let header: Header = serde_json::from_slice(&content[..line]).ok()?;
         let is_whole = content.len() - line - 1 == header.bytes;
         let key = OfferKey { profile: header.profile.into(), root: header.root.map(Into::into) };
+        // A renamed or copied file must not stand for another key.
         if header.format != FORMAT_VERSION || !is_whole || key_hash(&key) != self.key {
             return None;
         }

@@ -1,6 +1,8 @@
-//! Reads the command line of a server: which package runner it starts, and which package. Pure, and it knows no config.
+//! Analysis of a server's command line: its package runner, and the package it runs.
+//! Pure; must not know the config.
 //!
-//! - `runner`: which commands are package runners, and where their arguments begin.
+//! # Layout
+//! - `runner`: known package runners, and the start of their arguments.
 //! - `package`: the package, image or program that a command line runs.
 //! - `flags`: the flags of each runner, and which of them take a value.
 

@@ -1,5 +1,5 @@
-//! Servers of which nobody can tell whether they keep a client's state: the config does not say, the package is not known,
-//! and a tool of an earlier run has a name that may mean it. Looks at what is stored, and starts nothing.
+//! Servers that may keep a client's state: the config does not say, the package is unknown, and a tool of an
+//! earlier run has a suggestive name. Reads stored catalogues and starts nothing.
 
 use crate::catalogue::Shelf;
 use crate::config::{Config, ServerConfig, State};
@@ -9,7 +9,7 @@ use std::path::Path;
 use switchboard_core::catalogue::{List, NameStyle, Naming, Offer};
 use switchboard_core::{StateHint, state_hint};
 
-/// The name of each, and of the tool.
+/// Names of such servers, each with the tool's name.
 pub fn doubtful_servers(config: &Config, state_folder: &Path) -> Vec<(String, String)> {
     let is_open = |server: &&ServerConfig| {
         let is_undecided = server.state == State::Auto && !server.disabled;
@@ -18,7 +18,7 @@ pub fn doubtful_servers(config: &Config, state_folder: &Path) -> Vec<(String, St
     let undecided: Vec<ServerConfig> = config.servers.iter().filter(is_open).cloned().collect();
     let stored = Shelf::new(state_folder).load_all(&undecided);
     let doubt = |(server, stored): (ServerConfig, Vec<_>)| {
-        // Also of tools that no client sees.
+        // Includes tools that are hidden from clients.
         let naming = Naming::new(&server.name, NameStyle::Plain);
         let offers: Vec<Offer> = stored.iter().filter_map(|(_, bytes)| Offer::load(bytes, &naming)).collect();
         let tools: Vec<Cow<'_, str>> =

@@ -1,10 +1,12 @@
-//! The environments that clients bring along, and how much of them counts when clients share a backend. Core gets names and
-//! digests of values, and hands back whose variables a backend is started with.
+//! Environments of clients, and the variables that matter when clients share a backend. The core gets names
+//! and digests of values, and returns whose variables a backend is started with.
 //!
 //! Three kinds of variables reach a server:
-//! - *named* ones, which its entry asks for (`passEnv`, `${VAR}`, all with `inheritEnv: all`): other values, another backend;
+//! - *named* ones, which its entry requests (`passEnv`, `${VAR}`, all with `inheritEnv: all`): a different
+//!   value means a different backend;
 //! - *common* ones, of the safe list: a client joins a backend that has all of its own;
-//! - those that describe the session rather than the machine (`config::separating`): they tell nobody apart.
+//! - *session* ones (`config::separating`), which describe the session rather than the machine:
+//!   they never separate clients.
 
 use crate::command_line::Runner;
 use crate::config::environment::{self, Inherited, TOLD, is_named};
@@ -20,17 +22,18 @@ use switchboard_core::environment::{Source, ValueDigest, Variable, Variables};
 use switchboard_process::child;
 use switchboard_process::lock::Lock;
 
-/// The variables of one client.
+/// Variables of one client.
 #[derive(Default)]
 pub(crate) struct Vars {
     all: Vec<(OsString, OsString)>,
-    /// What servers get of them. Most servers get the same, and choosing takes longer than all else that is done for one.
+    /// Cache of the servers' selections. Most servers get the same variables, and selecting
+    /// them is the most expensive step.
     selections: Lock<Vec<Arc<Selection>>>,
-    /// The files that commands were found at.
+    /// Cache of the files that commands were found at.
     programs: Lock<HashMap<String, ValueDigest>>,
 }
 
-/// What servers with the same `inheritEnv`, `passEnv` and package runner get.
+/// Variables for servers with equal `inheritEnv`, `passEnv` and package runner.
 struct Selection {
     inherit: InheritEnv,
     runner: Option<Runner>,
@@ -38,7 +41,7 @@ struct Selection {
     gets: Inherited,
     named: Vec<Variable>,
     common: Variables,
-    /// What is kept for those whose entry names no variable.
+    /// Variables to keep for servers whose entry names none.
     kept: Arc<Vars>,
 }
 
@@ -59,7 +62,7 @@ impl Vars {
         self.all.iter().cloned()
     }
 
-    /// The variables of the clients that share a backend. Where their values differ, the first client's count.
+    /// Variables of all clients that share a backend. Where values differ, the first client's win.
     pub(crate) fn of(environment: &Environment) -> Arc<Self> {
         let mut sources = environment.sources().filter_map(Source::get::<Self>);
         let Some(first) = sources.next() else { return Arc::default() };
@@ -88,9 +91,10 @@ impl Vars {
         for (key, (name, value)) in gets.keyed() {
             let text = name.to_string_lossy();
             let variable = || Variable { name: key.into(), value: digest(value) };
-            // Many programs read `HTTPS_PROXY` and `https_proxy` as one.
+            // Many programs treat `HTTPS_PROXY` and `https_proxy` as one variable.
             let folded = || Variable { name: key.to_uppercase().into(), value: digest(value) };
             match () {
+                // The standard value that every server is told says nothing about the client.
                 () if TOLD.iter().any(|(told, usual)| *told == text && value == usual) => {}
                 () if is_named(&text, inherit, pass) => named.push(variable()),
                 () if separates(&text) => common.push(folded()),
@@ -105,9 +109,10 @@ impl Vars {
         selection
     }
 
-    /// Those that the server gets, or that its entry may name. Of the rest only the names, for the hint that it may miss one
-    /// of them: their values are nobody's business.
+    /// Variables that the server gets, or that its entry may name. The rest have their values removed; their
+    /// names are kept for the hint about withheld variables.
     fn for_server(&self, server: &ServerConfig) -> Arc<Self> {
+        // A substring match may keep too many values, but never too few.
         let is_named = |name: &str| server.texts().any(|text| text.contains(name));
         let names_none = !server.texts().any(|text| text.contains("${"));
         match server.remote {
@@ -118,7 +123,7 @@ impl Vars {
     }
 
     fn keeping(&self, gets: &Inherited, is_named: impl Fn(&str) -> bool) -> Self {
-        // It may stand behind a `~`, and servers without a workspace run there.
+        // Needed for `~`, and as the working folder of servers without a workspace.
         let is_kept = |name: &OsStr| match name.to_str() {
             Some(name) => HOME_VARIABLES.contains(&name) || gets.has(name) || is_named(name),
             None => gets.vars().any(|(known, _)| known == name),
@@ -129,7 +134,7 @@ impl Vars {
         Self::new(self.all.iter().map(kept).collect())
     }
 
-    /// A digest of the file that a command is found at in this client's PATH.
+    /// Digest of the file that a command is found at in this client's PATH.
     fn program(&self, command: &str) -> ValueDigest {
         let mut known = self.programs.lock();
         *known.entry(command.to_owned()).or_insert_with(|| {
@@ -140,16 +145,16 @@ impl Vars {
     }
 }
 
-/// What a client with these variables brings along for a server.
+/// Environment of a client with these variables at a server.
 pub(crate) fn environment(server: &ServerConfig, vars: &Arc<Vars>) -> Environment {
     let source = Some(Source::new(vars.for_server(server)));
     let filled_in = filled_in(server, vars);
-    // A server elsewhere gets no variables.
+    // Remote servers get no variables.
     if server.remote.is_some() {
         return Environment::new(sorted(filled_in), Arc::default(), source);
     }
     let selection = vars.selection(server);
-    // What the entry sets itself is the same for all.
+    // Variables that the entry sets are the same for all clients.
     let is_replaced = |name: &str| server.env.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
     let is_inherited = |variable: &&Variable| !is_replaced(&variable.name);
     let mut named = filled_in;
@@ -157,6 +162,7 @@ pub(crate) fn environment(server: &ServerConfig, vars: &Arc<Vars>) -> Environmen
     let command = expand::command(server, &|name| vars.get(name));
     let is_searched = !command.contains(std::path::is_separator) && !is_replaced("PATH");
     if is_searched && !named.iter().any(|variable| is_same(OsStr::new(&*variable.name), "PATH")) {
+        // PATH itself differs between windows; only the program that it leads to matters.
         named.push(Variable { name: "PATH".into(), value: vars.program(&command) });
     }
     let common = match selection.common.iter().any(|variable| is_replaced(&variable.name)) {
@@ -166,7 +172,7 @@ pub(crate) fn environment(server: &ServerConfig, vars: &Arc<Vars>) -> Environmen
     Environment::new(sorted(named), common, source)
 }
 
-/// The variables that are filled into a server's entry.
+/// Variables that are expanded in a server's entry.
 fn filled_in(server: &ServerConfig, vars: &Vars) -> Vec<Variable> {
     let lookup = |name: &str| vars.get(name);
     let filled = expand::variables(server, &lookup).into_iter();
@@ -178,7 +184,7 @@ fn filled_in(server: &ServerConfig, vars: &Vars) -> Vec<Variable> {
         .collect()
 }
 
-/// By name, each name once. One that is there twice with two values counts by both.
+/// Sorted by name, without duplicates. For a name with two values, the digest covers both.
 fn sorted(variables: Vec<Variable>) -> Variables {
     let mut known: BTreeMap<Arc<str>, ValueDigest> = BTreeMap::new();
     for Variable { name, value } in variables {
@@ -229,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn only_variables_that_reach_the_server_count() {
+    fn only_inherited_variables_count() {
         check(&server(), &[("WINDOWID", "1")], &[("WINDOWID", "2")], true);
         check(&server(), &[("DISPLAY", ":0")], &[("DISPLAY", ":1")], false);
         check(&server(), &[("DISPLAY", ":0")], &[], true);
@@ -245,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_the_session_reach_the_server_and_do_not_count() {
+    fn session_variables_do_not_count() {
         for name in ["LANG", "LC_ALL", "NO_COLOR", "SHELL", "TMPDIR"] {
             check(&server(), &[(name, "1")], &[(name, "2")], true);
             assert_eq!(Vars::of(&environment(&server(), &vars(&[(name, "1")]))).get(name), Some("1".into()));
@@ -291,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_the_entry_sets_do_not_count() {
+    fn variables_set_by_the_entry_do_not_count() {
         let mut server = server();
         server.env.push(("DISPLAY".to_owned(), ":9".to_owned()));
         check(&server, &[("DISPLAY", ":0"), ("TZ", "a")], &[("DISPLAY", ":1"), ("TZ", "a")], true);
@@ -300,7 +306,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn path_counts_through_the_file_that_is_found() {
+    fn path_counts_by_the_program_it_finds() {
         let shell = ServerConfig { command: "sh".to_owned(), ..server() };
         check(&shell, &[("PATH", "/bin")], &[("PATH", "/bin:/opt/elsewhere")], true);
         check(&shell, &[("PATH", "/bin")], &[("PATH", "/nowhere")], false);
@@ -309,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backend_gets_the_variables_of_all_its_clients() {
+    fn backend_gets_variables_of_all_clients() {
         let [one, other] = [
             &[("DISPLAY", ":0"), ("LANG", "C")][..],
             &[("SSH_AUTH_SOCK", "/s"), ("TZ", "x"), ("LANG", "de"), ("TERM", "xterm")],
@@ -323,7 +329,7 @@ mod tests {
     /// Merged, one client's proxy or registry would be used for the other.
     #[cfg(unix)]
     #[test]
-    fn spellings_of_one_setting_are_one_variable() {
+    fn spellings_of_a_name_are_one_variable() {
         let npx = ServerConfig {
             command: "npx".to_owned(),
             args: vec!["-y".to_owned(), "x".to_owned()],

@@ -1,8 +1,9 @@
-//! Says which workspace a request would be routed to, and why, without starting anything. The decision itself is
-//! core's; this gathers what is known, asks for it, and writes down what was considered.
+//! Explains which workspace a request would be routed to, without starting anything. The core makes the
+//! decision; this module collects its input and lists the alternatives.
 //!
-//! - `ladder`: everything that can name a workspace, in the order in which it is asked.
-//! - `shown`: the same for people.
+//! # Layout
+//! - `ladder`: everything that can name a workspace, in order of precedence.
+//! - `shown`: the explanation as text.
 
 mod ladder;
 mod shown;
@@ -18,37 +19,37 @@ use switchboard_core::routing::path::{Style, of_uri};
 use switchboard_core::routing::{Decision, Known, NamedPath, Policy, decide};
 use switchboard_core::{NO_ROOT_HINT, Scope, StatePolicy};
 
-/// What is asked about.
+/// A request to explain.
 pub struct Question<'a> {
     pub method: &'a str,
-    /// As they would stand in the request: a JSON object.
+    /// Parameters of the request: a JSON object.
     pub params: &'a str,
     pub roots: &'a RootOptions,
-    /// What the client would answer to `roots/list`: paths or `file:` URIs.
+    /// The client's answer to `roots/list`: paths or `file:` URIs.
     pub client_roots: &'a [String],
-    /// Path arguments beyond those of the config.
+    /// Path arguments in addition to those of the config.
     pub root_arguments: &'a [String],
     pub config: &'a Config,
-    /// Those of the config that are meant.
+    /// Servers of the config to consider.
     pub servers: &'a [&'a ServerConfig],
-    /// The environment that we were started with.
+    /// Our own environment.
     pub vars: Lookup<'a>,
-    /// Where is stored what was learnt about the servers.
+    /// Folder with the servers' stored records.
     pub state_folder: &'a Path,
 }
 
-/// `Display` is for people.
+/// Explanation of a request. `Display` is for people.
 #[derive(Debug, Serialize)]
 pub struct Explained {
     pub method: String,
-    /// One for all servers that treat the request the same way.
+    /// One for all servers that route the request alike.
     pub answers: Vec<RouteExplanation>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RouteExplanation {
-    /// None if there is no config: then it is as for a server with an instance for each workspace.
+    /// Empty without a config: the answer then holds for a server with one instance per workspace.
     pub servers: Vec<String>,
     pub instances: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +58,7 @@ pub struct RouteExplanation {
     pub scope_reason: Option<String>,
     pub root: Option<String>,
     pub why: String,
-    /// What the client would get instead.
+    /// Error that the client would get instead.
     pub error: Option<RouteError>,
     pub considered: Vec<Rung>,
 }
@@ -69,35 +70,35 @@ pub struct RouteError {
     pub hint: &'static str,
 }
 
-/// One of the things that can name a workspace.
+/// One source that can name a workspace.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rung {
     pub rung: &'static str,
     pub value: Option<String>,
-    /// Which part of the request names it.
+    /// Part of the request that names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub named_by: Option<String>,
     pub used: bool,
-    /// Why not, where that is not plain from the order.
+    /// Reason why it was not used, where the order does not explain it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
 }
 
-/// The part of a server that matters for where its requests go.
+/// Properties of a server that affect routing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RoutingMode {
-    /// What instances are kept apart by, and why; `None` without a server.
+    /// Scope and its reason; `None` without a server.
     scope: Option<(Scope, String)>,
     spread: Spread,
-    /// A client shares with nobody.
+    /// Clients share no instance.
     is_private: bool,
-    /// It cannot be started without a root.
+    /// The server cannot be started without a root.
     needs_root: bool,
     root_arguments: Vec<String>,
 }
 
-/// What one instance is there for.
+/// Reach of one instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spread {
     /// One root.
@@ -200,7 +201,7 @@ fn answer(
     };
     let decision = match mode.spread {
         Spread::Root | Spread::Roots => decide(known, asked, policy),
-        // What a client has open does not move an instance that is everybody's.
+        // An instance that all clients share does not follow one client's open folders.
         Spread::All => {
             let (pinned, default, given) = (known.pinned.clone(), known.default.clone(), known.given.clone());
             let common = Known { pinned, default, given, ..Known::default() };

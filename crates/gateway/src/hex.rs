@@ -1,4 +1,4 @@
-//! Bytes as people read them.
+//! Bytes in hexadecimal.
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or_default();

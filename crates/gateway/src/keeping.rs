@@ -1,5 +1,5 @@
-//! Background writes of stored files: the catalogues of servers, and the records of launches. Only the end of the process
-//! waits for them, and not for long: a record that is not written is learnt again. Must not know hub or backends.
+//! Background writes of stored files: catalogues of servers, and records of launches. Only the end of the
+//! process waits for them, and not for long: a lost record is learned again. Must not know hub or backends.
 
 use crate::catalogue::Shelf;
 use crate::config::ServerConfig;
@@ -18,10 +18,10 @@ use tokio::sync::Notify;
 
 #[derive(Default)]
 pub(crate) struct Keeping {
-    /// Tasks that are at it.
+    /// Running tasks.
     running: AtomicUsize,
     done: Notify,
-    /// Records that are yet to be written, and the right to write them.
+    /// Records to be written. `writing` is held by the task that writes.
     records: Lock<BTreeMap<ServerId, Record>>,
     writing: tokio::sync::Mutex<()>,
 }
@@ -48,7 +48,7 @@ impl Keeping {
         let keeping = self.clone();
         self.records.lock().insert(id, record);
         self.spawn("record", async move {
-            // One at a time, and the newest: an older one must not come last.
+            // One write at a time, always of the newest record: an older one must not come last.
             let _writing = keeping.writing.lock().await;
             let newest = keeping.records.lock().remove(&id);
             let Some(record) = newest else { return };
@@ -58,6 +58,7 @@ impl Keeping {
 
     fn spawn(self: &Arc<Self>, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         let keeping = self.clone();
+        // Counted before the task starts, so that `finish` cannot miss it.
         keeping.running.fetch_add(1, Ordering::Relaxed);
         task::spawn(name, async move {
             work.await;
@@ -66,7 +67,7 @@ impl Keeping {
         });
     }
 
-    /// Waits until everything is written, but not for longer than this.
+    /// Waits up to `within` until everything is written.
     pub(crate) async fn finish(&self, within: Duration) {
         let all = async {
             loop {

@@ -1,6 +1,8 @@
-//! Packages of which we know what they keep between calls, and whether they depend on their working folder, so that nobody
-//! has to say it in the config. The state of others may still be told from the names of their tools (`core/sharing.rs`).
+//! Known packages: the state they keep between calls, and whether they depend on their
+//! working folder, so that the config need not say it. For other packages, tool names may
+//! reveal state (`state_hint` in the core).
 //!
+//! # Layout
 //! - `table`: the packages.
 //! - `paths`: relative paths in a server's entry.
 
@@ -11,17 +13,17 @@ use crate::command_line::{self, Package};
 use crate::config::{ServerConfig, State};
 use table::{KNOWN, Row};
 
-/// How a package depends on the folder that it is started in.
+/// Dependence of a package on its working folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Folder {
     Ignored,
-    /// It reads this variable from a `.env` file there, unless its environment has it.
+    /// Reads this variable from a `.env` file there, unless its environment has it.
     DotEnv(&'static str),
-    /// It reads or writes files there, asks for its client's roots, or nobody has looked.
+    /// Reads or writes files there, asks for its client's roots, or has not been examined.
     Unknown,
 }
 
-/// What a server keeps, and by whose word.
+/// State that a server keeps, and the source of this knowledge.
 pub(crate) fn state_of(server: &ServerConfig) -> (switchboard_core::StatePolicy, &'static str) {
     match server.state {
         State::None => (switchboard_core::StatePolicy::None, "the config says so"),
@@ -36,7 +38,7 @@ pub(crate) fn state_of(server: &ServerConfig) -> (switchboard_core::StatePolicy,
     }
 }
 
-/// The name of a server's package, if it is known to work the same in every folder.
+/// Name of a server's package, if it works the same in every folder.
 pub(crate) fn ignores_folder(server: &ServerConfig) -> Option<String> {
     let row = known(server)?;
     let ignores = match row.folder {
@@ -48,7 +50,7 @@ pub(crate) fn ignores_folder(server: &ServerConfig) -> Option<String> {
     ignores.then(|| name.to_owned())
 }
 
-/// Where the launch of a server first names a relative path: `args[2]`.
+/// First relative path in a server's launch, such as `args[2]`.
 pub(crate) fn relative_path(server: &ServerConfig) -> Option<String> {
     paths::first_relative(server)
 }
@@ -60,12 +62,12 @@ fn known(server: &ServerConfig) -> Option<&'static Row> {
     let started = command_line::started(&server.command, &server.args)?;
     let mut rows = KNOWN.iter().flat_map(|(_, rows)| *rows);
     let row = rows.find(|row| row.names.iter().any(|name| is_named(name, &started.package)))?;
-    // `uvx --from PACKAGE python server.py` only has the package beside it.
+    // `uvx --from PACKAGE python server.py` runs another program beside the package.
     let is_own = started.program.is_none_or(|program| is_program_of(row, &started.package, &program));
     is_own.then_some(row)
 }
 
-/// Whether a program is one of the package's own.
+/// Whether a program belongs to the package.
 fn is_program_of(row: &Row, package: &Package, program: &str) -> bool {
     let is_listed = row.names.iter().any(|name| name.strip_prefix("program:") == Some(program));
     let is_namesake = match package {

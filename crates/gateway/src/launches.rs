@@ -1,6 +1,6 @@
-//! Records of launches, stored between runs: a small file per launch, as it is written in the config.
+//! Records of launches, stored between runs: a small file per launch, as the config has it.
 //!
-//! No error is fatal: a record that cannot be read is learnt again.
+//! No error is fatal: an unreadable record is learned again.
 
 use crate::config::{Packages, ServerConfig};
 use crate::hex::hex;
@@ -21,24 +21,24 @@ mod tests;
 
 const FOLDER: &str = "launches";
 const ENDING: &str = ".json";
-/// Larger files are no record.
+/// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 64 << 10;
-/// More launches than anyone has; beyond it those that were written longest ago are forgotten.
+/// More launches than anyone has. Beyond it, the oldest files are removed.
 const MAX_FILES: usize = 1000;
-/// Newline got no answer, and nothing else did either.
+/// Neither newline framing nor another got an answer.
 const NOT_NEWLINE: &str = "not-newline";
 
-/// The records of this user.
+/// All records of this user.
 #[derive(Clone)]
 pub(crate) struct Launches {
     folder: Arc<Path>,
 }
 
-/// A record as it lies on disk.
+/// A record on disk.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct StoredRecord {
-    /// For whoever looks into the folder: the same launch may have several names.
+    /// For readers of the folder; one launch may have several names.
     server: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     framing: Option<String>,
@@ -57,7 +57,7 @@ struct StoredSlow {
     tries: u32,
     /// In seconds since 1970.
     retry_at: u64,
-    /// The whole entry: another `startTimeout`, say, is another chance.
+    /// Hash of the whole entry: a change, for example of `startTimeout`, gives the server another chance.
     entry: String,
 }
 
@@ -148,7 +148,7 @@ impl StoredRecord {
         };
         let slow = self.slow.filter(|slow| slow.entry == entry_hash(server)).map(|slow| {
             let left = Duration::from_secs(slow.retry_at).saturating_sub(since_1970(SystemTime::now()));
-            // A clock that was set back must not put the next try off for years.
+            // A clock that was set back must not postpone the next attempt for years.
             Slow { tries: slow.tries, retry_in: left.min(Duration::from_secs(60 * 60)) }
         });
         Record {
@@ -162,7 +162,7 @@ impl StoredRecord {
     }
 }
 
-/// Serde's own form needs a feature for the shared names.
+/// Serde's own form needs a feature for shared names.
 mod seen_offers {
     use super::SeenOffers;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -189,19 +189,20 @@ fn entry_hash(server: &ServerConfig) -> String {
     hash(&[&format!("{server:?}")])
 }
 
-/// What is started, as it stands in the config: two servers that are started the same way behave the same, whatever they
-/// are called and whatever of it is shown.
+/// Identity of a launch, as the config has it. Servers with equal launches behave alike,
+/// whatever their names and filters.
 pub(crate) fn launch_key(server: &ServerConfig) -> String {
     let cwd = server.cwd.as_deref();
+    // The counts separate arguments from variables: without them, different launches could hash alike.
     let (args, env) = (server.args.len().to_string(), server.env.len().to_string());
     let mut words = vec![server.command.as_str(), &args];
     words.extend(server.args.iter().map(String::as_str));
     words.push(&env);
     words.extend(server.env.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]));
     words.extend([if cwd.is_some() { "in" } else { "" }, cwd.unwrap_or_default()]);
-    // `${HOME}` is a folder to one and six letters to the other.
+    // `${HOME}` is a folder if expanded, and literal text otherwise.
     words.push(if server.expand { "expand" } else { "" });
-    // Another program, perhaps. The default adds nothing: what was learnt before there was a choice holds.
+    // May be another program. The default adds nothing, so that older records stay valid.
     if server.packages == Packages::Workspace {
         words.push("packages of the workspace");
     }
@@ -215,6 +216,7 @@ pub(crate) fn launch_key(server: &ServerConfig) -> String {
 pub(crate) fn hash(words: &[&str]) -> String {
     let mut hash = Sha256::new();
     for word in words {
+        // Length-prefixed, so that different lists of words never hash alike.
         hash.update((word.len() as u64).to_le_bytes());
         hash.update(word.as_bytes());
     }

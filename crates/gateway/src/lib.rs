@@ -1,26 +1,27 @@
-//! The I/O around core: fronts, backends, config, telemetry.
+//! The I/O around the core: config, fronts, backends, daemon, telemetry.
 //!
 //! # Layout
 //! Layers, from the bottom; a module uses only those above its own line.
-//! - `hex`: bytes as text. `command_line`: the runner and the package that a server's command line starts.
-//! - [`presets`]: servers known by name: a table, and code that finds their entry points.
+//! - `hex`: bytes as text. `command_line`: the runner and the package of a server's command line.
+//! - [`presets`]: servers known by name: a table, and code that locates their programs.
 //! - [`config`]: the config file, from text to checked values.
-//! - [`telemetry`]: listeners of facts: the log.
+//! - [`telemetry`]: the log.
 //! - [`paths`]: paths that messages and the environment name, looked up on disk.
-//! - `known`: packages whose state and scope are known; `scope`: the scope of a server whose config leaves it open.
-//! - `stored_file`: files that are replaced whole; `launches`: what was learnt about each launch; `catalogue`: lists of
-//!   servers, stored on disk; `doubtful`: servers whose lists hint at client state.
-//! - `environments`: variables that clients bring along; `settings`: settings of the core, from the config;
-//!   `collisions`: names in stored lists that collide; [`explain`]: the routing decision of one request.
-//! - `io`: reading and writing of messages, tasks; `keeping`: writes what is stored, aside.
+//! - `known`: packages with known state and scope; `scope`: the scope of a server
+//!   whose config leaves it open.
+//! - `stored_file`: files that are replaced atomically; `launches`: stored records of launches; `catalogue`:
+//!   stored lists of servers; `doubtful`: servers whose lists hint at client state.
+//! - `environments`: variables of clients; `settings`: settings of the core, from the config; `collisions`:
+//!   colliding names in stored lists; [`explain`]: the routing decision for one request.
+//! - `io`: reading and writing of messages, tasks; `keeping`: background writes of stored files.
 //! - `hub`: the core behind its lock.
 //! - `backends`: processes and remote servers.
 //! - [`fronts`]: clients over stdio, HTTP and the local socket.
-//! - `daemon`: the user's one daemon: its clients, its servers, its config.
-//! - `attach`: a client's way to the daemon.
-//! - [`runtime`]: ways to run all of this, each with its tasks.
+//! - `daemon`: the user's one daemon: its clients, servers and config.
+//! - `attach`: a client's connection to the daemon.
+//! - [`runtime`]: modes of operation, each with its tasks.
 //!
-//! This crate decides nothing about messages: that is `core`'s.
+//! Must not decide anything about messages: the core does.
 
 #![forbid(unsafe_code)]
 
@@ -70,7 +71,7 @@ pub use switchboard_process::signals::Signals;
 pub use switchboard_process::stdio::{OwnStdio, take as take_stdio};
 pub use switchboard_process::warden::{Layer, LayerState, Layers};
 
-/// To be called first in `main`, before there is a thread. Does not return in the processes that guard others.
+/// To be called first in `main`, before any thread exists. Does not return in guard processes.
 pub fn prepare_process() {
     switchboard_process::take_role();
     switchboard_process::parent::Parent::remember();
@@ -78,8 +79,8 @@ pub fn prepare_process() {
     end_on_panic();
 }
 
-/// Where state goes that has no home: a folder among all users' temporary files that is this user's alone. If
-/// somebody else has taken its name, one that nobody can have guessed, and that nobody will find again.
+/// State folder for users without a home: a private folder in the shared temporary folder. If its name is
+/// taken by someone else, a random name, which the next run will not find.
 pub fn temporary_state_folder() -> std::path::PathBuf {
     switchboard_process::private::temporary("switchboard").unwrap_or_else(|_| {
         let chance = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id());
@@ -87,19 +88,19 @@ pub fn temporary_state_folder() -> std::path::PathBuf {
     })
 }
 
-/// Removes what is stored about a server: its lists, and what was learnt about its launch.
+/// Removes all stored facts about a server: its lists, and the record of its launch.
 pub fn forget(server: &config::ServerConfig, state_folder: &std::path::Path) -> std::io::Result<()> {
     catalogue::Shelf::new(state_folder).forget(server);
     launches::Launches::new(state_folder).forget(server)
 }
 
-/// What keeps processes from outliving us on this machine.
+/// Layers that keep processes from outliving us on this machine.
 pub fn layers(state_folder: &std::path::Path) -> Layers {
     Layers::probe(backends::launch::warden_options(state_folder, true))
 }
 
-/// A panic is a fault of ours, and whoever went on after it would go on with half of the truth. Everybody's
-/// processes are cleared away by their guards; a client starts us anew.
+/// Ends the process on a panic: a panic is a bug, and continuing would mean continuing with inconsistent
+/// state. Guards end the servers' processes, and clients start us again.
 fn end_on_panic() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

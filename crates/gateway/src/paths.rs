@@ -1,7 +1,8 @@
-//! Paths that messages and the environment name, looked up on disk: links are followed, and the project around a path is
-//! found. Must not know which root a request gets: that is [`decide`](switchboard_core::routing::decide)'s.
+//! Paths from messages and the environment, resolved on disk: links are followed, and the project around
+//! a path is found. Must not know which root a request gets:
+//! [`decide`](switchboard_core::routing::decide) knows.
 //!
-//! Calls may block on a file system that hangs.
+//! Calls may block on an unresponsive file system.
 
 use crate::config::{Lookup, folders};
 use std::collections::HashMap;
@@ -12,11 +13,11 @@ use std::time::{Duration, Instant};
 use switchboard_core::routing::path::{self, Style};
 use switchboard_core::routing::{NamedBy, NamedPath};
 
-/// Entries that make a folder a repository.
+/// Entries that mark a repository.
 const REPOSITORY_MARKS: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
-/// Other entries in the topmost folder of a project. `Makefile` and `CMakeLists.txt` are not among them: many folders of one
-/// project have them, and each would be a workspace.
+/// Entries that mark the top folder of a project. `Makefile` and `CMakeLists.txt` are missing on purpose:
+/// many folders of one project have them, and each would become a workspace.
 const PROJECT_MARKS: [&str; 13] = [
     ".vscode",
     ".idea",
@@ -33,15 +34,15 @@ const PROJECT_MARKS: [&str; 13] = [
     "Gemfile",
 ];
 
-/// Variables in which clients name the folder that they were opened on. Claude Code sets the first, Cursor the second, which may name
-/// several.
+/// Variables in which clients name the folder they were opened on. Claude Code sets the first; Cursor sets
+/// the second, which may name several.
 const ROOT_VARIABLES: [&str; 2] = ["CLAUDE_PROJECT_DIR", "WORKSPACE_FOLDER_PATHS"];
 
 /// Cached results expire: a folder may be moved, or become a project.
 const CACHE_TTL: Duration = Duration::from_secs(10);
 const MAX_CACHED_PATHS: usize = 256;
 
-/// Looks the named paths up: one place for each, in their order.
+/// Resolves the named paths, in their order.
 pub fn look_up(named: Vec<(NamedBy, String)>) -> Vec<NamedPath> {
     static HOME: OnceLock<Option<String>> = OnceLock::new();
     let home = HOME.get_or_init(|| home(&|name| std::env::var_os(name)));
@@ -57,14 +58,14 @@ fn look_up_beside(named: Vec<(NamedBy, String)>, home: Option<&str>) -> Vec<Name
     places.collect()
 }
 
-/// The project that a path lies in: the nearest repository, so that the packages of one are not a workspace each; else
-/// the nearest folder with another mark. A user's home is none, whatever lies in it, nor is what holds it.
+/// Project around a path: the nearest repository, so that its packages are not separate workspaces; otherwise
+/// the nearest folder with another mark. A user's home and the folders above it never count.
 fn project(path: &Path, home: Option<&str>) -> Option<String> {
     let has_one = |folder: &Path, marks: &[&str]| {
         marks.iter().any(|mark| fs::symlink_metadata(folder.join(mark)).is_ok())
     };
     let mut nearest = None;
-    // A file has no marks in it, and may stand among the folders here.
+    // A file among the ancestors is harmless: it contains no marks.
     for folder in path.ancestors().take_while(|folder| folder.parent().is_some()) {
         let text = folder.to_str()?;
         if home.is_some_and(|home| path::is_within(home, text, Style::OWN)) {
@@ -80,10 +81,10 @@ fn project(path: &Path, home: Option<&str>) -> Option<String> {
     nearest
 }
 
-/// The absolute path with all links followed; nothing if it is no Unicode. Of a path that does not exist, the part
-/// that does is followed, and the rest stands as it is.
+/// Absolute path with all links followed; `None` if it is not Unicode. If the path does not exist, links are
+/// followed in the part that does.
 pub fn canonical(path: &Path) -> Option<String> {
-    // Does not touch `..`: what that means behind a link, only the system knows.
+    // Leaves `..` alone: behind a link, only the system knows what it means.
     let path = std::path::absolute(path).ok()?;
     let found = path.ancestors().find_map(|above| {
         let followed = fs::canonicalize(above).ok()?;
@@ -93,12 +94,12 @@ pub fn canonical(path: &Path) -> Option<String> {
     path::clean(found.unwrap_or(path).to_str()?, Style::OWN)
 }
 
-/// The folder that the client's environment names.
+/// Folder that the client's environment names.
 pub fn of_environment(vars: Lookup<'_>) -> Option<String> {
     ROOT_VARIABLES.iter().find_map(|name| {
         let value = vars(name)?;
         let value = value.to_str()?;
-        // A folder's own name may have a comma or a colon in it.
+        // Tried as a whole first: a folder's name may contain a comma or a colon.
         let parts = value.split([',', LIST_SEPARATOR]);
         std::iter::once(value).chain(parts).find_map(|text| folder(Path::new(text.trim())))
     })
@@ -113,21 +114,20 @@ pub fn working_folder() -> Option<String> {
     folder(&std::env::current_dir().ok()?)
 }
 
-/// The user's own folder.
+/// The user's home folder.
 pub fn home(vars: Lookup<'_>) -> Option<String> {
     folders::home(vars).as_deref().and_then(canonical)
 }
 
-/// A relative path would be another folder for everyone.
+/// Canonical path of a folder. Relative paths are refused: they would mean another folder in every process.
 fn folder(path: &Path) -> Option<String> {
     (path.is_absolute() && path.is_dir()).then(|| canonical(path)).flatten()
 }
 
-/// Remembers for a moment what was looked up, so that a client that names one file again and again does not have the
-/// disk asked each time.
+/// Short-lived cache of resolved paths, for a client that names one file again and again.
 #[derive(Default)]
 pub(crate) struct Resolver {
-    /// By the path as it was named.
+    /// Keyed by the path as it was named.
     known: HashMap<String, Resolved>,
 }
 
@@ -142,7 +142,7 @@ impl Resolver {
         Self::default()
     }
 
-    /// The places, if none of them has to be looked up.
+    /// Resolved paths, if all of them are cached.
     pub(crate) fn known(&self, named: &[(NamedBy, String)], now: Instant) -> Option<Vec<NamedPath>> {
         let places = named.iter().map(|(named_by, path)| {
             let Resolved { path, project, .. } = self.known.get(path).filter(|known| known.is_fresh(now))?;
@@ -151,7 +151,7 @@ impl Resolver {
         places.collect()
     }
 
-    /// What [`look_up`] made of these.
+    /// Stores the results of [`look_up`].
     pub(crate) fn remember(&mut self, named: &[(NamedBy, String)], places: &[NamedPath], now: Instant) {
         for ((_, name), place) in named.iter().zip(places) {
             if self.known.len() >= MAX_CACHED_PATHS && !self.known.contains_key(name) {

@@ -1,12 +1,13 @@
-//! The scope of a server whose config leaves it open (`scope: auto`): per workspace where the server may depend on it, one for all
-//! where it is known not to. What the server does later can change that (`core/sharing.rs`).
+//! Scope of a server whose config leaves it open (`scope: auto`): per workspace where the server may depend
+//! on it, global where it is known not to. The server's later behavior can change that
+//! (`core/transitions/routing/sharing.rs`).
 
 use crate::config::{Lookup, Scope, ServerConfig, expand};
 use crate::known;
 use switchboard_core::ScopeReason;
 
-/// What backends of a server are kept apart by, and why, as far as its entry shows.
-/// `splits`: its launch depends on the root.
+/// Scope of a server's backends and its reason, as far as its entry shows. `splits`:
+/// its launch depends on the root.
 pub(crate) fn choose(server: &ServerConfig, splits: bool) -> (switchboard_core::Scope, ScopeReason) {
     use switchboard_core::Scope as Chosen;
     match server.scope {
@@ -16,6 +17,7 @@ pub(crate) fn choose(server: &ServerConfig, splits: bool) -> (switchboard_core::
         Scope::Auto if splits => (Chosen::Root, ScopeReason::UsesRoot),
         Scope::Auto if server.remote.is_some() => (Chosen::Global, ScopeReason::Remote),
         Scope::Auto => match (known::relative_path(server), known::ignores_folder(server)) {
+            // A relative path ties even a known package to its folder.
             (Some(path), _) => (Chosen::Root, ScopeReason::RelativePath(path)),
             (None, Some(package)) => (Chosen::Global, ScopeReason::KnownPackage(package)),
             (None, None) => (Chosen::Root, ScopeReason::Unknown),
@@ -23,7 +25,7 @@ pub(crate) fn choose(server: &ServerConfig, splits: bool) -> (switchboard_core::
     }
 }
 
-/// Whether a server has a backend per root, and not one for all the roots of a client.
+/// Whether a server has a backend per root, instead of one for all roots of a client.
 pub(crate) fn splits(server: &ServerConfig, vars: Lookup<'_>) -> bool {
     expand::uses_root(server, vars) || !server.root_arguments.is_empty()
 }
@@ -63,7 +65,7 @@ mod tests {
         check("other mcp-server-time", "root: it may depend on the folder (set `scope` if not)");
     }
 
-    /// Entries as the READMEs of known packages have them.
+    /// Entries from the READMEs of known packages.
     #[test]
     fn usual_arguments_keep_a_package_global() {
         let entries: &[&[&str]] = &[
@@ -82,7 +84,7 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
-    /// Relative files that a launch names, and programs that only run beside a known package.
+    /// Launches with relative files, and programs that only run beside a known package.
     #[test]
     fn launch_that_needs_the_folder() {
         let entries: &[&[&str]] = &[
@@ -105,7 +107,7 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
-    /// The reason is shown by `status` and `explain`. `status` shows no other argument.
+    /// `status` and `explain` show the reason. `status` shows no other argument.
     #[test]
     fn reason_shows_no_secret() {
         for entry in [

@@ -1,5 +1,5 @@
-//! From what the user wrote down to what the core and its clients are made with. For one client in one process, and for
-//! the daemon.
+//! From the user's config to the settings of the core and its clients, for one client in
+//! one process and for the daemon.
 
 use crate::catalogue::Shelf;
 use crate::config::{
@@ -25,7 +25,7 @@ use switchboard_core::{
 use switchboard_process::machine;
 use switchboard_protocol::dialect::LearntDialect;
 
-/// The workspaces that the command line and the config name, as canonical paths.
+/// Workspaces that the command line and the config name, as canonical paths.
 #[derive(Debug, Default, Clone)]
 pub struct RootOptions {
     pub pinned: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub struct RootOptions {
     pub default: Option<PathBuf>,
 }
 
-/// Where a client in our own surroundings comes from: it started us, so they are its own.
+/// Surroundings of a client that started this process, and shares its own.
 pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
     Surroundings {
         principal: Principal::OWNER,
@@ -49,7 +49,7 @@ pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
     }
 }
 
-/// What the core is made with.
+/// Settings of the core.
 pub(crate) fn of_config(
     config: &Config,
     servers: &[ServerConfig],
@@ -75,7 +75,8 @@ pub(crate) fn of_config(
         limits: limits(config),
         linger,
         stays: false,
-        // A second is enough for a daemon to ask so often; and all of it stays below what JavaScript counts exactly.
+        // Unique across daemons: each second of start time has a million ids of its own. All of them stay
+        // below 2^53, which JavaScript represents exactly.
         first_question: linger.map_or(1, |_| (time.as_secs() & 0xFFFF_FFFF) << 20),
         seed: time.as_nanos() as u64,
         report_routes,
@@ -90,7 +91,7 @@ pub(crate) fn aggregates(config: &Config) -> Aggregates {
     }
 }
 
-/// What a server's things are called, and which are shown, to clients of many servers.
+/// Names of a server's offers, and their filters.
 pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
     let filter = |filter: &FilterConfig| Filter {
         allow: filter.allow.clone(),
@@ -109,7 +110,7 @@ pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
     })
 }
 
-/// With what an earlier run learnt of it.
+/// Adds stored lists of earlier runs.
 pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(OfferKey, Bytes)>) -> ServerSettings {
     let kept =
         |(key, bytes): (OfferKey, Bytes)| (key, StoredOffer::from_bytes(bytes, settings.naming.clone()));
@@ -143,7 +144,7 @@ pub(crate) fn learnt_dialect(dialect: Dialect) -> LearntDialect {
     }
 }
 
-/// Whatever is accepted as one message must have room, and a few more behind it.
+/// Byte limits: the largest message must fit, with room for a few more.
 pub(crate) fn limits(config: &Config) -> Limits {
     let usual = Limits::default();
     let room = 4 * config.max_message_bytes;
@@ -198,7 +199,7 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: R
         max_queue: server.max_queue,
         lazy: server.lazy,
         launch_uses_root: uses_root,
-        // A command line that was given after `--` is passed through as it is.
+        // A command line after `--` is passed through as it is.
         stores_lists: server.expand,
         record,
         ..ServerSettings::new(&server.name)

@@ -1,4 +1,4 @@
-//! Why there is no answer, in words for a person.
+//! Failures of a request, as text for people.
 
 use crate::terminal::one_line;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 use switchboard_gateway::runtime::peer::Silence;
 
-/// So many of the last lines of a server's stderr are shown.
+/// Lines of a server's stderr that are shown.
 const MAX_LAST_LINES: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub(in crate::commands) enum Failure {
     /// The answer is an error.
     #[error("{0}")]
     Refused(Fault),
-    /// The gateway says nothing more.
+    /// The gateway sends nothing more.
     #[error("{0}")]
     Silent(Silence),
     #[error("interrupted")]
@@ -33,7 +33,7 @@ pub(in crate::commands) struct Fault {
     message: String,
     code: Value,
     data: Value,
-    /// Our own hint, and whether it stands in place of those of the answer.
+    /// Our own hint, and whether it replaces those of the answer.
     hint: Option<String>,
     is_rehinted: bool,
 }
@@ -49,17 +49,17 @@ impl Fault {
         Self { message: message.to_owned(), code: Value::Null, data, hint: None, is_rehinted: false }
     }
 
-    /// The gateway itself has nothing to serve.
+    /// Whether the gateway itself has nothing to serve.
     pub(super) fn is_of_config(&self) -> bool {
         self.data["kind"] == "config_error"
     }
 
-    /// Our own gateway knows no such tool, prompt or resource.
+    /// Whether our own gateway does not know the tool, prompt or resource.
     pub(super) fn is_unknown_name(&self) -> bool {
         matches!(self.data["kind"].as_str(), Some("unknown_name" | "resource_not_found"))
     }
 
-    /// The servers that could be meant, of several.
+    /// Candidate servers, if there are several.
     pub(super) fn servers(&self) -> Vec<&str> {
         self.data["servers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
     }
@@ -72,13 +72,13 @@ impl Fault {
         Self { hint, ..self }
     }
 
-    /// The answer's own hints are for programs, which would ask in another way.
+    /// Replaces the answer's hints, which are written for programs.
     pub(super) fn with_hint_instead(self, hint: String) -> Self {
         Self { hint: Some(hint), is_rehinted: true, ..self }
     }
 }
 
-/// One name, or several.
+/// Nearest names: one, or several.
 fn nearest(data: &Value) -> Vec<&str> {
     match &data["nearest"] {
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),

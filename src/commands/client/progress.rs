@@ -1,5 +1,5 @@
-//! The lines shown on stderr while an answer is waited for: progress, and log messages of servers. On a terminal progress is
-//! one line that is written over, and so is the time waited; otherwise each progress notification is a line.
+//! Lines on stderr while a request waits: progress, and log messages of servers. On a terminal, progress and
+//! the waiting time share one line that is overwritten; otherwise each progress notification is a line.
 
 use crate::commands::complain;
 use crate::terminal::{self, Stream, cut, one_line};
@@ -7,20 +7,20 @@ use serde_json::Value;
 use std::io::Write;
 use std::time::Duration;
 
-/// A log message that is longer is cut.
+/// Longest log message; the rest is cut.
 const MAX_LINE_CHARS: usize = 2000;
 
 #[derive(Default)]
 pub(super) struct Progress {
-    /// The token of the request that is watched.
+    /// Progress token of the watched request.
     token: Option<u64>,
-    /// Text stands on the line that the terminal is at.
+    /// The terminal's current line has text.
     is_on_line: bool,
     /// The server reports progress itself.
     is_reported: bool,
 }
 
-/// A shorter wait is not worth a line.
+/// Shorter waits are not shown.
 const QUIET_TIME: Duration = Duration::from_secs(1);
 
 impl Progress {
@@ -28,7 +28,7 @@ impl Progress {
         self.token = Some(token);
     }
 
-    /// A notification: its method and parameters as they are spelled.
+    /// Handles a notification: its method and parameters, as raw JSON.
     pub(super) fn hear(&mut self, method: &str, params: &str) {
         let Some(token) = self.token else { return };
         let told = match method {
@@ -50,12 +50,12 @@ impl Progress {
         self.draw(&text);
     }
 
-    /// Whether a user can see what is waited for.
+    /// Whether the waiting time should be shown.
     pub(super) fn shows_waiting(&self) -> bool {
         terminal::is_one(Stream::Err) && !self.is_reported
     }
 
-    /// On a terminal: what is waited for, and for how long it has been.
+    /// On a terminal, shows what is waited for, and for how long.
     pub(super) fn wait(&mut self, what: &str, waited: Duration) {
         if waited >= QUIET_TIME && self.shows_waiting() {
             self.draw(&format!("{what}… {} s", waited.as_secs()));
@@ -65,19 +65,19 @@ impl Progress {
     fn draw(&mut self, text: &str) {
         self.wipe();
         let width = terminal::width(Stream::Err).unwrap_or(80);
-        // The last column is left free: some terminals go on to the next line after it.
+        // The last column stays empty: some terminals wrap after it.
         let _ = write!(std::io::stderr(), "{}", cut(text, width.saturating_sub(1)));
         self.is_on_line = true;
     }
 
-    /// Nothing more is shown.
+    /// Ends the display.
     pub(super) fn clear(&mut self) {
         self.wipe();
         self.token = None;
         self.is_reported = false;
     }
 
-    /// Empties the line that was drawn.
+    /// Erases the current line.
     pub(super) fn wipe(&mut self) {
         if std::mem::take(&mut self.is_on_line) {
             let _ = write!(std::io::stderr(), "\r\x1b[K");

@@ -1,19 +1,19 @@
-//! The workspace folders that we tell servers of: those of the command line, or the folder we are in.
+//! Workspace folders that we report to servers: those of the command line, or the current folder.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Characters of a path that a URI spells by their bytes.
+/// Characters of a path that a URI must encode.
 const ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/').remove(b':');
 
-/// The result of `roots/list`.
+/// Result of `roots/list`.
 pub(super) fn list(given: &[PathBuf]) -> Value {
     let here = std::env::current_dir().ok();
     let folders: Vec<PathBuf> = match given {
         [] => here.into_iter().collect(),
-        // One that is not there is the gateway's to complain about.
+        // The gateway reports folders that do not exist.
         given => given.iter().filter_map(|root| std::path::absolute(root).ok()).collect(),
     };
     let root = |folder: &PathBuf| {
@@ -26,7 +26,7 @@ pub(super) fn list(given: &[PathBuf]) -> Value {
 /// The `file:` URI of a folder.
 fn uri(folder: &Path) -> String {
     let path = folder.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
-    // Behind a drive's letter there is no slash to begin with.
+    // A path with a drive letter does not start with a slash.
     let slash = if path.starts_with('/') { "" } else { "/" };
     format!("file://{slash}{}", utf8_percent_encode(&path, ENCODED))
 }

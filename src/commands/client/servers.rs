@@ -1,16 +1,16 @@
-//! The servers behind the gateway, when there are many: which are still starting, and why the others failed.
+//! Servers behind the gateway, when there are several: those still starting, and the failures of the others.
 
 use super::{Client, Failure, Fault};
 use crate::terminal::one_line;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// How often a server that is starting is looked at.
+/// Interval of polls while a server is starting.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Longer than a start may take by default, in both framings.
+/// Longer than the default start timeout, for both framings.
 const START_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// What the gateway says about each of them.
+/// The gateway's report about each server.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct Servers(Vec<Value>);
 
@@ -26,7 +26,7 @@ impl Servers {
         !self.0.is_empty() && self.0.iter().all(|server| server["lastError"].is_object())
     }
 
-    /// A short block for each server that is not there, in the words that a client of that server alone would get.
+    /// A short block for each missing server, with the text that a client of that server alone would get.
     pub(in crate::commands) fn troubles(&self) -> Vec<String> {
         let trouble = |server: &Value| match &server["lastError"]["message"] {
             Value::String(message) => {
@@ -52,7 +52,7 @@ fn name(server: &Value) -> String {
 }
 
 impl Client {
-    /// The servers, once none of them is starting any more. Says whether that took any time.
+    /// The servers, once none of them is starting. The flag says whether that took any time.
     pub(in crate::commands) async fn settled_servers(&mut self) -> Result<(Servers, bool), Failure> {
         let (mut waited, since) = (Duration::ZERO, Instant::now());
         loop {
@@ -71,7 +71,7 @@ impl Client {
     async fn servers(&mut self) -> Result<Servers, Failure> {
         match self.request("switchboard/servers", "{}").await {
             Ok(servers) => Ok(Servers::read(serde_json::from_str(servers.get()).unwrap_or_default())),
-            // A daemon of an earlier version.
+            // A daemon of an earlier version does not know the method.
             Err(Failure::Refused(_)) => Ok(Servers::default()),
             Err(other) => Err(other),
         }

@@ -1,4 +1,4 @@
-//! What to put into an IDE's settings so that Switchboard stands before a server.
+//! Snippets for an IDE's settings that put Switchboard in front of a server.
 
 use serde_json::Value;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::path::Path;
 const NAME: &str = "everything";
 const SERVER: [&str; 3] = ["npx", "-y", "@modelcontextprotocol/server-everything"];
 
-/// One snippet per kind of settings, with the path of this very program.
+/// One snippet per kind of settings, with the path of this program.
 pub(super) fn text(program: &Path) -> String {
     let program = program.display().to_string();
     let server = SERVER.join(" ");
@@ -34,7 +34,7 @@ pub(super) fn text(program: &Path) -> String {
     text
 }
 
-/// An entry under `key`.
+/// Entry under `key`.
 fn entry(key: &str, program: &str) -> String {
     format!(
         "{{ \"{key}\": {{ \"{NAME}\": {{\n  \"command\": {},\n  \"args\": {}\n}} }} }}",
@@ -43,19 +43,19 @@ fn entry(key: &str, program: &str) -> String {
     )
 }
 
-/// A list that is JSON and TOML alike: ours in the first line, the server's own command under it.
+/// List that is valid JSON and TOML: our arguments in the first line, the server's command below.
 fn arguments(indent: usize) -> String {
     let quoted = SERVER.map(|word| Value::from(word).to_string()).join(", ");
     format!("[\"stdio\", \"--\",\n{:indent$}{quoted}]", "")
 }
 
-/// As it stands, if a shell takes it as one word; else in quotes.
+/// Quotes a word for a shell, if necessary.
 fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/\\:._-+@".contains(c);
     if word.chars().all(is_plain) { word.to_owned() } else { format!("\"{word}\"") }
 }
 
-/// A TOML string in which backslashes are only that, unless it holds a quote itself.
+/// TOML literal string, in which backslashes need no escape; a basic string if the text contains a quote.
 fn toml_text(text: &str) -> String {
     if text.contains('\'') { Value::from(text).to_string() } else { format!("'{text}'") }
 }

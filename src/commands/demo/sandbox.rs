@@ -1,5 +1,5 @@
-//! A world of the demo's own: one temporary folder for its config, state, logs and socket, and the environment that points
-//! there. The user's own daemon, settings and logs are neither used nor touched.
+//! Sandbox of the demo: one temporary folder for its config, state, logs and socket, and an environment that
+//! points to it. The user's own daemon, settings and logs are not touched.
 
 use super::client::Client;
 use super::{CALL_TIMEOUT, SHUTDOWN_TIMEOUT};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use switchboard_gateway::runtime::peer::Conversation;
 use switchboard_gateway::{Ended, make_private_folder};
 
-/// How long a line may take to reach the log.
+/// Time limit for a line to reach the log.
 const LOG_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const NAMES_TRIED: u32 = 100;
@@ -25,13 +25,14 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes the folder, and a config file in it that names the example server.
+    /// Creates the folder and a config file with the example server.
     pub(super) fn make(program: &Path) -> anyhow::Result<Self> {
         let folder = Folder::make().context("cannot make a temporary folder (hint: set TMPDIR)")?;
+        // The path must not be expanded like a variable.
         let command =
             program.to_str().context("the path of our own program is not UTF-8")?.replace("${", "$${");
         let server = json!({ "command": command, "args": ["example-server"], "timeout": CALL_TIMEOUT });
-        // Without linger the daemon ends soon by itself, even if the demo is killed.
+        // Without linger, the daemon ends soon by itself, even if the demo is killed.
         let text = json!({ "linger": 0, "mcpServers": { "example": server } });
         let config = folder.0.join("demo.json");
         std::fs::write(&config, text.to_string()).context("cannot write the demo's config file")?;
@@ -39,18 +40,18 @@ impl Sandbox {
         Ok(Self { program: program.into(), folder, config, env })
     }
 
-    /// Starts the gateway as an IDE does for each of its windows.
+    /// Starts the gateway as an IDE does for each window.
     pub(super) fn open_window(&self) -> anyhow::Result<Client> {
         let words = ["stdio", "--server", "example", "--config"].map(OsString::from);
         let args = words.into_iter().chain([self.config.clone().into()]).collect();
         Client::start(self.program.clone(), args, self.env.clone()).context("cannot start switchboard")
     }
 
-    /// The pid of the daemon that serves the windows, if there is one.
+    /// Pid of the daemon that serves the windows, if there is one.
     pub(super) async fn daemon(&self) -> anyhow::Result<Option<u32>> {
         let status = self.run(&["status".into(), "--json".into()]).await?;
         let status: Value = serde_json::from_str(&status).context("`switchboard status` is not JSON")?;
-        // Where our folder's path is too long for a socket, the daemons of the user are in the same place.
+        // If our folder's path is too long for a socket, the user's daemons share its place.
         let folder = self.folder.0.canonicalize()?;
         let is_ours = |daemon: &&Value| {
             daemon["config"].as_str().is_some_and(|config| Path::new(config).starts_with(&folder))
@@ -59,7 +60,7 @@ impl Sandbox {
         Ok(ours.and_then(|daemon| u32::try_from(daemon["pid"].as_u64()?).ok()))
     }
 
-    /// Ends the daemon, and gives its pid if there was one.
+    /// Ends the daemon. Returns its pid, if there was one.
     pub(super) async fn stop_daemon(&self) -> anyhow::Result<Option<u32>> {
         let daemon = self.daemon().await?;
         if daemon.is_some() {
@@ -71,11 +72,11 @@ impl Sandbox {
         Ok(daemon)
     }
 
-    /// The line of the daemon's log that contains `text`, as soon as it is written.
+    /// Line of the daemon's log that contains `text`, once it is written.
     pub(super) async fn log_line(&self, text: &str) -> anyhow::Result<String> {
         let deadline = Instant::now() + LOG_TIMEOUT;
         loop {
-            // Before the first line there is no log, which is an error to the command.
+            // Before the first line there is no log, which the command reports as an error.
             let log = self.run(&["logs".into()]).await.unwrap_or_default();
             if let Some(line) = log.lines().find(|line| line.contains(text)) {
                 return Ok(line.to_owned());
@@ -87,7 +88,7 @@ impl Sandbox {
         }
     }
 
-    /// Runs one of our own commands to its end, and gives its output.
+    /// Runs one of our own commands and returns its output.
     async fn run(&self, args: &[OsString]) -> anyhow::Result<String> {
         let shown: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
         let shown = shown.join(" ");
@@ -104,7 +105,7 @@ impl Sandbox {
     }
 }
 
-/// The user's environment without what steers Switchboard, and with folders of the demo's own.
+/// The user's environment without Switchboard's variables, and with the demo's folders.
 fn environment(folder: &Path) -> Vec<(OsString, OsString)> {
     let is_foreign = |name: &OsString| {
         let name = name.to_string_lossy();
@@ -116,11 +117,11 @@ fn environment(folder: &Path) -> Vec<(OsString, OsString)> {
     env
 }
 
-/// A folder that only this user can enter, removed when it is dropped.
+/// Folder that only this user can enter, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
-    /// A name that is taken may be what a killed demo left, or another user's: the next one is tried.
+    /// Tries the next name if one is taken, by a killed demo or another user.
     fn make() -> std::io::Result<Self> {
         let names =
             (0..NAMES_TRIED).map(|number| format!("switchboard-demo-{}-{number}", std::process::id()));
@@ -136,7 +137,8 @@ impl Folder {
 }
 
 impl Drop for Folder {
-    /// A process that is about to end may still remove a file of its own at the same time, which makes one attempt fail.
+    /// Retries: a process that is ending may remove one of its files at the same time,
+    /// which makes an attempt fail.
     fn drop(&mut self) {
         for _ in 0..REMOVALS_TRIED {
             if std::fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {

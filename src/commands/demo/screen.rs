@@ -1,12 +1,12 @@
-//! The demo's output: at most 80 columns, and colours only on a terminal.
+//! The demo's output: at most 80 columns, with colours only on a terminal.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// The longest line, apart from long paths.
+/// Longest line, apart from long paths.
 const LINE_CHARS: usize = 79;
 const INDENT: usize = 4;
-/// The width of a request's column; the answer follows it.
+/// Width of the request's column; the answer follows it.
 const LABEL_CHARS: usize = 22;
 
 pub(super) struct Screen {
@@ -23,7 +23,7 @@ enum Style {
 }
 
 impl Screen {
-    /// See <https://no-color.org>.
+    /// Honors <https://no-color.org>.
     pub(super) fn for_stdout() -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -45,7 +45,7 @@ impl Screen {
         self.line(&format!("\n  {}", self.paint(Style::Bold, &format!("{number}. {title}"))));
     }
 
-    /// One request, its answer, and the time that took.
+    /// Shows one request, its answer, and the time taken.
     pub(super) fn ask(&self, asked: &str, answer: &str, took: Option<Duration>) {
         let took = took.map(time).unwrap_or_default();
         let arrow = self.paint(Style::Cyan, "->");
@@ -57,7 +57,7 @@ impl Screen {
         ));
     }
 
-    /// The text of an answer or log line.
+    /// Shows the text of an answer or log line.
     pub(super) fn quote(&self, text: &str) {
         for line in wrap(text, LINE_CHARS - INDENT - 3) {
             self.line(&format!("       {}", self.paint(Style::Yellow, &line)));
@@ -68,7 +68,7 @@ impl Screen {
         self.verdict(&self.paint(Style::Green, "ok"), text);
     }
 
-    /// The error first, then what the gateway said on stderr.
+    /// Shows the error, then the gateway's stderr.
     pub(super) fn failed(&self, text: &str) {
         let (what, log) = text.split_once('\n').unwrap_or((text, ""));
         self.verdict(&self.paint(Style::Red, "FAILED:"), what);
@@ -87,7 +87,7 @@ impl Screen {
         }
     }
 
-    /// The colour codes must not count when a column is filled.
+    /// Pads before painting, since colour codes must not count.
     fn paint_right(&self, text: &str, width: usize) -> String {
         self.paint(Style::Dim, &format!("{text:>width$}"))
     }
@@ -105,7 +105,7 @@ impl Screen {
     }
 
     fn line(&self, text: &str) {
-        // A reader that has gone away does not make the demo fail.
+        // A reader that has gone away must not fail the demo.
         let _ = crate::commands::print(&format!("{text}\n"));
     }
 }
@@ -127,7 +127,7 @@ fn shorten(text: &str, room: usize) -> String {
     text.chars().take(room - 1).chain(['…']).collect()
 }
 
-/// Breaks at spaces; a word that is longer than the width stands alone.
+/// Wraps at spaces; a word longer than the width stands alone.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_broken_at_spaces_and_cut_where_there_is_no_room() {
+    fn texts_are_wrapped_and_cut() {
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap("a-very-long-word x", 4), ["a-very-long-word", "x"]);
         assert_eq!(wrap("", 4), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! The steps. Each shows one thing that Switchboard does, and fails if it does not.
+//! Steps of the demo. Each shows one feature of Switchboard, and fails if it does not work.
 
 use super::client::{Client, Reply};
 use super::sandbox::Sandbox;
@@ -8,10 +8,10 @@ use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The number of calls after the first one, of which the median time is shown.
+/// Calls after the first one, whose median time is shown.
 const CALLS: usize = 100;
 
-/// Plays the steps up to the last, and leaves the windows open. Every process that must end goes into `cast`.
+/// Plays all steps but the last, and leaves the windows open. Every process that must end is added to `cast`.
 pub(super) async fn tell(screen: &Screen, sandbox: &Sandbox, cast: &mut Cast) -> anyhow::Result<()> {
     let first = open_window(sandbox, cast)?;
     handshake(screen, &mut cast.windows[first]).await?;
@@ -102,21 +102,21 @@ async fn sharing(screen: &Screen, client: &mut Client, pid: u32) -> anyhow::Resu
 async fn noise(screen: &Screen, sandbox: &Sandbox, client: &mut Client) -> anyhow::Result<()> {
     screen.step(3, "A server that prints to stdout does not break the connection");
     for (asked, glued) in [("noise", false), ("noise, on one line", true)] {
-        // The client fails on any line that is not JSON: that the answer comes is the proof.
+        // The client fails on any line that is not JSON, so the answer's arrival is the proof.
         let reply = client.call("noise", json!({ "glued": glued })).await?;
         let took = reply.took;
         said(reply, "stdout").with_context(|| format!("`{asked}`"))?;
         screen.ask(asked, "the answer, and nothing else", Some(took));
     }
     let line = sandbox.log_line("stdout line is not a message").await?;
-    // Without the time that it begins with.
+    // Without the timestamp.
     screen.quote(line.split_once(' ').map_or(&*line, |(_, rest)| rest));
     screen
         .good("The text never reaches the IDE. The log has it (`switchboard logs`), with the server's name.");
     Ok(())
 }
 
-/// Gives the pid of the new process.
+/// Returns the pid of the new process.
 async fn crash(screen: &Screen, client: &mut Client, old: u32) -> anyhow::Result<u32> {
     screen.step(4, "A server that dies in the middle of a call is replaced");
     let reply = client.call("crash", json!({})).await?;
@@ -149,7 +149,7 @@ async fn hang(screen: &Screen, client: &mut Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows an error of the gateway's, which must be this one.
+/// Shows an error of the gateway, and checks its code and kind.
 fn refused(screen: &Screen, asked: &str, reply: Reply, code: i64, kind: &str) -> anyhow::Result<()> {
     let took = reply.took;
     let error = reply.error()?;
@@ -164,7 +164,7 @@ fn refused(screen: &Screen, asked: &str, reply: Reply, code: i64, kind: &str) ->
     Ok(())
 }
 
-/// The text of a tool's answer must hold this.
+/// Checks that the text of a tool's answer contains this.
 fn said(reply: Reply, expected: &str) -> anyhow::Result<()> {
     let result = reply.result()?;
     ensure!(

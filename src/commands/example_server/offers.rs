@@ -1,4 +1,4 @@
-//! What can be read and what can be asked for: one resource, one prompt.
+//! Offers of the example server: one resource, one prompt.
 
 use super::rpc::{INVALID_PARAMS, RESOURCE_NOT_FOUND};
 use super::{Answer, Refusal};

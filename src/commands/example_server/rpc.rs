@@ -1,4 +1,4 @@
-//! Answers and refusals, as JSON-RPC wants them.
+//! Answers and refusals in JSON-RPC form.
 
 use serde_json::{Value, json};
 

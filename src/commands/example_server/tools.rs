@@ -1,17 +1,17 @@
-//! What can be called.
+//! Tools of the example server.
 
 use super::rpc::{INVALID_PARAMS, Refusal};
 use serde_json::{Value, json};
 use std::io::Write;
 
-/// What `crash` ends with.
+/// Exit code of `crash`.
 const CRASH_CODE: i32 = 3;
-/// Longer than anyone wants to wait for an example.
+/// Longest wait of an example.
 const MAX_WAIT_SECONDS: u32 = 600;
 
 pub(super) enum Outcome {
     Done(Value),
-    /// An answer in so many seconds.
+    /// An answer after this many seconds.
     Wait {
         seconds: f64,
     },
@@ -70,8 +70,8 @@ fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// An unknown tool is an error of the protocol; wrong arguments are a result that says so, which a model can
-/// read and do better (MCP 2025-11-25).
+/// Calls a tool. An unknown tool is a protocol error; wrong arguments are a result with `isError`, which a
+/// model can read and correct (MCP 2025-11-25).
 pub(super) fn call(params: &Value) -> Result<Outcome, Refusal> {
     let name =
         params["name"].as_str().ok_or_else(|| Refusal::new(INVALID_PARAMS, "`name` must be a string"))?;
@@ -124,7 +124,7 @@ fn seconds(arguments: &Value) -> Result<f64, String> {
     seconds.ok_or_else(|| format!("`seconds` must be a number from 0 to {MAX_WAIT_SECONDS}"))
 }
 
-/// What many servers do by mistake: a `print` for debugging, a library's banner.
+/// A common mistake of servers: a `print` for debugging, or a library's banner.
 fn noise(arguments: &Value) -> Value {
     let line = if arguments["glued"] == true { "[info] cache warmed " } else { "[info] cache warmed\n" };
     let mut stdout = std::io::stdout().lock();

@@ -1,4 +1,4 @@
-//! The one tool that takes its time: it reports progress to those who asked for it, and can be cancelled.
+//! The slow tool: reports progress to clients that ask for it, and can be cancelled.
 
 use super::{rpc, say, tools};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Progress is reported so often, however long it takes.
+/// Number of progress reports, however long it takes.
 const STEPS: u32 = 10;
 
 /// A call that has not been answered yet.
@@ -22,7 +22,7 @@ impl Wait {
         Self { id, seconds, token: params["_meta"].get("progressToken").cloned() }
     }
 
-    /// The answer, in its time; none if it was cancelled.
+    /// The answer, after the wait; `None` if it was cancelled.
     pub(super) fn run(&self, cancelled: &Receiver<()>) -> Option<Value> {
         let pause = Duration::from_secs_f64(self.seconds / f64::from(STEPS));
         for step in 1..=STEPS {
@@ -43,7 +43,7 @@ impl Wait {
     }
 }
 
-/// Those that wait, by the id of their request.
+/// Waiting calls, by the id of their request.
 #[derive(Default)]
 pub(super) struct Waits(Mutex<HashMap<String, SyncSender<()>>>);
 
@@ -58,7 +58,7 @@ impl Waits {
         self.lock().remove(&id.to_string());
     }
 
-    /// A request that is unknown, or over, is no error: the two may have crossed.
+    /// Cancels a call. An unknown or finished request is not an error: the messages may have crossed.
     pub(super) fn cancel(&self, id: &Value) {
         if let Some(cancel) = self.lock().remove(&id.to_string()) {
             let _ = cancel.try_send(());

@@ -1,9 +1,9 @@
-//! A page of the documentation as plain text. Knows what our pages use: headings, paragraphs, lists, tables, code and
-//! links. Pure.
+//! A page of the documentation as plain text. Supports the elements of our pages: headings, paragraphs,
+//! lists, tables, code and links. Pure.
 
 use crate::terminal::wrap_at;
 
-/// `topics` are the pages that a link may lead to.
+/// `topics` are the pages that links may refer to.
 pub(super) fn plain(page: &str, width: usize, topics: &[&str], colours: bool) -> String {
     let mut out = Page { text: String::new(), width, topics, colours };
     let mut lines = page.lines().peekable();
@@ -32,21 +32,22 @@ pub(super) fn plain(page: &str, width: usize, topics: &[&str], colours: bool) ->
     out.text
 }
 
-/// Whether a line belongs to the paragraph or the list item before it.
+/// Whether a line continues the paragraph or list item before it.
 fn goes_on(line: &str) -> bool {
     let line = line.trim_start();
     !(line.is_empty() || line.starts_with(['#', '|']) || line.starts_with("```") || bullet(line).is_some())
 }
 
-/// The marker of a list item: `-`, `*` or `1.`.
+/// Marker of a list item: `-`, `*` or `1.`.
 fn bullet(line: &str) -> Option<&str> {
     let (marker, _) = line.split_once(' ')?;
     let is_number = marker.strip_suffix('.').is_some_and(|number| number.parse::<u32>().is_ok());
     (matches!(marker, "-" | "*") || is_number).then_some(marker)
 }
 
-/// The cells of a row. `\|` is a character of a cell.
+/// Cells of a row. `\|` is a literal bar.
 fn cells(row: &str) -> Vec<String> {
+    // A placeholder that cannot occur in a page.
     let row = row.replace("\\|", "\u{1}");
     let row = row.trim().trim_start_matches('|').trim_end_matches('|');
     row.split('|').map(|cell| cell.trim().replace('\u{1}', "|")).collect()
@@ -84,7 +85,7 @@ impl Page<'_> {
         }
     }
 
-    /// Also an item of a list, whose lines stand below its first word.
+    /// A paragraph, or a list item, whose lines align with its first word.
     fn paragraph(&mut self, block: &str, indent: usize) {
         let (marker, rest) = match bullet(block) {
             Some(marker) => (format!("{marker} "), block[marker.len()..].trim_start()),
@@ -98,7 +99,7 @@ impl Page<'_> {
         self.text += &format!("{}{marker}{}\n", " ".repeat(at), text.trim_start());
     }
 
-    /// A row is its first cell, and the others below it: columns would be too narrow to read.
+    /// A table, with each row's further cells below the first: columns would be too narrow.
     fn table(&mut self, rows: &[Vec<String>]) {
         let Some((head, rest)) = rows.split_first() else { return };
         let is_rule =
@@ -122,7 +123,7 @@ impl Page<'_> {
         if self.colours { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// An empty line before what comes next.
+    /// Starts a new block with an empty line.
     fn gap(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -134,11 +135,11 @@ impl Page<'_> {
         lines.by_ref().take_while(|line| !line.is_empty()).any(|line| bullet(line.trim_start()).is_some())
     }
 
-    /// Links as their text, and emphasis left out.
+    /// Replaces links with their text, and removes emphasis.
     fn inline(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
-        // Code is left as it is.
+        // Code stays as it is.
         while let Some((before, after)) = rest.split_once('`') {
             out += &self.links(before);
             let (code, after) = after.split_once('`').unwrap_or((after, ""));
@@ -148,12 +149,12 @@ impl Page<'_> {
         self.ends(&(out + &self.links(rest)))
     }
 
-    /// Takes emphasis out of text that has no code, and opens links.
+    /// Removes emphasis from text without code.
     fn links(&self, text: &str) -> String {
         text.replace("**", "").replace('*', "")
     }
 
-    /// `[text](target)`, whose text may hold code.
+    /// Replaces `[text](target)`, whose text may contain code.
     fn ends(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;

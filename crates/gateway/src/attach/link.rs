@@ -1,5 +1,5 @@
-//! The connection to the daemon, which is started if there is none: a kind of backend, which is started, spoken to, and may
-//! end at any time. Must not know what a client's streams are handed over for.
+//! Connection to the daemon, which is started on demand. To the core it is a kind of backend that may end at
+//! any time. Must not know why a client's streams are handed over.
 
 use crate::attach::sweeps::Sweeps;
 use crate::backends::{BackendKind, BackendOrder, BackendOrders};
@@ -17,17 +17,17 @@ use switchboard_process::local::{self, Address, Connection, StartLock};
 use switchboard_process::lock::Lock;
 use switchboard_protocol::{Framer, Framing};
 
-/// How long a daemon may take until it listens.
+/// Time limit for a new daemon to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// How a daemon is started.
+/// Command that starts a daemon.
 #[derive(Debug, Clone)]
 pub struct DaemonCommand {
     pub program: PathBuf,
     pub args: Vec<OsString>,
     pub env: Vec<(OsString, OsString)>,
-    /// Where its stderr goes.
+    /// File for the daemon's stderr.
     pub log: Option<PathBuf>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Link {
     newcomer: Newcomer,
     max_message_bytes: usize,
     sweeps: Sweeps,
-    /// A connection that was made before anybody needed it.
+    /// Connection made in advance, for the first start.
     first: Lock<Option<Connection>>,
 }
 
@@ -65,17 +65,19 @@ impl Link {
         *self.first.lock() = Some(connection);
     }
 
-    /// Connected and greeted; and whether the other takes the client's own streams, if they are offered.
+    /// Connects and says hello, starting a daemon if there is none. The flag says whether the
+    /// daemon takes the client's streams.
     pub(crate) async fn open(&self, streams: bool) -> io::Result<(Connection, bool)> {
         if let Some(opened) = self.try_open(streams).await? {
             return Ok(opened);
         }
+        // Only one window starts a daemon at a time; the others wait and find it running.
         let lock = tokio::time::timeout(START_TIMEOUT, StartLock::take(&self.address)).await;
         let late = || {
             io::Error::new(io::ErrorKind::TimedOut, "another window has been starting a daemon for too long")
         };
         let _lock = lock.map_err(|_| late())??;
-        // Another may have started it meanwhile.
+        // Another window may have started a daemon while this one waited for the lock.
         if let Some(opened) = self.try_open(streams).await? {
             return Ok(opened);
         }
@@ -94,7 +96,7 @@ impl Link {
         }
     }
 
-    /// Nothing if nobody listens, or only one that is about to go.
+    /// Connects to a running daemon. `None` if there is none, or only one that is about to end.
     async fn try_open(&self, streams: bool) -> io::Result<Option<(Connection, bool)>> {
         let mut connection = match local::connect(&self.address).await {
             Ok(connection) => connection,
@@ -105,11 +107,12 @@ impl Link {
         let wants = Wants::Client(Box::new(Newcomer { handover, ..self.newcomer.clone() }));
         let reply = match hello::ask(&mut connection, wants).await {
             Ok(reply) => reply,
-            // It ended just now.
+            // The daemon ended between connect and answer.
             Err(error) if is_nobody(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
         if hello::is_newer(&hello::version(), &reply.version) {
+            // A connection carries one request, so asking the old daemon to end needs another.
             drop(connection);
             self.retire().await;
             return Ok(None);
@@ -120,7 +123,7 @@ impl Link {
         }
     }
 
-    /// Asks an older daemon to make room for a newer one.
+    /// Asks an older daemon to end in favor of a newer one.
     async fn retire(&self) {
         if let Ok(mut connection) = local::connect(&self.address).await {
             let _ = hello::ask(&mut connection, Wants::Retire).await;
@@ -134,7 +137,7 @@ impl BackendKind for Link {
     }
 }
 
-/// One connection, from its start to its end.
+/// Governs one connection from start to end.
 async fn run(link: &Link, hub: Arc<Hub>, launch: Launch, mut orders: BackendOrders) {
     let ready = link.first.lock().take();
     let opened = match ready {
@@ -151,6 +154,7 @@ async fn run(link: &Link, hub: Arc<Hub>, launch: Launch, mut orders: BackendOrde
             return turn.handle(Event::SpawnFailed { launch, reason, hint: Some(hint) });
         }
     };
+    // Taken while the daemon runs: afterwards its process id may belong to another process.
     let witness = link.sweeps.witness(peer);
     hub.open_outbox(Peer::Backend(launch), writer, Framing::Newline);
     hub.handle(Event::Spawned { launch, pid: peer });
@@ -163,7 +167,8 @@ async fn run(link: &Link, hub: Arc<Hub>, launch: Launch, mut orders: BackendOrde
             "the connection to the daemon ended"
         }
         order = orders.recv() => {
-            // Our side is closed already. What the daemon still says is heard, for a while.
+            // Our half of the connection is closed already. Answers that are under way still
+            // arrive within the grace period.
             if let Some(BackendOrder::Stop(StopHow::Gently { grace })) = order {
                 let _ = tokio::time::timeout(grace, &mut reading).await;
             }

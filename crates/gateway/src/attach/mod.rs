@@ -1,11 +1,12 @@
-//! A client's way to the user's one daemon. The daemon is to an attachment what a server's process is to a gateway: if it
-//! ends, open requests get an error, another daemon is started, and hears the client's handshake again.
+//! A client's connection to the user's one daemon. The daemon is to an attachment what a server's
+//! process is to a gateway: when it ends, open requests get an error, another daemon is started, and the
+//! client's handshake is replayed.
 //!
 //! # Layout
-//! - `sweeps`: cleans up behind a daemon that was killed.
+//! - `sweeps`: cleanup after a killed daemon.
 //! - `link`: the connection to the daemon, as a kind of backend.
-//! - `relay`: settings of a core whose one backend is the daemon.
-//! - `handover`: the client's own streams, handed to the daemon.
+//! - `relay`: settings of a core whose only backend is the daemon.
+//! - `handover`: the client's own streams in the daemon's hands.
 
 pub(crate) mod sweeps;
 pub(crate) mod link;

@@ -1,4 +1,4 @@
-//! A core that relays: its one backend is the daemon, and everything passes.
+//! Settings of a relay: a core whose only backend is the daemon, and which forwards every message.
 
 use crate::config::Config;
 use crate::environments::Vars;
@@ -9,15 +9,16 @@ use std::time::Duration;
 use switchboard_core::{Aggregates, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerSettings, Settings};
 use switchboard_protocol::Framing;
 
-/// Deadlines are the daemon's; ours only keep pending requests from adding up for ever.
+/// Stands for "no timeout": the daemon enforces deadlines. A limit still keeps pending
+/// requests from piling up for ever.
 const RELAY_TIMEOUT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-/// How often a daemon that is at work for us is asked whether it lives. With the ten seconds that it has for an answer, one
-/// that hangs is given up within fifteen.
+/// Interval of health checks while requests are open. With ten seconds for an answer, a hung
+/// daemon is given up within fifteen.
 const HEALTH_CHECK_INTERVAL: Duration = Duration::from_secs(4);
-/// How long the connection may take to close.
+/// Time limit for the connection to close.
 const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
-/// Our client, as the daemon is told of it.
+/// Description of our client for the daemon.
 pub(crate) fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
     let own = settings::own_surroundings(roots);
     let text = |pair: (std::ffi::OsString, std::ffi::OsString)| {
@@ -33,13 +34,13 @@ pub(crate) fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &Root
         default: own.default,
         env: Vars::own().all().filter_map(text).collect(),
         handover: 0,
-        // Without random numbers a request that is turned away is answered with an error.
+        // Without a mark, a refused request is answered with an error instead of being retried.
         refusal_mark: token::random().ok(),
         log: None,
     }
 }
 
-/// Settings of the relay. Limits and deadlines are the daemon's.
+/// Settings of the relay. The daemon enforces limits and deadlines.
 pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>) -> Settings {
     let relay = ServerSettings {
         relays: true,
@@ -50,6 +51,7 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         on_timeout: OnTimeout::Keep,
         health: Some(HEALTH_CHECK_INTERVAL),
         shutdown_grace: CLOSE_GRACE,
+        // The daemon applies the server's own limits.
         max_in_flight: usize::MAX,
         max_queue: Limits::default().pending_per_client,
         ..ServerSettings::new(server)

@@ -1,5 +1,5 @@
-//! What an attachment does for a daemon that was killed together with all that watched over its servers: it ends what is
-//! left, at once, and not only when the next daemon starts.
+//! Cleanup after a daemon that was killed together with its guards: an attachment ends the remaining server
+//! processes at once, without waiting for the next daemon's start.
 
 use crate::io::task;
 use std::path::PathBuf;
@@ -8,13 +8,13 @@ use std::time::Duration;
 use switchboard_process::warden::Witness;
 use tokio::sync::Mutex;
 
-/// How long an attachment that ends waits for a sweep that has begun.
+/// Time limit for a running sweep at this attachment's end.
 const SWEEP_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
 pub(crate) struct Sweeps {
     runs: PathBuf,
-    /// Held while one is under way.
+    /// Held during a sweep.
     busy: Arc<Mutex<()>>,
 }
 
@@ -24,12 +24,13 @@ impl Sweeps {
         Self { runs, busy: Arc::default() }
     }
 
-    /// Of a daemon that is connected now.
+    /// Witness of a connected daemon, for a later sweep.
     pub(crate) fn witness(&self, daemon: u32) -> Witness {
         Witness::of(daemon, self.runs.clone())
     }
 
-    /// The connection has ended. A daemon that ends in order takes its time, and leaves nothing.
+    /// Sweeps once the daemon has ended. A daemon that ends in order needs some time,
+    /// and leaves nothing to sweep.
     pub(crate) fn clear_up_after(&self, mut witness: Witness) {
         let busy = self.busy.clone();
         task::spawn("sweeping", async move {
@@ -39,7 +40,7 @@ impl Sweeps {
         });
     }
 
-    /// Waits for what is under way.
+    /// Waits for a running sweep.
     pub(crate) async fn finished(&self) {
         let _ = tokio::time::timeout(SWEEP_TIMEOUT, self.busy.lock()).await;
     }

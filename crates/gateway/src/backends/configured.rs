@@ -1,4 +1,4 @@
-//! Backends of the config's servers: processes on this machine and servers elsewhere, told apart by their entries.
+//! Backends of the servers in the config: local processes and remote servers, told apart by their entries.
 
 use super::launch::LaunchPlan;
 use super::packages::PackagesFolder;
@@ -17,7 +17,7 @@ use switchboard_core::catalogue::{Offer, OfferKey};
 use switchboard_core::{Environment, Fact, Launch, Record, ServerId};
 use switchboard_process::warden::{Swept, Warden};
 
-/// How to start backends of the servers, and how to read them.
+/// Starts and reads backends of configured servers.
 pub(crate) struct ConfiguredBackends {
     servers: Arc<Servers>,
     max_message_bytes: usize,
@@ -42,10 +42,11 @@ impl ConfiguredBackends {
         Arc::new(Self { servers, max_message_bytes, warden, clients, shelf, launches, keeping })
     }
 
-    /// Environment that a client with these variables has at each server.
+    /// Environment of a client with these variables at each server.
     pub(crate) fn environments_of(&self, vars: &Arc<Vars>) -> Vec<(ServerId, Environment)> {
         let mut last = Environment::default();
         let brought = |(id, server): (ServerId, Arc<ServerConfig>)| {
+            // Equal environments share one allocation; servers mostly differ in no variable.
             last = environments::environment(&server, vars).or_same(&last);
             (id, last.clone())
         };
@@ -60,7 +61,7 @@ impl ConfiguredBackends {
         &self.launches
     }
 
-    /// Cleans up behind runs that were killed with all that watched over them.
+    /// Sweeps after runs that were killed together with their guards.
     pub(crate) async fn sweep(&self, hub: &Arc<Hub>) {
         let swept = self.warden.sweep().await.into_iter();
         for Swept { ended, left } in swept.filter(|swept| *swept != Swept::default()) {
@@ -69,7 +70,7 @@ impl ConfiguredBackends {
         }
     }
 
-    /// Waits until everything learnt is stored, but no longer than this; then ends the warden.
+    /// Waits up to `store_timeout` until pending writes are on disk, then ends the warden.
     pub(crate) async fn close(&self, store_timeout: Duration) {
         self.keeping.finish(store_timeout).await;
         self.warden.close().await;
@@ -77,6 +78,7 @@ impl ConfiguredBackends {
 
     async fn run(&self, hub: Arc<Hub>, launch: Launch, setting: BackendSetting, orders: BackendOrders) {
         let BackendSetting { server, in_home, environment, framing, root } = setting;
+        // A reload may have removed the server since the core asked for this start.
         let Some(server) = self.servers.server(server) else { return };
         let vars = Vars::of(&environment);
         if server.remote.is_some() {

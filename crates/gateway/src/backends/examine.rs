@@ -1,4 +1,4 @@
-//! What would be run for a server, without running it.
+//! Preview of a server's launch, for commands that must not start anything.
 
 use super::launch::{LaunchPlan, Unready};
 use super::packages::PackagesFolder;
@@ -9,14 +9,15 @@ use crate::scope;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What would be run for a server.
+/// Result of a preview.
 pub struct Examined {
     pub command_line: String,
-    /// Why that would not work here and now. It may elsewhere: an IDE often has another PATH than a terminal.
+    /// Reason why the launch would fail here and now. It may work elsewhere: an
+    /// IDE often has a different PATH.
     pub doubt: Option<Unready>,
 }
 
-/// Looks at what would be run for a server, without running it.
+/// Expands a server's launch without running it.
 pub fn examine(
     server: &ServerConfig,
     root: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! From a server's entry to exactly what exec gets, and what to say when that does not work.
+//! From a server's entry to the arguments of exec, with hints for launches that fail.
 
 use crate::backends::packages::{self, PackagesFolder};
 use crate::config::environment::{Inherited, withheld_hint};
@@ -11,26 +11,26 @@ use std::sync::Arc;
 use switchboard_process::child::{Launch, SpawnError};
 use switchboard_process::warden::{GuardMode, GuardOptions, Options, Warden};
 
-/// A server's entry with the surroundings that it is filled in from.
+/// A server's entry with everything that its variables expand from.
 pub(crate) struct LaunchPlan {
     pub(crate) server: ServerConfig,
     pub(crate) root: Option<PathBuf>,
-    /// It belongs to no workspace, and runs in the user's home folder.
+    /// The server belongs to no workspace and runs in the user's home folder.
     pub(crate) in_home: bool,
     pub(crate) vars: Arc<Vars>,
-    /// Where package runners are pointed at.
+    /// Folder that isolated package runners use.
     pub(crate) packages: PackagesFolder,
 }
 
-/// Ready to be started.
+/// Launch that is ready to start.
 pub(crate) struct Prepared {
     pub(crate) launch: Launch,
-    /// As the entry has it, if it was changed.
+    /// The launch before isolation, if isolation changed it.
     unisolated: Option<Launch>,
     withheld: Vec<String>,
 }
 
-/// Why a server could not even be tried.
+/// Reason why a launch could not even be attempted.
 pub struct Unready {
     pub reason: String,
     pub hint: Option<String>,
@@ -47,17 +47,17 @@ pub(crate) fn warden_options(state_folder: &Path, wants_strict: bool) -> Options
     Options { runs: Some(runs_folder(state_folder)), wants_strict }
 }
 
-/// Where runs are recorded.
+/// Folder of run files.
 pub(crate) fn runs_folder(state_folder: &Path) -> PathBuf {
     state_folder.join("runs")
 }
 
-/// The one who starts a server's processes.
+/// Warden for the processes of one server.
 pub(crate) fn warden(server: &ServerConfig, state_folder: &Path) -> Warden {
     warden_for(std::slice::from_ref(server), state_folder)
 }
 
-/// The one who starts the processes of all of them.
+/// Warden for the processes of all these servers.
 pub(crate) fn warden_for(servers: &[ServerConfig], state_folder: &Path) -> Warden {
     let wants_strict = servers.iter().any(|server| server.guard == config::Guard::Strict);
     Warden::start(warden_options(state_folder, wants_strict))
@@ -81,6 +81,7 @@ impl LaunchPlan {
             env: environment.vars.into_iter().collect(),
             cwd: self.working_folder(parts.cwd),
         };
+        // Kept for hints, which must see the command as the user wrote it.
         let unisolated = launch.clone();
         let is_isolated = server.packages == Packages::Isolated && self.packages.isolate(&mut launch);
         let unisolated = is_isolated.then_some(unisolated);
@@ -91,13 +92,13 @@ impl LaunchPlan {
         if !self.in_home {
             return own.or_else(|| self.root.clone());
         }
-        // Without a home folder, anywhere but in a window's workspace.
+        // Without a home folder, any folder outside a workspace will do.
         let home = folders::home(&|name| self.vars.get(name)).unwrap_or_else(std::env::temp_dir);
-        // Joining leaves an absolute path as it is.
+        // `join` leaves an absolute path unchanged.
         Some(own.map_or_else(|| home.clone(), |own| home.join(own)))
     }
 
-    /// The same, with what it points at made ready.
+    /// Expands the launch and creates the files that it refers to.
     pub(crate) fn prepare(&self) -> Result<Prepared, Unready> {
         let prepared = self.expand()?;
         if prepared.unisolated.is_some() {
@@ -109,7 +110,7 @@ impl LaunchPlan {
         Ok(prepared)
     }
 
-    /// How its processes are kept from outliving us.
+    /// Options of the guard that keeps the server's processes from outliving us.
     pub(crate) fn guard_options(&self) -> GuardOptions {
         let mode = match self.server.guard {
             config::Guard::Auto => GuardMode::Auto,
@@ -119,8 +120,8 @@ impl LaunchPlan {
         GuardOptions { mode, keep: self.server.keep.clone(), grace: self.server.shutdown_grace }
     }
 
-    /// What to say about a server that ends before it works: what we know of it, or else that it may miss what it
-    /// was not given.
+    /// Hint for a server that ends during startup: known advice, a package of the workspace, or the
+    /// variables that were withheld from it.
     pub(crate) fn hint(&self) -> Option<String> {
         if let Some(advice) = self.server.advice {
             return Some(advice.to_owned());

@@ -1,11 +1,12 @@
-//! Backends: orders to them, their kinds, and which kind serves whom. Must not know which client a backend works for.
+//! Backends: their kinds, and the orders to them. Must not know which client a backend works for.
 //!
 //! # Layout
-//! - `examine`: what would be run for a server.
-//! - `configured`: backends of the config's servers; `servers`: these servers, by number.
-//! - `launch`: from a server's entry to a command line; `packages`: package runners, kept from a workspace's own packages.
-//! - `process`: a process on this machine; `stderr`: its log lines.
-//! - `remote`: a server that is spoken to over HTTP.
+//! - `examine`: preview of a server's launch.
+//! - `configured`: backends of configured servers; `servers`: the list of these servers, by number.
+//! - `launch`: from a server's entry to a command line; `packages`: package runners, isolated
+//!   from a workspace's packages.
+//! - `process`: a local process; `stderr`: its log lines.
+//! - `remote`: a server reached over HTTP.
 
 pub(crate) mod servers;
 pub(crate) mod packages;
@@ -25,18 +26,18 @@ use switchboard_core::{Launch, Record, ServerId, StopHow};
 use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::mpsc;
 
-/// Orders that wait for one backend at most. A full channel holds orders to end already.
+/// Capacity of a backend's order queue. A full queue already holds orders to end, so more can be dropped.
 const MAX_WAITING_ORDERS: usize = 4;
 
 /// Order to the task that governs a backend.
 pub(crate) enum BackendOrder {
     Stop(StopHow),
-    /// It closed its input or its output: it can serve nobody any more.
+    /// The process closed its stdin or stdout and can serve no requests.
     CutOff,
 }
 
 impl BackendOrder {
-    /// How long it may take to stop by itself.
+    /// Grace period before the process is killed.
     pub(crate) fn grace(&self) -> Option<Duration> {
         match self {
             Self::Stop(how) => how.grace(),
@@ -47,9 +48,9 @@ impl BackendOrder {
 
 pub(crate) type BackendOrders = mpsc::Receiver<BackendOrder>;
 
-/// A kind of backend: how one is started and governed, and where what was learnt about it is stored.
+/// A kind of backend: starts and governs its instances, and stores facts learned about them.
 pub(crate) trait BackendKind: Send + Sync {
-    /// Starts a task that governs one backend from its start to its end.
+    /// Starts the task that governs one backend from start to end.
     fn start(self: Arc<Self>, hub: Arc<Hub>, launch: Launch, setting: BackendSetting, orders: BackendOrders);
 
     fn store_offer(&self, _: ServerId, _: OfferKey, _: Arc<Offer>) {}
@@ -57,7 +58,7 @@ pub(crate) trait BackendKind: Send + Sync {
     fn store_record(&self, _: ServerId, _: Record) {}
 }
 
-/// All backends of one kind, with the orders to those that run.
+/// All running backends of one kind, with their order queues.
 pub(crate) struct Dispatch<K> {
     kind: Arc<K>,
     orders: Lock<BTreeMap<Launch, mpsc::Sender<BackendOrder>>>,
@@ -82,6 +83,7 @@ impl<K: BackendKind> Dispatch<K> {
 impl<K: BackendKind> hub::Backends for Dispatch<K> {
     fn start(&self, hub: &Arc<Hub>, launch: Launch, setting: BackendSetting) {
         let (sender, orders) = mpsc::channel(MAX_WAITING_ORDERS);
+        // Registered before the task starts: an order that follows at once must find the queue.
         self.lock().insert(launch, sender);
         self.kind.clone().start(hub.clone(), launch, setting, orders);
     }
@@ -107,7 +109,7 @@ impl<K: BackendKind> hub::Backends for Dispatch<K> {
     }
 }
 
-/// No backends: nothing is ever started.
+/// Backend kind of a gateway that starts nothing.
 pub(crate) struct NoBackends;
 
 impl BackendKind for NoBackends {

@@ -1,4 +1,4 @@
-//! A backend that is a process on this machine: started, read, stopped. Must not know of the config's other servers.
+//! A backend that is a local process: start, reading, stop. Must not know the config's other servers.
 
 use super::launch::LaunchPlan;
 use super::stderr::{self, Tail};
@@ -15,20 +15,20 @@ use switchboard_process::warden::Warden;
 use switchboard_protocol::{Framer, Framing};
 use tokio::task::JoinHandle;
 
-/// How long after a process's end its last output is waited for. A grandchild may hold the pipe open for ever.
+/// Time limit for output after a process's end. A grandchild may hold the pipe open for ever.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a process that closed its input or output may take to end by itself.
+/// Grace period for a process that closed its stdin or stdout.
 const CUT_OFF_GRACE: Duration = Duration::from_secs(1);
 
-/// Messages on a process's pipes.
+/// Framing and size limit of messages on a process's pipes.
 pub(crate) struct Wire {
-    /// How it is written to; how it writes is told from its first bytes.
+    /// Framing of our output. The process's own framing is detected from its first bytes.
     pub(crate) framing: Framing,
     pub(crate) max_message_bytes: usize,
 }
 
-/// One process, from its start to its end.
+/// Governs one process from start to end.
 pub(crate) async fn run(
     hub: Arc<Hub>,
     launch: Launch,
@@ -47,6 +47,7 @@ pub(crate) async fn run(
         }
     };
     let Spawned { mut child, stdin, stdout, stderr } = spawned;
+    // The outbox must exist before the core hears of the start, since it answers with messages to write.
     hub.open_outbox(Peer::Backend(launch), stdin, wire.framing);
     hub.turn().note_tree(launch, child.tree());
     hub.handle(Event::Spawned { launch, pid: child.pid() });
@@ -62,16 +63,17 @@ pub(crate) async fn run(
         let hub = hub.clone();
         task::spawn("reading", async move {
             read_backend(&hub, launch, stdout, framer).await;
+            // Without stdout the server cannot answer any more, even if its process lives on.
             hub.turn().cut_off(launch);
         })
     };
     let how = govern(&mut child, &mut orders).await;
-    // What it left behind is told to go, and may hold the pipes open until then.
+    // Descendants of the process are being ended, and may hold the pipes open until then.
     let gone = tokio::time::timeout(LAST_OUTPUT_TIMEOUT, child.gone());
     let (gone, (), ()) = tokio::join!(gone, last_output(reading), last_output(words));
     match gone {
         Ok(remains) => report(&hub, launch, remains),
-        // It has its time, and nobody waits for it.
+        // Descendants that need longer are waited for in the background.
         Err(_) => drop(task::spawn("remains", see_off(hub.clone(), launch, child))),
     }
     let stderr = tail.lock().text();
@@ -80,7 +82,7 @@ pub(crate) async fn run(
     turn.handle(Event::BackendEnded { launch, how, stderr, hint: filled.hint() });
 }
 
-/// Waits for those that outlive the process, or for our own end.
+/// Waits for descendants that outlive the process, or for our own end.
 async fn see_off(hub: Arc<Hub>, launch: Launch, mut child: Child) {
     tokio::select! {
         remains = child.gone() => report(&hub, launch, remains),
@@ -100,7 +102,7 @@ async fn start(warden: &Warden, plan: &LaunchPlan) -> Result<Spawned, (String, O
     spawned.map_err(|error| (error.to_string(), Some(launch.explain(&error))))
 }
 
-/// Waits for the process's end, or brings it about. Says how it ended.
+/// Waits for the process's end, or brings it about. Returns how it ended.
 async fn govern(child: &mut Child, orders: &mut BackendOrders) -> String {
     let mut order = tokio::select! {
         ended = child.wait() => return ended.to_string(),
@@ -111,7 +113,7 @@ async fn govern(child: &mut Child, orders: &mut BackendOrders) -> String {
         let ending = async {
             match order {
                 Some(BackendOrder::CutOff) => cut_off(child).await,
-                // Asked a second time, there is no use in waiting for what its closed input may do.
+                // On a second request to stop, closing stdin has had its chance.
                 Some(BackendOrder::Stop(StopHow::Gently { grace })) if !asked => {
                     child.stop(grace).await.ended.to_string()
                 }
@@ -132,7 +134,7 @@ async fn govern(child: &mut Child, orders: &mut BackendOrders) -> String {
     }
 }
 
-/// It closed its stdin or stdout. Most have ended with that, or are about to.
+/// Handles a process that closed its stdin or stdout. Most have exited at that point, or are about to.
 async fn cut_off(child: &mut Child) -> String {
     if let Ok(ended) = tokio::time::timeout(CUT_OFF_GRACE, child.wait()).await {
         return ended.to_string();

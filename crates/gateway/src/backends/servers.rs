@@ -1,5 +1,5 @@
-//! Servers by number. A server keeps its number for as long as we run, whatever becomes of its entry in the config; a new
-//! entry is matched by name. Must not know what runs.
+//! Servers by number. A server keeps its number for the life of this process, whatever happens to its entry
+//! in the config; a new entry is matched by name. Must not know which backends run.
 
 use crate::config::ServerConfig;
 use crate::environments::Vars;
@@ -10,12 +10,12 @@ use switchboard_core::ServerId;
 use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::watch;
 
-/// Servers of command lines at most.
+/// Largest number of servers from command lines.
 const MAX_AD_HOC_SERVERS: usize = 256;
 
 pub(crate) struct Servers {
     entries: Lock<Vec<ServerEntry>>,
-    /// Arguments that name folders, for clients of all servers.
+    /// Root arguments of all servers together, for clients of all servers.
     every_root_argument: watch::Sender<RootArguments>,
     /// Variables of this process.
     vars: Arc<Vars>,
@@ -31,29 +31,29 @@ struct ServerEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EntryOrigin {
     Config,
-    /// A client's command line.
+    /// From a client's command line.
     AdHoc,
 }
 
 impl ServerEntry {
-    /// Whether clients of all servers see it.
+    /// Whether clients of all servers see this server.
     fn is_listed(&self) -> bool {
         !self.is_gone && self.origin == EntryOrigin::Config
     }
 }
 
-/// Changes of a new config.
+/// Differences between the old and the new config.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub(crate) servers: Vec<(ServerId, Option<Arc<ServerConfig>>)>,
-    /// Shown differently; no restart is needed.
+    /// Servers that are only shown differently and need no restart.
     pub(crate) shown: Vec<(ServerId, Arc<ServerConfig>)>,
     pub(crate) changed: Vec<String>,
     pub(crate) added: Vec<String>,
     pub(crate) removed: Vec<String>,
 }
 
-/// A server that a command line gave.
+/// Server from a command line.
 pub(crate) struct AdHocServer {
     pub(crate) id: ServerId,
     pub(crate) server: Arc<ServerConfig>,
@@ -73,7 +73,7 @@ impl Servers {
         Arc::new(list)
     }
 
-    /// Entry of a server, also of one that is gone: it may have something to finish.
+    /// Entry of a server, even of a removed one, whose backends may still be ending.
     pub(crate) fn server(&self, id: ServerId) -> Option<Arc<ServerConfig>> {
         self.lock().get(id.0 as usize).map(|entry| entry.server.clone())
     }
@@ -82,12 +82,12 @@ impl Servers {
         self.lock().get(id.0 as usize).map(|entry| entry.root_arguments.subscribe())
     }
 
-    /// For a client of all servers.
+    /// Root arguments for a client of all servers.
     pub(crate) fn every_root_argument(&self) -> watch::Receiver<RootArguments> {
         self.every_root_argument.subscribe()
     }
 
-    /// Arguments that any of them reads.
+    /// Arguments that name a folder at any listed server.
     fn joint_root_arguments(&self, entries: &[ServerEntry]) -> RootArguments {
         let all = entries
             .iter()
@@ -101,14 +101,14 @@ impl Servers {
         })
     }
 
-    /// Servers of a client of all servers.
+    /// Servers that a client of all servers sees.
     pub(crate) fn listed(&self) -> Vec<(ServerId, Arc<ServerConfig>)> {
         let entries = self.lock();
         let listed = entries.iter().enumerate().filter(|(_, entry)| entry.is_listed());
         listed.map(|(at, entry)| (ServerId(at as u32), entry.server.clone())).collect()
     }
 
-    /// Server of that name; the config's own come first.
+    /// Server of this name. Configured servers take precedence.
     pub(crate) fn find(&self, name: &str) -> Option<(ServerId, Arc<ServerConfig>)> {
         let entries = self.lock();
         let of = |origin| {
@@ -120,7 +120,7 @@ impl Servers {
         Some((ServerId(at as u32), entries[at].server.clone()))
     }
 
-    /// Message for a name that is not there.
+    /// Error text for an unknown name.
     pub(crate) fn there_is_no(&self, name: &str) -> String {
         let entries = self.lock();
         let names = entries.iter().filter(|entry| !entry.is_gone).map(|entry| entry.server.name.as_str());
@@ -131,7 +131,7 @@ impl Servers {
         self.lock().iter().any(|entry| !entry.is_gone && is_it(&entry.server))
     }
 
-    /// Takes over the servers of a new config.
+    /// Replaces the configured servers with those of a new config.
     pub(crate) fn replace(&self, servers: Vec<ServerConfig>, keeps_ad_hoc: bool) -> Changes {
         let mut changes = Changes::default();
         let mut entries = self.lock();
@@ -152,6 +152,7 @@ impl Servers {
                 |entry: &ServerEntry| entry.origin == EntryOrigin::Config && entry.server.name == name;
             let at = match entries.iter().position(is_it) {
                 Some(at) if !entries[at].is_gone && entries[at].server == server => continue,
+                // Only filters or `required` differ, so running backends stay.
                 Some(at) if !entries[at].is_gone && entries[at].server.runs_like(&server) => {
                     changes.changed.push(name);
                     entries[at].server = server.clone();
@@ -159,6 +160,7 @@ impl Servers {
                     continue;
                 }
                 Some(at) => {
+                    // A removed server that returns keeps its number.
                     let entry = &mut entries[at];
                     let list = if entry.is_gone { &mut changes.added } else { &mut changes.changed };
                     list.push(name);
@@ -179,7 +181,7 @@ impl Servers {
         changes
     }
 
-    /// The server of a command line: the same line, the same server. Nothing if there are too many.
+    /// Server for a command line; equal lines share one server. `None` if there are too many.
     pub(crate) fn ad_hoc(&self, mut server: ServerConfig) -> Option<AdHocServer> {
         let mut entries = self.lock();
         let is_it = |entry: &ServerEntry| {
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_no_reason_to_start_anew() {
+    fn display_change_needs_no_restart() {
         let servers = servers(vec![server("a", "1")]);
         let filter = FilterConfig { deny: vec!["x".into()], ..Default::default() };
         let changes = servers.replace(vec![ServerConfig { tools: filter, ..server("a", "1") }], true);

@@ -1,4 +1,4 @@
-//! Standard error of a backend: into its own log file, and the last lines into errors about its end.
+//! A backend's stderr: written to its log file, with the last lines kept for error messages.
 
 use crate::telemetry::Telemetry;
 use bytes::{Buf, BytesMut};
@@ -8,7 +8,7 @@ use switchboard_core::redact::redact;
 use switchboard_process::lock::Lock;
 use switchboard_process::pipe::ByteReader;
 
-/// More than an error carries: the cause may stand above a long stack.
+/// More lines than an error quotes: the cause may precede a long stack trace.
 const MAX_LINES: usize = 100;
 const MAX_LINE_CHARS: usize = 500;
 
@@ -43,7 +43,7 @@ pub(crate) async fn follow(
             buffer.advance(1);
             take(&server, &line, &tail, &telemetry);
         }
-        // A line without an end is not collected for ever.
+        // Bounds the buffer for a line without an end.
         if buffer.len() > 16 * MAX_LINE_CHARS || (ended && !buffer.is_empty()) {
             take(&server, &buffer.split(), &tail, &telemetry);
         }
@@ -55,6 +55,7 @@ pub(crate) async fn follow(
 
 fn take(server: &str, line: &[u8], tail: &Lock<Tail>, telemetry: &Telemetry) {
     let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+    // The log redacts its own copy.
     tail.lock().push(&redact(&text));
     telemetry.stderr(server, text);
 }

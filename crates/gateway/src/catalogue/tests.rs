@@ -13,7 +13,7 @@ fn shelf(scratch: &Scratch) -> Shelf {
     Shelf::new(&scratch.path("state"))
 }
 
-/// Of this server with this profile.
+/// Path of the file for this server and profile.
 fn file(scratch: &Scratch, server: &ServerConfig, profile: &str) -> PathBuf {
     scratch.path("state/catalogue").join(format!(
         "{}-{}{ENDING}",
@@ -41,7 +41,7 @@ fn pair(profile: &str, payload: &[u8]) -> (OfferKey, Bytes) {
 }
 
 #[test]
-fn what_was_saved_is_loaded_the_latest_first() {
+fn saved_catalogues_load_newest_first() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
     assert_eq!(shelf.load(&server), []);
@@ -119,7 +119,7 @@ fn each_server_gets_its_own() {
 }
 
 #[test]
-fn what_is_not_whole_was_never_there() {
+fn truncated_files_count_as_missing() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
     shelf.save(&server, &key("p"), b"payload").unwrap();
@@ -141,7 +141,7 @@ fn what_is_not_whole_was_never_there() {
 }
 
 #[test]
-fn what_is_too_large_is_neither_read_nor_written() {
+fn oversized_files_are_not_read_or_written() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
     shelf.save(&server, &key("p"), b"x").unwrap();
@@ -157,7 +157,7 @@ fn what_is_too_large_is_neither_read_nor_written() {
 }
 
 #[test]
-fn other_things_in_the_folder_do_no_harm() {
+fn foreign_files_are_harmless() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
     shelf.save(&server, &key("p"), b"x").unwrap();
@@ -174,7 +174,7 @@ fn other_things_in_the_folder_do_no_harm() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_an_error_and_no_more() {
+fn missing_folder_is_a_mild_error() {
     let scratch = Scratch::new();
     scratch.file("state/catalogue", "a file is in its place");
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
@@ -184,7 +184,7 @@ fn a_folder_that_cannot_be_is_an_error_and_no_more() {
 
 #[cfg(unix)]
 #[test]
-fn only_what_is_this_users_alone_counts() {
+fn files_of_others_are_ignored() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));

@@ -1,33 +1,33 @@
-//! The flags that may stand before a package, by runner. A flag that is not listed makes the package unknown, since the
-//! next word could be the flag's value.
+//! Flags that may precede a package, by runner. An unlisted flag makes the package unknown, since the
+//! next word could be its value.
 
-/// The flags of one program.
+/// Flags of one program.
 pub(super) struct Flags {
-    /// Their value is the package.
+    /// Flags whose value is the package.
     pub(super) package: &'static [&'static str],
-    /// They take a value, by kind.
+    /// Flags that take a value, by kind.
     pub(super) values: &'static [(Value, &'static [&'static str])],
-    /// They take none. A flag that starts with `--no-` takes none either, unless it is listed above.
+    /// Flags without a value. So is every other flag that starts with `--no-`.
     pub(super) plain: &'static [&'static str],
-    /// They run something else than the package's own program.
+    /// Flags that run something else than the package's own program.
     pub(super) instead: &'static [&'static str],
 }
 
 impl Flags {
-    /// What kind of value a flag takes. None if it takes none, or is unknown.
+    /// Kind of a flag's value. `None` if the flag takes none, or is unknown.
     pub(super) fn value(&self, name: &str) -> Option<Value> {
         self.values.iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| *kind)
     }
 }
 
-/// The value of a flag, as far as it can name a file of the working folder.
+/// Kinds of values, by whether they can name a file of the working folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     /// A file or folder.
     File,
-    /// A version of Python, or the path of an interpreter.
+    /// A Python version, or the path of an interpreter.
     Python,
-    /// `SOURCE:TARGET` of a container, where the source is a folder or the name of a volume.
+    /// `SOURCE:TARGET` of a container; the source is a folder or the name of a volume.
     Volume,
     /// `type=bind,src=SOURCE,dst=TARGET` of a container.
     Mount,
@@ -256,7 +256,7 @@ pub(super) const DOCKER: Flags = Flags {
     instead: &["--entrypoint"],
 };
 
-/// For node, bun and deno, whose first other word is a script.
+/// Flags of node, bun and deno, whose first other word is a script.
 pub(super) const SCRIPT: Flags = Flags {
     package: &[],
     values: &[
@@ -307,7 +307,7 @@ pub(super) const PYTHON: Flags = Flags {
 };
 
 impl Value {
-    /// The path that a value of this kind names, if any. It may be absolute.
+    /// Path that a value of this kind names, if any. It may be absolute.
     pub(super) fn path(self, value: &str) -> Option<&str> {
         let looks_like_path = |value: &str| value.starts_with('.') || value.contains(['/', '\\']);
         match self {

@@ -1,37 +1,37 @@
-//! Finds the package, image or program that a command line runs. Only the words that a runner takes for the package count;
-//! a command line that is not understood runs an unknown one.
+//! Package, image or program that a command line runs. Only the words that a runner takes for the package
+//! count; a command line that is not understood runs an unknown package.
 
 use super::flags::{self, Flags, Value};
 use super::runner::{self, FoundRunner, Runner};
 use std::ffi::OsStr;
 use std::ops::Range;
 
-/// What a command line runs, without its version.
+/// Package that a command line runs, without its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Package {
     Npm(String),
-    /// Spelled as PyPI compares names: `mcp_server.time` is `mcp-server-time`.
+    /// Normalized as PyPI compares names: `mcp_server.time` is `mcp-server-time`.
     PyPi(String),
     Image(String),
-    /// The base name of the command itself.
+    /// Base name of the command itself.
     Program(String),
 }
 
-/// What a command line runs, and what its arguments are for.
+/// Package of a command line, and the role of its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PackageLaunch {
     pub(crate) package: Package,
-    /// The argument that names the package. None if the command itself is the package.
+    /// Index of the argument that names the package. `None` if the command itself is the package.
     pub(crate) at: Option<usize>,
-    /// The program that is run, if the command line names it beside the package: `uvx --from PACKAGE PROGRAM`.
+    /// Program that is run, if the command line names it beside the package: `uvx --from PACKAGE PROGRAM`.
     pub(crate) program: Option<String>,
-    /// The arguments that are flags of the runner, and their values.
+    /// Range of the runner's own flags and their values.
     pub(crate) flags: Range<usize>,
-    /// The paths that flags of the runner name, each with its argument. They may be absolute.
+    /// Paths in the runner's flags, each with the index of its argument. They may be absolute.
     pub(crate) paths: Vec<(usize, String)>,
 }
 
-/// What a command line runs, if that can be told.
+/// Analyzes a command line. `None` if its package cannot be told.
 pub(crate) fn started(command: &str, args: &[String]) -> Option<PackageLaunch> {
     if let Some(found) = runner::find(OsStr::new(command), args) {
         return of_runner(&found, args);
@@ -45,6 +45,7 @@ pub(crate) fn started(command: &str, args: &[String]) -> Option<PackageLaunch> {
     let own = match name.as_str() {
         "node" | "bun" | "deno" => of_script(own),
         "docker" | "podman" => of_image(own),
+        // Without a known subcommand, the package of these programs is unknown.
         "npx" | "npm" | "pnpm" | "yarn" | "uv" | "pipx" | "cmd" | "env" | "sh" | "bash" => None,
         _ if is_python(&name) => of_module(own),
         _ => Some(PackageLaunch {
@@ -81,10 +82,10 @@ fn of_runner(found: &FoundRunner, args: &[String]) -> Option<PackageLaunch> {
         Runner::Uv => (&flags::UV, pypi),
         Runner::Pipx => (&flags::PIPX, pypi),
     };
-    // `tool` of `uv tool run` is a word of its own.
+    // In `uv tool run`, `tool` is a word of its own.
     let is_subcommand =
         |at: usize| found.subcommand_at.is_some_and(|sub| at == sub || (at + 1 == sub && args[at] == "tool"));
-    // `npm exec` reads its flags up to `--`, wherever they stand; the others stop at the first other word.
+    // `npm exec` reads its flags up to `--`, even after the package; the others stop at the first other word.
     let reads_on = found.runner == Runner::Npm && found.subcommand_at.is_some();
     let words =
         (found.args_at..args.len()).filter(|&at| !is_subcommand(at)).map(|at| (at, args[at].as_str()));
@@ -92,13 +93,13 @@ fn of_runner(found: &FoundRunner, args: &[String]) -> Option<PackageLaunch> {
     Some(named.started(parse(named.spec)?, found.args_at))
 }
 
-/// The words of a command line that name the package.
+/// Words of a command line that name the package.
 struct NamedPackage<'a> {
     at: usize,
     spec: &'a str,
-    /// The program beside a package that a flag names.
+    /// Program beside a package that a flag names.
     program: Option<&'a str>,
-    /// Where the flags end.
+    /// Index at which the flags end.
     end: usize,
     paths: Vec<(usize, &'a str)>,
 }
@@ -115,8 +116,8 @@ impl NamedPackage<'_> {
     }
 }
 
-/// The package that the flags name, or else the first word that is none of theirs. None if a flag is unknown, if there
-/// are several packages, or if there is no program to run.
+/// Package that the flags name, or else the first word that is not a flag. `None` if a flag is unknown, if
+/// there are several packages, or if there is no program to run.
 fn named<'a>(
     words: impl Iterator<Item = (usize, &'a str)>,
     flags: &Flags,
@@ -143,6 +144,7 @@ fn named<'a>(
         if flags.package.contains(&name) {
             let value = attached.or_else(|| words.next())?;
             if by_flag.replace(value).is_some() {
+                // Of several packages it is unclear which one runs.
                 return None;
             }
             continue;
@@ -155,7 +157,8 @@ fn named<'a>(
         } else if flags.plain.contains(&name) || name.starts_with("--no-") {
             continue;
         } else if first.is_none() {
-            // An unknown flag may name a file.
+            // An unknown flag may name a file. Without `=`, the next word could be its
+            // value, so the package is unknown.
             paths.extend(Value::File.path(attached?.1).map(|path| (at, path)));
         }
     }
@@ -189,13 +192,13 @@ fn pypi(spec: &str) -> Option<Package> {
     (!name.is_empty()).then(|| Package::PyPi(pypi_name(name)))
 }
 
-/// A name as PyPI compares it.
+/// Normalizes a name as PyPI does.
 pub(crate) fn pypi_name(name: &str) -> String {
     let words: Vec<&str> = name.split(['-', '_', '.']).filter(|word| !word.is_empty()).collect();
     words.join("-").to_ascii_lowercase()
 }
 
-/// The package in whose `node_modules` folder the script lies.
+/// Package of a script: the one in whose `node_modules` folder it lies.
 fn of_script(args: &[String]) -> Option<PackageLaunch> {
     let run = args.first().filter(|first| *first == "run").map_or(0, |_| 1);
     let words = args.iter().enumerate().skip(run).map(|(at, word)| (at, word.as_str()));
@@ -207,14 +210,14 @@ fn of_script(args: &[String]) -> Option<PackageLaunch> {
     let (_, inside) = script.rsplit_once("node_modules/")?;
     let depth = if inside.starts_with('@') { 2 } else { 1 };
     let name: Vec<&str> = inside.split('/').take(depth).collect();
-    // The script itself is a path like any other, so that no argument is the package.
+    // The script is a path like any other, so no argument counts as the package.
     Some(PackageLaunch { at: None, ..named.started(npm(&name.join("/"))?, 0) })
 }
 
 fn of_module(args: &[String]) -> Option<PackageLaunch> {
     let words = args.iter().enumerate().map(|(at, word)| (at, word.as_str()));
     let named = named(words, &flags::PYTHON, false)?;
-    // `-m` ends the flags of python, so that the module is the first other word.
+    // `-m` ends python's flags, so the module is the first other word.
     let is_module = named.at > 0 && args[named.at - 1] == "-m";
     is_module.then(|| Some(named.started(pypi(named.spec)?, 0)))?
 }
@@ -239,7 +242,7 @@ fn of_image(args: &[String]) -> Option<PackageLaunch> {
 mod tests {
     use super::*;
 
-    /// `expect` is `npm:NAME`, `pypi:NAME`, `image:NAME`, `program:NAME`, or empty if it cannot be told.
+    /// `expect` is `npm:NAME`, `pypi:NAME`, `image:NAME`, `program:NAME`, or empty if unknown.
     #[track_caller]
     fn check(line: &str, expect: &str) {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

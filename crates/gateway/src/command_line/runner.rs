@@ -1,8 +1,8 @@
-//! Which commands are package runners, and where their flags go. Pure.
+//! Recognition of package runners, and of the place for their flags. Pure.
 
 use std::ffi::OsStr;
 
-/// Package runners; those that share a variant read the same flags and the same variables.
+/// Package runners; those of one variant read the same flags and the same variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Runner {
     Npm,
@@ -16,17 +16,17 @@ pub(crate) enum Runner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FoundRunner {
     pub(crate) runner: Runner,
-    /// Where in the arguments its flags go.
+    /// Index at which flags can be inserted.
     pub(crate) flags_at: usize,
-    /// Where its own arguments begin.
+    /// Index of the runner's first own argument.
     pub(super) args_at: usize,
-    /// Where the subcommand is that makes it a runner, such as `exec`.
+    /// Index of the subcommand that makes it a runner, such as `exec`.
     pub(super) subcommand_at: Option<usize>,
     /// False for `uv run`, whose command comes from the project in the working folder.
     pub(super) names_package: bool,
 }
 
-/// The runner that a command line starts, itself or through `cmd /c` or `env`.
+/// Finds the runner that a command line starts, directly or through `cmd /c` or `env`.
 pub(crate) fn find(program: &OsStr, args: &[impl AsRef<OsStr>]) -> Option<FoundRunner> {
     let inner = unwrapped(program, args);
     let (program, own) = match inner {
@@ -40,7 +40,7 @@ pub(crate) fn find(program: &OsStr, args: &[impl AsRef<OsStr>]) -> Option<FoundR
         "pnpx" => whole(Runner::Pnpm),
         "bunx" => whole(Runner::Bun),
         "uvx" => whole(Runner::Uv),
-        // Their flags may stand before the subcommand.
+        // Flags of these may precede the subcommand.
         "npm" => subcommand(own, &["exec", "x"]).map(|at| (Runner::Npm, 0, Some(at))),
         "pnpm" => subcommand(own, &["dlx"]).map(|at| (Runner::Pnpm, 0, Some(at))),
         "bun" => behind(Runner::Bun, subcommand(own, &["x"])),
@@ -59,7 +59,8 @@ pub(crate) fn find(program: &OsStr, args: &[impl AsRef<OsStr>]) -> Option<FoundR
     })
 }
 
-/// How many arguments belong to `cmd /c` and `env A=1` in front of the command that they start, its own name included.
+/// Number of arguments that `cmd /c` and `env A=1` take in front of the command
+/// they start, including its name.
 pub(super) fn unwrapped(program: &OsStr, args: &[impl AsRef<OsStr>]) -> usize {
     let start = match base_name(program).as_str() {
         "cmd" => args.iter().position(|arg| arg.as_ref().eq_ignore_ascii_case("/c")).map(|at| at + 1),
@@ -72,7 +73,7 @@ pub(super) fn unwrapped(program: &OsStr, args: &[impl AsRef<OsStr>]) -> usize {
     }
 }
 
-/// Without folder and ending, in small letters: `C:\node\npx.CMD` is `npx`.
+/// Base name without extension, in lower case: `C:\node\npx.CMD` is `npx`.
 pub(super) fn base_name(program: &OsStr) -> String {
     let text = program.to_string_lossy();
     let name = text.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
@@ -81,14 +82,14 @@ pub(super) fn base_name(program: &OsStr) -> String {
     bare.unwrap_or(&name).to_owned()
 }
 
-/// Where the `run` of `uv tool run` is.
+/// Index of `run` in `uv tool run`.
 fn tool_run(args: &[impl AsRef<OsStr>]) -> Option<usize> {
     let tool = subcommand(args, &["tool"])?;
     let run = args.get(tool + 1).filter(|next| next.as_ref() == "run");
     run.map(|_| tool + 1)
 }
 
-/// Where one of these subcommands is, if it is the command's own: behind flags, and values of flags.
+/// Index of one of these subcommands, if only flags and their values precede it.
 pub(super) fn subcommand(args: &[impl AsRef<OsStr>], names: &[&str]) -> Option<usize> {
     let mut may_be_value = false;
     for (at, arg) in args.iter().enumerate() {
@@ -100,6 +101,7 @@ pub(super) fn subcommand(args: &[impl AsRef<OsStr>], names: &[&str]) -> Option<u
         if !is_flag && !may_be_value {
             return None;
         }
+        // A flag without `=` may take the next word as its value.
         may_be_value = is_flag && !arg.contains('=');
     }
     None

@@ -1,4 +1,4 @@
-//! From the text of a file to a [`Config`]: reads the entries, then checks what no single value can show.
+//! From the text of a file to a [`Config`]: reads the entries, then checks conditions across several values.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -19,18 +19,18 @@ use super::{
 const MIN_MESSAGE_LIMIT_BYTES: usize = 1 << 10;
 const MAX_MESSAGE_LIMIT_BYTES: usize = 1 << 30;
 
-/// What became of a file.
+/// Result of loading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedConfig {
-    /// `None` if any problem is an error: a config that is partly wrong is not used in part.
+    /// `None` if any problem is an error: a config with an error is not used in part.
     pub config: Option<Config>,
-    /// All of them, in the order of the file.
+    /// All problems, in the order of the file.
     pub problems: Vec<Problem>,
 }
 
-/// Reads the text of a config file. `path` is for the problems only; nothing is read from disk.
+/// Loads the text of a config file. `path` is for messages only; nothing is read from disk.
 pub fn load(path: &Path, source: &str) -> LoadedConfig {
-    // Some Windows editors put a byte order mark at the start.
+    // Some Windows editors start a file with a byte order mark.
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let mut report = Report::new(path, source);
     let config = syntax::parse(source, &mut report).map(|object| {
@@ -41,7 +41,7 @@ pub fn load(path: &Path, source: &str) -> LoadedConfig {
     LoadedConfig { config: config.filter(|_| !report.failed()), problems: report.finish() }
 }
 
-/// What stands in the file once, and counts for each of its servers.
+/// Settings of the file that apply to each of its servers.
 struct Common {
     shutdown_grace: Duration,
     pool: PoolConfig,
@@ -74,7 +74,7 @@ fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
     let first = named(entry.mcp_servers);
     let second = named(entry.servers);
     refuse_in_both(&first, &second, report);
-    // Those that are not loaded included: they are no slip of the pen.
+    // Includes servers with errors: a reference to one of them is not a typo.
     let written: Vec<String> = first.iter().chain(&second).map(|(name, ..)| name.clone()).collect();
     let names = entry.names.or(defaults::NAMES);
     let servers: Vec<(ServerConfig, FilePlace)> = first
@@ -147,7 +147,7 @@ fn message_limit(limit: Key<Size>, report: &mut Report<'_>) -> usize {
     bytes
 }
 
-/// `None` for a server that is not loaded, which is then reported.
+/// One server of the file. `None`, with a problem reported, if it cannot be loaded.
 fn server(
     name: String,
     place: &FilePlace,
@@ -179,6 +179,7 @@ fn server(
     };
     common.prepare(&mut server);
     if let Some(known) = &preset {
+        // Layers, each over the one before: preset, the file's defaults, the server's own keys.
         known.preset.prepare(&mut server);
     }
     common.defaults.apply(&mut server);

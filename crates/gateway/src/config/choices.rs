@@ -1,12 +1,12 @@
-//! The settings that are one word out of a few. Each enum states its words once: the loader accepts them,
-//! the schema lists them, and `Display` writes them.
+//! Settings that are one word of a fixed set. Each enum lists its words once: the loader accepts them, the
+//! schema lists them, and `Display` writes them.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An enum that stands in the file as one of a fixed set of words.
+/// Enum that the file spells as one of a fixed set of words.
 pub(super) trait Choice: Copy + 'static {
     const WORDS: &'static [(&'static str, Self)];
 }
@@ -20,7 +20,7 @@ macro_rules! choice {
         }
 
         impl $Name {
-            /// The word for this choice in the config file.
+            /// Spelling of this choice in the config file.
             pub const fn word(self) -> &'static str {
                 match self { $( Self::$Variant => $word, )* }
             }
@@ -39,23 +39,23 @@ macro_rules! choice {
 }
 
 choice! {
-    /// How messages are told apart in a stream of bytes.
+    /// How messages are separated in a byte stream.
     Framing {
-        /// Seen from the first bytes that the other side sends.
+        /// Detected from the first bytes that the other side sends.
         Auto = "auto",
-        /// One message per line, as MCP says.
+        /// One message per line, as MCP specifies.
         Newline = "newline",
-        /// A `Content-Length` header before each message, as the Language Server Protocol has it.
+        /// A `Content-Length` header before each message, as in the Language Server Protocol.
         ContentLength = "content-length",
     }
 }
 
 choice! {
-    /// What the client's messages look like.
+    /// Form of the client's messages.
     Dialect {
-        /// Seen from the first message.
+        /// Detected from the first message.
         Auto = "auto",
-        /// JSON-RPC 2.0 as MCP says.
+        /// JSON-RPC 2.0 as MCP specifies.
         Standard = "standard",
         /// Messages without the `"jsonrpc": "2.0"` member.
         Bare = "bare",
@@ -63,19 +63,19 @@ choice! {
 }
 
 choice! {
-    /// Which of our own environment variables a server gets.
+    /// Which of Switchboard's own environment variables a server inherits.
     InheritEnv {
-        /// Those on the documented safe list: what programs need to run, and no secrets.
+        /// The documented safe list: variables that programs need to run, without secrets.
         Safe = "safe",
-        /// All of them, secrets included.
+        /// All variables, including secrets.
         All = "all",
-        /// None.
+        /// No variables.
         None = "none",
     }
 }
 
 choice! {
-    /// Where package runners such as `npx` take packages from.
+    /// Where package runners such as `npx` find packages.
     Packages {
         /// The registry, as in an empty folder.
         Isolated = "isolated",
@@ -85,64 +85,65 @@ choice! {
 }
 
 choice! {
-    /// What keeps a server's processes from outliving us.
+    /// How a server's processes are kept from outliving Switchboard.
     Guard {
-        /// A guard process, and all that does not change how the server sees the world.
+        /// A guard process, and every measure that the server cannot notice.
         Auto = "auto",
-        /// A PID namespace as well, where the system allows one: nothing survives even if all of us are killed.
+        /// Also a PID namespace, where the system allows one: nothing survives even if
+        /// Switchboard and its guards are killed.
         Strict = "strict",
-        /// A process group only: what the server starts may outlive us.
+        /// A process group only: processes that the server starts may outlive Switchboard.
         Off = "off",
     }
 }
 
 choice! {
-    /// What happens to a backend when a call runs into `timeout`.
+    /// Reaction to a call that exceeds `timeout`.
     OnTimeout {
-        /// Ask whether it still lives; restart it only if it does not answer.
+        /// Ping the backend; restart it only if it does not answer.
         Probe = "probe",
-        /// Restart it at once.
+        /// Restart the backend at once.
         Restart = "restart",
-        /// Leave it alone; only the call fails.
+        /// Keep the backend; only the call fails.
         Keep = "keep",
     }
 }
 
 choice! {
-    /// What happens to the requests that a backend had not answered when it crashed.
+    /// Handling of requests that a backend had not answered when it crashed.
     RetryAfterCrash {
-        /// Those without side effects (lists, reads) are sent once more; tool calls never are.
+        /// Requests without side effects (lists, reads) are sent once more; tool calls never are.
         Safe = "safe",
-        /// None is; each gets an error.
+        /// No request is sent again; each gets an error.
         Off = "off",
     }
 }
 
 choice! {
-    /// What instances of a server are kept apart by.
+    /// What separates the instances of a server.
     Scope {
-        /// By the workspace if the server may depend on it, else by nothing. See docs/workspaces.md.
+        /// The workspace if the server may depend on it, otherwise nothing. See docs/workspaces.md.
         Auto = "auto",
-        /// By the workspace: whoever works there shares one.
+        /// The workspace: clients of one workspace share an instance.
         Root = "root",
-        /// By nothing: there is one for everybody.
+        /// Nothing: all clients share one instance.
         Global = "global",
-        /// By the client: each has its own.
+        /// The client: each has its own instance.
         Client = "client",
     }
 }
 
 choice! {
-    /// What a backend remembers from one call to the next, and so with whom it may be shared and when it may be
-    /// stopped.
+    /// State that a backend keeps between calls. It decides who may share the
+    /// backend and when it may be stopped.
     State {
-        /// Nothing: it is shared, and stopped when nobody needs it.
+        /// No state: the backend is shared, and stopped when idle.
         None = "none",
-        /// Something of its client's: each client has its own, for as long as it is there.
+        /// State of one client: each client has its own backend for as long as it is connected.
         Client = "client",
-        /// Something of everybody's: it is shared, and kept while anybody is there.
+        /// State of all clients: the backend is shared, and kept while any client is connected.
         Backend = "backend",
-        /// Known for some packages, guessed from the names of the tools for others, else `none`.
+        /// Known for some packages, guessed from tool names for others, otherwise `none`.
         Auto = "auto",
     }
 }
@@ -150,7 +151,7 @@ choice! {
 choice! {
     /// Whether clients that declare different capabilities share a backend.
     Capabilities {
-        /// Once it was seen that the server offers both the same and asks neither for anything.
+        /// Once the server has offered both the same and asked neither for anything.
         Auto = "auto",
         /// Never.
         Exact = "exact",
@@ -168,29 +169,29 @@ choice! {
 }
 
 choice! {
-    /// Whether a request that belongs to no workspace gets a backend all the same.
+    /// Whether a request without a workspace still gets a backend.
     Fallback {
-        /// It does, with a warning.
+        /// Yes, with a warning.
         On = "on",
-        /// It gets an error.
+        /// No, it gets an error.
         Off = "off",
     }
 }
 
 choice! {
-    /// What tools and prompts are called, where clients see several servers as one.
+    /// Names of tools and prompts where clients see several servers as one.
     Names {
-        /// With the server's name: `server__tool`.
+        /// Prefixed with the server's name: `server__tool`.
         Prefixed = "prefixed",
-        /// As the server calls them.
+        /// As the server names them.
         Plain = "plain",
     }
 }
 
 choice! {
-    /// How a log line is written.
+    /// Format of log lines.
     LogFormat {
-        /// For people.
+        /// Text for people.
         Human = "human",
         /// One JSON object per line.
         Json = "json",
@@ -198,13 +199,13 @@ choice! {
 }
 
 choice! {
-    /// How much is logged: the named level and all above it.
+    /// Log level; includes all levels above it.
     LogLevel {
-        /// What failed.
+        /// Failures.
         Error = "error",
-        /// What may fail soon, or was ignored.
+        /// Likely failures, and ignored settings.
         Warn = "warn",
-        /// What started, stopped and was restarted.
+        /// Starts, stops and restarts.
         Info = "info",
         /// Every request, without its content.
         Debug = "debug",

@@ -1,4 +1,4 @@
-//! The object `defaults` of the file: the keys of a server that can count for all servers.
+//! The object `defaults` of the file: keys of a server that apply to all servers.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::report::{FilePlace, Report};
 use super::server_keys::ServerEntry;
 use super::syntax::span;
 
-/// Keys of a server that cannot be a default, and why.
+/// Keys of a server that cannot be defaults, with the reason.
 pub(super) const REFUSED_IN_DEFAULTS: &[(&[&str], &str)] = &[
     (
         &["command", "args", "cwd", "preset", "node", "entry", "mode", "argsTemplate"],
@@ -22,7 +22,7 @@ pub(super) const REFUSED_IN_DEFAULTS: &[(&[&str], &str)] = &[
     (&["disabled", "enabled"], "would turn all servers off or on"),
 ];
 
-/// Keys of a server, for all servers.
+/// Keys for all servers.
 pub(super) struct DefaultsEntry(pub(super) ServerEntry);
 
 impl DefaultsEntry {

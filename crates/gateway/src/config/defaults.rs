@@ -1,5 +1,5 @@
-//! Every default value, once. The loader fills them in, the schema and `docs/config.md` state them, and a
-//! test holds the three together.
+//! Every default value, stated once. The loader applies them, the schema and `docs/config.md` repeat them,
+//! and a test compares the three.
 
 use std::time::Duration;
 
@@ -38,7 +38,8 @@ pub const HEALTH: Duration = Duration::from_secs(30);
 pub const STATE: State = State::Auto;
 pub const CAPABILITIES: Capabilities = Capabilities::Auto;
 
-/// An IDE that opens a folder says so several times; what a server offers is asked for by whoever is told of a change.
+/// An IDE that opens a folder announces it several times; and every client that is told of a
+/// change fetches the list again.
 pub const DEBOUNCE: &[(&str, Duration)] = &[
     ("notifications/roots/list_changed", Duration::from_millis(300)),
     ("notifications/tools/list_changed", Duration::from_millis(100)),

@@ -1,5 +1,5 @@
-//! Finds the config file and reads it. What is trusted and what is loaded is the same text, read once: a
-//! file cannot change between the two.
+//! Finds and reads the config file. Trust and loading use the same text, read once: the
+//! file cannot change in between.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -11,26 +11,26 @@ use super::trust::{Trust, TrustError, TrustVerdict};
 use super::variables::Lookup;
 use super::{LoadedConfig, Problem, folders, load};
 
-/// The variable that names the config file.
+/// Variable that names the config file.
 pub const VARIABLE: &str = "SWITCHBOARD_CONFIG";
-/// The config file of a project, in its folder.
+/// A project's config file, in its folder.
 pub const PROJECT_FILE: &str = "switchboard.json";
-/// The user's config file, by the names it may have in [`folders::config_dir`]; the first one found counts.
+/// Names of the user's config file in [`folders::config_dir`]; the first one found is used.
 pub const USER_FILES: &[&str] = &["config.json", "config.jsonc", "switchboard.json"];
 
-/// A file that people write by hand is not larger.
+/// Limit far above any file that is written by hand.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Why this file.
+/// How the file was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigOrigin {
     /// Named on the command line.
     Given,
     /// Named by [`VARIABLE`].
     Variable,
-    /// The project's, and trusted.
+    /// A trusted project file.
     Project,
-    /// The user's.
+    /// The user's own file.
     User,
 }
 
@@ -40,11 +40,11 @@ pub struct ConfigFile {
     pub path: PathBuf,
     pub origin: ConfigOrigin,
     pub source: String,
-    /// Who else can change it.
+    /// Warnings about other users who can change the file.
     warnings: Vec<Problem>,
 }
 
-/// A project's config file that is not used. `Display` says so, and what to do.
+/// A project's config file that is ignored. `Display` gives the reason and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untrusted {
     pub path: PathBuf,
@@ -53,21 +53,21 @@ pub struct Untrusted {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Distrust {
-    /// It was never approved.
+    /// Never approved.
     Unknown,
-    /// It was approved with another content.
+    /// Approved with other content.
     Changed,
-    /// It, or the list of approved files, could not be read.
+    /// The file, or the list of approved files, could not be read.
     Unreadable(String),
 }
 
-/// The outcome of a search.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovery {
     pub file: Option<ConfigFile>,
-    /// The project's file, if there is one that was passed over.
+    /// The project's file, if it exists but was ignored.
     pub untrusted: Option<Untrusted>,
-    /// Where else a file would have been found.
+    /// Paths at which no file was found.
     pub searched: Vec<PathBuf>,
 }
 
@@ -93,9 +93,9 @@ pub enum ReadError {
     Io(#[from] io::Error),
 }
 
-/// Looks for the config file: the `given` one; the one that [`VARIABLE`] names; the one in the folder
-/// `project`, if it is trusted; the user's. A file that was named must be there; the others need not. `owners` says
-/// whose files are taken.
+/// Finds the config file: the `given` one; the one that [`VARIABLE`] names; the one in the folder
+/// `project`, if it is trusted; the user's. A named file must exist; the others need not. `owners`
+/// decides whose files are accepted.
 pub fn discover(
     given: Option<&Path>,
     project: Option<&Path>,
@@ -134,13 +134,13 @@ pub fn discover(
     Ok(Discovery { file: None, untrusted, searched })
 }
 
-/// Where the user's config file may be; nowhere without a home folder.
+/// Candidate paths of the user's config file; empty without a home folder.
 fn user_files(vars: Lookup<'_>) -> Vec<PathBuf> {
     let Ok(folder) = folders::config_dir(vars) else { return Vec::new() };
     USER_FILES.iter().map(|name| folder.join(name)).collect()
 }
 
-/// Also true for a broken link, which is better reported than passed over.
+/// Also true for a broken link, which is better reported than ignored.
 fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
@@ -164,8 +164,8 @@ fn open(path: PathBuf, origin: ConfigOrigin, owners: Owners) -> Result<ConfigFil
     }
 }
 
-/// Reads a file anew that was found before, by the same rules: a project's must be trusted as it is now. An error says
-/// what is wrong.
+/// Reads a known file again under the same rules: a project's file must be trusted with its present content.
+/// An error states the problem.
 pub fn reread(
     path: &Path,
     origin: ConfigOrigin,
@@ -181,16 +181,17 @@ pub fn reread(
     }
 }
 
-/// The text of a config file, and what to warn of.
+/// Text of a config file, with warnings.
 pub fn read(path: &Path, owners: Owners) -> Result<(String, Vec<Problem>), ReadError> {
-    // Asked before opening, since opening a named pipe would wait for a writer.
+    // Checked before opening, since opening a named pipe would block until a writer comes.
     if !fs::metadata(path)?.is_file() {
         return Err(ReadError::NotAFile);
     }
     let mut bytes = Vec::new();
     let file = File::open(path)?;
-    // Of the file that is read, whatever has its name by now.
+    // Checks the opened file itself, not the path, which may name another file by now.
     let warnings = owners.check(path, &file)??;
+    // One byte more than allowed, to tell a file at the limit from a larger one.
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(ReadError::TooLarge);
@@ -200,7 +201,7 @@ pub fn read(path: &Path, owners: Owners) -> Result<(String, Vec<Problem>), ReadE
 }
 
 impl ConfigFile {
-    /// What is in the file; if others can change it, a warning too.
+    /// Loads the content. If others can change the file, the problems include a warning.
     pub fn load(&self) -> LoadedConfig {
         let mut loaded = load(&self.path, &self.source);
         loaded.problems.splice(0..0, self.warnings.iter().cloned());
@@ -219,7 +220,7 @@ impl fmt::Display for ConfigOrigin {
     }
 }
 
-/// Without the text, which may hold secrets.
+/// Omits the text, which may contain secrets.
 impl fmt::Debug for ConfigFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConfigFile")
@@ -250,7 +251,7 @@ mod tests {
     use super::*;
     use crate::config::tests::{Scratch, lookup};
 
-    /// A machine with a home folder and a project.
+    /// Machine with a home folder and a project.
     struct Machine {
         scratch: Scratch,
         home: String,

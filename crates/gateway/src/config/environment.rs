@@ -1,5 +1,5 @@
-//! Decides which environment variables a server gets. Pure: ours are an argument, and the result is exactly
-//! what `exec` gets.
+//! Environment variables of a server. Pure: our own variables are an argument, and
+//! the result is what `exec` gets.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,15 +10,15 @@ use super::safe_list::SAFE;
 use super::{InheritEnv, ServerConfig, Variables, os};
 use crate::command_line::{self, Runner};
 
-/// Told to every server that does not inherit another value: it runs on stdio, so nothing but the protocol may go to
-/// stdout, and logs belong in a file.
+/// Given to every server that inherits no other value: stdout belongs to the
+/// protocol, and logs belong in a file.
 pub const TOLD: &[(&str, &str)] =
     &[("MCP_STDIO_MODE", "true"), ("LOG_CONSOLE", "false"), ("LOG_STDIO", "false"), ("LOG_FILE", "true")];
 
-/// How the names of our own variables start. They are about this process, and no server inherits them.
+/// Prefix of our own variables. They concern this process, and no server inherits them.
 const OUR_PREFIX: &str = "SWITCHBOARD_";
 
-/// How the names of a runner's variables end that hold a file or a folder.
+/// Endings of runner variables whose value is a file or a folder.
 const PATH_ENDINGS: &[&str] = &[
     "CONFIG",
     "CONFIG_FILE",
@@ -34,10 +34,10 @@ const PATH_ENDINGS: &[&str] = &[
     "NETRC",
 ];
 
-/// How many names [`withheld_hint`] gives.
+/// Number of names in a [`withheld_hint`].
 const MAX_HINTED_NAMES: usize = 8;
 
-/// The parts of a variable's name that make its value likely to be a secret.
+/// Words in a variable's name that make its value likely to be a secret.
 const SECRET_WORDS: &[&str] = &[
     "TOKEN",
     "KEY",
@@ -52,34 +52,35 @@ const SECRET_WORDS: &[&str] = &[
     "CREDENTIAL",
 ];
 
-/// What a server's process gets.
+/// Environment of a server's process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildEnvironment {
-    /// All its variables, sorted by name, each name once.
+    /// All variables, sorted by name, without duplicates.
     pub vars: Variables<OsString>,
-    /// The names of those of ours that it does not get, sorted.
+    /// Names of our variables that the server does not get, sorted.
     pub withheld: Vec<String>,
 }
 
-/// The package runner whose variables a server gets with the safe list. Two servers with the same one, `inheritEnv` and
-/// `passEnv` inherit the same.
+/// Package runner whose variables a server gets with the safe list. Servers with equal runner, `inheritEnv`
+/// and `passEnv` inherit the same variables.
 pub(crate) fn runner_of(server: &ServerConfig) -> Option<Runner> {
     let is_asked = server.inherit_env == InheritEnv::Safe;
     let found = is_asked.then(|| command_line::find(server.command.as_ref(), &server.args))?;
     found.map(|found| found.runner)
 }
 
-/// What of ours every server with the same `inheritEnv` and `passEnv` gets, and what it does not.
+/// Variables that a server with a given `inheritEnv` and `passEnv` inherits, and those it does not.
 #[derive(Clone, Debug, Default)]
 pub struct Inherited {
-    /// Keyed by what makes two names the same, so that the later of `Path` and `PATH` wins on Windows.
+    /// Keyed by the normalized name, so that on Windows the later of `Path` and `PATH` wins.
     vars: BTreeMap<String, (OsString, OsString)>,
     withheld: BTreeMap<String, String>,
     ignore_case: bool,
 }
 
 impl Inherited {
-    /// Of `ours` what `inherit` and the patterns in `pass` let through, and [`TOLD`] where that has no value.
+    /// Selects from `ours` by `inherit` and the patterns in `pass`, then adds [`TOLD`]
+    /// where no value is inherited.
     pub fn new(
         ours: impl IntoIterator<Item = (OsString, OsString)>,
         inherit: InheritEnv,
@@ -88,7 +89,7 @@ impl Inherited {
         Self::choose(ours, inherit, pass, None, os::NAMES_IGNORE_CASE)
     }
 
-    /// What a server inherits of `ours`.
+    /// Variables that a server inherits from `ours`.
     pub(crate) fn of_server(
         ours: impl IntoIterator<Item = (OsString, OsString)>,
         server: &ServerConfig,
@@ -107,7 +108,7 @@ impl Inherited {
         let mut inherited = Self { ignore_case, ..Self::default() };
         for (name, value) in ours {
             let text = name.to_string_lossy().into_owned();
-            // Windows keeps each drive's folder in variables named `=C:`; they are not for handing on.
+            // Windows keeps each drive's folder in variables named `=C:`, which must not be passed on.
             if text.is_empty() || text.contains('=') {
                 continue;
             }
@@ -148,17 +149,18 @@ impl Inherited {
         self.vars.contains_key(&self.key(name))
     }
 
-    /// The same with a key for each, which is equal for names that are the same on this system.
+    /// Variables with their normalized names, which are equal for names that this
+    /// system does not distinguish.
     pub(crate) fn keyed(&self) -> impl Iterator<Item = (&str, &(OsString, OsString))> {
         self.vars.iter().map(|(key, pair)| (key.as_str(), pair))
     }
 
-    /// Those that the server gets, sorted by name.
+    /// Inherited variables, sorted by name.
     pub fn vars(&self) -> impl Iterator<Item = &(OsString, OsString)> {
         self.vars.values()
     }
 
-    /// With the server's own `env` over it.
+    /// Adds the server's own `env`, which takes precedence.
     pub fn with(mut self, own: &[(String, String)]) -> ChildEnvironment {
         self.set(own.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         ChildEnvironment {
@@ -168,19 +170,18 @@ impl Inherited {
     }
 }
 
-/// Whether a server's settings ask for a variable by name or pattern.
+/// Whether a server's settings request a variable by name or pattern.
 pub(crate) fn is_named(name: &str, inherit: InheritEnv, pass: &[String]) -> bool {
     inherit == InheritEnv::All || is_passed(name, pass, os::NAMES_IGNORE_CASE)
 }
 
-/// Whether `passEnv` names a variable. `*` does not name our own: their pattern has to start as they do.
+/// Whether `passEnv` names a variable. `*` does not match our own: their pattern must start with our prefix.
 fn is_passed(name: &str, pass: &[String], ignore_case: bool) -> bool {
     let may_pass = |pattern: &str| !is_ours(name) || is_ours(pattern);
     pass.iter().any(|pattern| may_pass(pattern) && matches(pattern, name, ignore_case))
 }
 
-/// For a server that did not start: which of the withheld variables it may have missed, and how to pass
-/// them on.
+/// Hint for a server that did not start: withheld variables that it may have needed, and how to pass them on.
 pub fn withheld_hint(withheld: &[String]) -> Option<String> {
     let likely: Vec<&str> = withheld.iter().map(String::as_str).filter(|name| looks_secret(name)).collect();
     let example = likely.first()?;
@@ -195,19 +196,21 @@ pub fn withheld_hint(withheld: &[String]) -> Option<String> {
     ))
 }
 
-/// A pattern of the safe list lets no secret through, whatever a version manager may call its variables.
+/// Whether the safe list contains the name. Its patterns never match a name that looks like a secret.
 fn is_safe(name: &str, ignore_case: bool) -> bool {
     SAFE.iter()
         .flat_map(|(_, names)| *names)
         .any(|safe| matches(safe, name, ignore_case) && !(safe.contains('*') && looks_secret(name)))
 }
 
-/// Named one by one, so that a secret among them passes: it is the registry's.
+/// Whether the runner reads this variable. The names are listed one by one, so a
+/// registry's secret among them passes.
 fn is_read_by(runner: Runner, name: &str) -> bool {
     runner_list::names(runner).any(|known| matches(known, name, true))
 }
 
-/// A runner reads a relative path from the folder that it is started in, which may be a foreign clone.
+/// Whether the value is a relative path: a runner resolves it in its working folder,
+/// which may be a stranger's clone.
 fn leads_into_workspace(name: &str, value: &OsStr) -> bool {
     let name = name.to_uppercase();
     let is_path = PATH_ENDINGS.iter().any(|ending| name.ends_with(ending));
@@ -224,13 +227,13 @@ fn looks_secret(name: &str) -> bool {
     name.to_uppercase().split('_').any(|word| SECRET_WORDS.contains(&word))
 }
 
-/// Whether `name` fits `pattern`, in which `*` stands for any characters. Goes back to the last `*` only,
-/// so its time is bounded by the product of the two lengths.
+/// Whether `name` matches `pattern`, in which `*` stands for any characters. Backtracks to the last `*` only,
+/// so the time is bounded by the product of the two lengths.
 pub(super) fn matches(pattern: &str, name: &str, ignore_case: bool) -> bool {
     if ignore_case && !(pattern.is_ascii() && name.is_ascii()) {
         return matches(&pattern.to_uppercase(), &name.to_uppercase(), false);
     }
-    // Asked of every variable for every pattern and server: without a copy.
+    // Avoids a copy: this runs for every variable, pattern and server.
     let is_same = |one: u8, other: u8| one == other || (ignore_case && one.eq_ignore_ascii_case(&other));
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut p, mut n) = (0, 0);
@@ -270,7 +273,7 @@ mod tests {
     const SAFE_CASE: Case<'_> =
         Case { ours: &[], inherit: InheritEnv::Safe, pass: &[], own: &[], runner: None, ignore_case: false };
 
-    /// `expect` is without what every server is told, unless that was changed.
+    /// `expect` leaves out [`TOLD`], unless a value of it was changed.
     #[track_caller]
     fn check(case: &Case<'_>, expect: &[&str], withheld: &[&str]) {
         let pair = |pair: &str| {
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn safe_lets_the_list_through_and_no_secrets() {
+    fn safe_passes_the_list_without_secrets() {
         let ours = ["PATH=/bin", "LC_ALL=C", "GITHUB_TOKEN=x", "FOO=1", "NVM_DIR=/n", "SSH_AUTH_SOCK=/s"];
         check(
             &Case { ours: &ours, ..SAFE_CASE },
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_the_safe_list_lets_no_secret_through() {
+    fn safe_patterns_match_no_secret() {
         let ours = ["MISE_GITHUB_TOKEN=x", "NVM_AUTH_HEADER=x", "MISE_SHELL=zsh"];
         check(
             &Case { ours: &ours, ..SAFE_CASE },
@@ -423,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn every_server_is_told_that_it_runs_on_stdio() {
+    fn servers_are_told_of_stdio() {
         let child = Inherited::choose([], InheritEnv::None, &[], None, false).with(&[]);
         let names: Vec<_> = child.vars.iter().map(|(name, value)| (name.to_str(), value.to_str())).collect();
         let mut told: Vec<_> = TOLD.iter().map(|(name, value)| (Some(*name), Some(*value))).collect();
@@ -432,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn where_case_does_not_count_one_name_is_one_variable() {
+    fn case_insensitive_names_are_merged() {
         let case = Case {
             ours: &["Path=a", "SYSTEMROOT=b", "Foo=c"],
             own: &[("PATH", "d")],
@@ -444,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_an_equals_sign_are_dropped() {
+    fn names_with_equals_sign_are_dropped() {
         let ours = [("=C:".into(), "C:\\x".into())];
         let child = Inherited::choose(ours, InheritEnv::All, &[], None, true).with(&[]);
         assert!(child.withheld.is_empty() && child.vars.len() == TOLD.len());
@@ -480,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hint_names_what_looks_like_a_secret() {
+    fn hint_names_likely_secrets() {
         let hint = withheld_hint(&owned(&["FOO", "GITHUB_TOKEN", "OPENAI_API_KEY"])).unwrap();
         assert!(hint.contains("GITHUB_TOKEN, OPENAI_API_KEY;") && !hint.contains("FOO"), "{hint}");
         assert_eq!(withheld_hint(&owned(&["FOO", "MONKEY", "PATHS"])), None);

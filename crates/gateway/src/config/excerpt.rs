@@ -1,17 +1,17 @@
-//! The source line shown under a problem. Problems are printed to stderr, which IDEs keep in log files, and a config line
-//! may hold a token: so values are masked, except those of keys that never hold a secret, and the value that the problem
-//! is about where the reader allows it. Keys can always be read.
+//! Source line shown under a problem. Problems go to stderr, which IDEs keep in log files, and a config line
+//! may contain a token. So values are masked, except for keys that never hold a secret, and for the marked
+//! value where the reader allows it. Keys are always shown.
 
 use std::ops::Range;
 
-/// How much of the line is shown. With the line's number it fits into 80 columns.
+/// Longest excerpt. With the line number it fits into 80 columns.
 const MAX_SHOWN_CHARS: usize = 72;
-/// How far back the start of the line is looked for, in characters. A minified file may be one line of megabytes.
+/// Longest search for the start of the line, in characters. A minified file may be one line of megabytes.
 const MAX_LOOKBACK_CHARS: usize = 4096;
 const MASK: char = '•';
 const CUT: char = '…';
 
-/// A part of one line of the file, as it may be shown, and what in it is meant.
+/// Displayable part of one line, with its marked part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Excerpt {
     pub(super) text: String,
@@ -21,15 +21,16 @@ pub(super) struct Excerpt {
 }
 
 impl Excerpt {
-    /// The line that `span` (in bytes) starts on; `reveal` says whether what is inside `span` may be read.
-    /// The line is masked from its start if that is near: a piece of it does not tell keys from values.
+    /// Excerpt of the line on which `span` (in bytes) starts. `reveal` allows the text inside `span`
+    /// to be shown. Masking starts at the line's start if that is near: from a fragment, keys and
+    /// values cannot be told apart.
     pub(super) fn of(source: &str, span: Range<usize>, reveal: bool) -> Self {
         let on_line = |c: &char| !matches!(c, '\n' | '\r');
         let (before, rest) = source.split_at(span.start);
         let before: Vec<char> =
             before.chars().rev().take_while(on_line).take(MAX_LOOKBACK_CHARS + 1).collect();
         let after: Vec<char> = rest.chars().take_while(on_line).take(MAX_SHOWN_CHARS + 1).collect();
-        // The part that is meant, and what follows it, has at least half of the room.
+        // The marked part and the text after it get at least half of the room.
         let room_after =
             after.len().min(MAX_SHOWN_CHARS.saturating_sub(before.len()).max(MAX_SHOWN_CHARS / 2));
         let start = before.len().min(MAX_SHOWN_CHARS - room_after);
@@ -61,11 +62,11 @@ impl Excerpt {
     }
 }
 
-/// Hides values. It goes by the look of this piece alone, so that it also works where the syntax is broken, or where the
-/// piece starts inside a string (`is_cut`): text that then seems to be outside of strings is hidden just the same.
+/// Masks values. Works on the look of this piece alone, so it also handles broken syntax and a piece that
+/// starts inside a string (`is_cut`): text that seems to be outside of strings is masked as well.
 fn mask(line: &[char], is_cut: bool) -> Vec<char> {
     let mut shown: Vec<char> = line.iter().map(|&c| if is_structure(c) { c } else { MASK }).collect();
-    // The key whose value comes next.
+    // Key whose value comes next.
     let mut key = String::new();
     let mut at = 0;
     while at < line.len() {
@@ -97,7 +98,7 @@ fn mask(line: &[char], is_cut: bool) -> Vec<char> {
 struct Token {
     text: Range<usize>,
     is_key: bool,
-    /// Where to go on.
+    /// Index at which to continue.
     next: usize,
 }
 
@@ -106,13 +107,13 @@ impl Token {
         if line[at] == '"' {
             let text = at + 1..end_of_string(line, at + 1);
             let key = word(line, text.start);
-            // `"key: "value"`: the second quote begins the value.
+            // In `"key: "value"`, the second quote opens the value.
             if !key.is_empty() && is_colon_to(line, key.end, text.end) {
                 return Some(Self { next: text.end, text: key, is_key: true });
             }
             return Some(Self { is_key: is_before_colon(line, text.end + 1), next: text.end + 1, text });
         }
-        // Words that are not in double quotes are keys only where a key may start.
+        // Words without double quotes are keys only where a key may start.
         let may_be_key = || !is_cut && starts_key(line, at);
         if line[at] == '\'' {
             let text = word(line, at + 1);
@@ -137,7 +138,8 @@ fn is_structure(c: char) -> bool {
     c.is_whitespace() || matches!(c, '{' | '}' | '[' | ']' | ',' | ':' | '"' | '\'')
 }
 
-/// A control character could move the cursor or colour the terminal, and a tab would shift the underline.
+/// Replaces control characters, which could move the cursor or colour the terminal; a
+/// tab would shift the underline.
 fn printable(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
@@ -153,7 +155,7 @@ fn is_before_colon(line: &[char], at: usize) -> bool {
     line.iter().skip(at).find(|c| !c.is_whitespace()) == Some(&':')
 }
 
-/// Whether there is nothing but a colon and blanks from `at` to `end`, which is before the end of the line.
+/// Whether only a colon and blanks stand from `at` to `end`, with `end` inside the line.
 fn is_colon_to(line: &[char], at: usize, end: usize) -> bool {
     let between = line.get(at..end).unwrap_or_default();
     end < line.len() && between.first() == Some(&':') && between[1..].iter().all(|c| c.is_whitespace())
@@ -163,7 +165,7 @@ fn starts_key(line: &[char], at: usize) -> bool {
     line[..at].iter().rev().find(|c| !c.is_whitespace()).is_none_or(|c| matches!(c, '{' | ','))
 }
 
-/// Which values cannot be secrets.
+/// Values that cannot be secrets.
 mod secrets {
     /// Keys whose values may be shown.
     const PLAIN: &str = "bodies capabilities command cwd defaultRoot dialect disabled enabled eventBytes fallback file \
@@ -171,7 +173,7 @@ mod secrets {
                          maxBackends maxInFlight maxMessageBytes maxQueue maxSessions memoryLimit mode names onTimeout \
                          openRoots packages pageSize preset required retryAfterCrash scope sessionTtl shareAdHoc \
                          shutdownGrace startTimeout state timeout type";
-    /// Longer values are no setting.
+    /// Longest value of a setting.
     const MAX_VALUE_BYTES: usize = 80;
 
     /// `key` is empty for an element of an array.
@@ -191,7 +193,7 @@ mod secrets {
         }
     }
 
-    /// A program, a path or a setting; not a whole command line, an assignment or an address.
+    /// A program, a path or a setting; not a command line, an assignment or an address.
     fn is_word(text: &str) -> bool {
         let is_plain = |c: char| c.is_alphanumeric() || "_-./\\:~${}".contains(c);
         text.len() <= MAX_VALUE_BYTES && !text.contains("://") && text.chars().all(is_plain)
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_characters_and_keeps_tabs_from_shifting() {
+    fn counts_chars_and_replaces_tabs() {
         check("\t\"é\": x", "x", true, " \"é\": x\n      ^");
         check("{\r\n\"a\": x\r\n}", "x", true, "\"a\": x\n     ^");
     }
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_keys_far_from_the_start_of_the_line() {
+    fn shows_keys_far_from_the_line_start() {
         let filler = "\"TOKEN\": \"ghp_1\", ".repeat(20);
         let source = format!("{{ {filler}\"tools\": {{ \"alow\": [] }}, \"TOKEN\": \"ghp_1\" }}");
         for shift in 0..20 {
@@ -303,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn hides_values_where_the_start_of_the_line_is_too_far() {
+    fn hides_values_far_from_the_line_start() {
         let filler = "\"TOKEN\": \"ghp_1\", ".repeat(MAX_LOOKBACK_CHARS / 8);
         let source = format!("{{ {filler}\"alow\": [] }}");
         for shift in 0..20 {

@@ -1,7 +1,8 @@
-//! Fills in `${VAR}`, `${workspaceFolder}`, `${ignoredFolders}` and `~`. Pure: the environment and the root are arguments.
+//! Expansion of `${VAR}`, `${workspaceFolder}`, `${ignoredFolders}` and `~`. Pure: the
+//! environment and the root are arguments.
 //!
-//! Text is gone through once, from left to right, and what was filled in is never looked at again: a
-//! variable whose value contains `${…}` gives just that.
+//! Text is scanned once, from left to right, and inserted values are never scanned again: a variable whose
+//! value contains `${…}` yields just that text.
 
 mod error;
 
@@ -15,18 +16,18 @@ use super::report::shown;
 use super::variables::Lookup;
 use super::{Config, LogConfig, Packages, ServerConfig, Variables, folders};
 
-/// What to start: exactly what `exec` gets, save the environment that is inherited.
+/// Expanded launch: the arguments of `exec`, except for the inherited environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expanded {
     pub command: String,
     pub args: Vec<String>,
     pub env: Variables,
     pub cwd: Option<PathBuf>,
-    /// Where the server is, if there is nothing to start: its address and what is sent along.
+    /// Address and headers of a remote server, which has nothing to start.
     pub remote: Option<(String, Variables)>,
 }
 
-/// What `server` starts for `root`.
+/// Expands the launch of `server` for `root`.
 pub fn launch_parts(
     server: &ServerConfig,
     root: Option<&Path>,
@@ -56,6 +57,7 @@ pub fn launch_parts(
     }
 
     let command = filler.fill_path(&server.command).map_err(at("command".into()))?;
+    // A variable may expand to nothing.
     if command.trim().is_empty() {
         return Err(at("command".into())(ExpandCause::NoCommand));
     }
@@ -68,19 +70,19 @@ pub fn launch_parts(
         env.push((name.clone(), listing.fill(value).map_err(at(format!("env.{name}")))?));
     }
     let cwd = server.cwd.as_ref().map(|cwd| filler.fill_path(cwd).map_err(at("cwd".into()))).transpose()?;
-    // Joining leaves an absolute path as it is.
+    // `join` leaves an absolute path unchanged.
     let cwd = cwd.map(|cwd| root.map_or_else(|| PathBuf::from(&cwd), |root| root.join(&cwd)));
     Ok(Expanded { command, args, env, cwd, remote: None })
 }
 
-/// The program that `server` starts, as far as no root is needed; as it is written if it cannot be filled in.
+/// Program that `server` starts, expanded without a root; unexpanded if that fails.
 pub(crate) fn command(server: &ServerConfig, vars: Lookup<'_>) -> String {
     let filler = Filler { root: None, vars, folders: None };
     let filled = server.expand.then(|| filler.fill_path(&server.command).ok()).flatten();
     filled.unwrap_or_else(|| server.command.clone())
 }
 
-/// The variables that `server` is filled in with, and what comes in their place; `None` for one that is not set.
+/// Variables in the texts of `server`, with their values; `None` for one that is not set.
 pub(crate) fn variables(server: &ServerConfig, vars: Lookup<'_>) -> Vec<(String, Option<OsString>)> {
     let mut found = Vec::new();
     if !server.expand {
@@ -106,8 +108,8 @@ pub(crate) fn variables(server: &ServerConfig, vars: Lookup<'_>) -> Vec<(String,
     found
 }
 
-/// Whether what `server` starts depends on the root, so that each root needs a backend of its own. Trying
-/// it with two made-up roots also sees what is not spelt out, such as a relative `cwd`.
+/// Whether the launch of `server` depends on the root, so that each root needs its own backend. Comparing two
+/// made-up roots also catches indirect uses, such as a relative `cwd`.
 pub fn uses_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
     if server.packages == Packages::Workspace {
         return true;
@@ -125,12 +127,12 @@ pub fn needs_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
         && launch_parts(server, None, vars).is_err_and(|error| error.cause == ExpandCause::NoRoot)
 }
 
-/// Most servers have nothing that could, and trying takes time at each start.
+/// Cheap check first: few servers can depend on the root, and this runs at each start.
 fn could_use_root(server: &ServerConfig) -> bool {
     server.expand && (server.cwd.is_some() || server.texts().any(|text| text.contains("${")))
 }
 
-/// Where the log goes; a relative path starts at the folder of the config file.
+/// Path of the log file. A relative path starts at the config file's folder.
 pub fn log_file(
     log: &LogConfig,
     config_file: &Path,
@@ -142,8 +144,8 @@ pub fn log_file(
     }
 }
 
-/// The workspace of what belongs to no other; a relative path starts at the folder of the config file. Whether it is
-/// there is not looked at.
+/// Root for requests without a workspace. A relative path starts at the config file's
+/// folder. The folder need not exist.
 pub fn default_root(
     config: &Config,
     config_file: &Path,
@@ -152,7 +154,7 @@ pub fn default_root(
     beside(config_file, config.default_root.as_deref(), "defaultRoot", vars)
 }
 
-/// A path of the config; a relative one starts at the folder of the config file.
+/// Expands a path of the config. A relative one starts at the config file's folder.
 pub(crate) fn beside(
     config_file: &Path,
     path: Option<&str>,
@@ -168,12 +170,12 @@ pub(crate) fn beside(
     Ok(Some(config_file.parent().unwrap_or(Path::new("")).join(path)))
 }
 
-/// What there is to fill in with.
+/// Values available for expansion.
 #[derive(Clone, Copy)]
 struct Filler<'a> {
     root: Option<&'a Path>,
     vars: Lookup<'a>,
-    /// The ignored ones, where they may be named.
+    /// Ignored folders, where they may be used.
     folders: Option<&'a [String]>,
 }
 
@@ -182,7 +184,7 @@ impl Filler<'_> {
         self.fill_pieces(&pieces(text)?, None)
     }
 
-    /// One element of `args`, which becomes several if it names each ignored folder.
+    /// Expands one element of `args`, which becomes several if it contains `${ignoredFolder}`.
     fn fill_argument(&self, text: &str) -> Result<Vec<String>, ExpandCause> {
         let pieces = pieces(text)?;
         if !pieces.iter().any(|piece| matches!(piece, Piece::Fill(Fill::EachFolder))) {
@@ -203,7 +205,7 @@ impl Filler<'_> {
         Ok(filled)
     }
 
-    /// As `fill`, with a `~` at the start.
+    /// Like `fill`, with `~` at the start.
     fn fill_path(&self, text: &str) -> Result<String, ExpandCause> {
         match text.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with(['/', MAIN_SEPARATOR]) => {
@@ -235,7 +237,7 @@ impl Filler<'_> {
 
     fn variable(&self, name: &str, default: Option<&str>) -> Result<String, ExpandCause> {
         match ((self.vars)(name), default) {
-            // As in a shell, a default also stands in for an empty value.
+            // As in a shell, a default also replaces an empty value.
             (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
             (Some(value), _) => value.into_string().map_err(|_| ExpandCause::NotText(name.to_owned())),
             (None, Some(default)) => Ok(default.to_owned()),
@@ -248,7 +250,7 @@ fn path_text(path: impl Into<OsString>) -> Result<String, ExpandCause> {
     path.into().into_string().map_err(|path| ExpandCause::PathNotText(path.to_string_lossy().into_owned()))
 }
 
-/// A stretch of a text: taken as it is, or to be filled in.
+/// Part of a text: literal, or to be expanded.
 #[derive(Clone, Copy)]
 enum Piece<'a> {
     Text(&'a str),
@@ -261,9 +263,9 @@ enum Fill<'a> {
     RootName,
     Home,
     Separator,
-    /// The ignored ones, joined by commas.
+    /// All ignored folders, joined by commas.
     AllFolders,
-    /// One of them at a time.
+    /// One ignored folder at a time.
     EachFolder,
     Variable {
         name: &'a str,
@@ -271,7 +273,7 @@ enum Fill<'a> {
     },
 }
 
-/// Cuts a text at its `${…}`. Every other `$` is only a dollar sign; `$${` is a literal `${`.
+/// Splits a text at its `${…}`. Any other `$` is literal; `$${` is a literal `${`.
 fn pieces(mut text: &str) -> Result<Vec<Piece<'_>>, ExpandCause> {
     let mut pieces = Vec::new();
     while let Some(start) = text.find("${") {
@@ -291,7 +293,7 @@ fn pieces(mut text: &str) -> Result<Vec<Piece<'_>>, ExpandCause> {
     Ok(pieces)
 }
 
-/// What the inside of a `${…}` asks for.
+/// Parses the inside of a `${…}`.
 fn fill(inside: &str) -> Result<Fill<'_>, ExpandCause> {
     match inside {
         "root" | "workspaceFolder" => return Ok(Fill::Root),
@@ -405,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_place_and_remedy_and_no_value() {
+    fn error_has_place_and_fix_without_value() {
         let error = launch_parts(&server("${NONE}"), None, &lookup(VARS)).unwrap_err().to_string();
         assert_eq!(
             error,
@@ -433,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn the_home_folder_stands_at_the_start_only() {
+    fn tilde_expands_only_at_the_start() {
         let cwd = |cwd: &str| {
             let server = ServerConfig { cwd: Some(cwd.into()), ..server("") };
             launch_parts(&server, None, &lookup(VARS)).map(|expanded| expanded.cwd.unwrap())
@@ -462,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_counts_where_it_makes_a_difference() {
+    fn root_matters_where_the_launch_differs() {
         let uses_root = |server: &ServerConfig| uses_root(server, &lookup(VARS));
         assert!(uses_root(&server("--in=${workspaceFolder}")));
         assert!(uses_root(&ServerConfig { cwd: Some("sub".into()), ..server("") }));
@@ -480,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_folders_are_offered_as_a_list_or_one_by_one() {
+    fn ignored_folders_expand_joined_or_singly() {
         let check = |folders: &[&str], arg: &str, expect: &[&str]| {
             let parts = launch_parts(&ignoring(folders, arg), None, &lookup(VARS)).unwrap();
             assert_eq!(parts.args, expect, "{arg}");
@@ -498,12 +500,12 @@ mod tests {
         );
         check(&[], "--ignore=${ignoredFolders}", &["--ignore="]);
         check(&[], "-x=${ignoredFolder}", &[]);
-        // A name is a name, whatever it looks like.
+        // A folder's name is never expanded.
         check(&["${TOKEN}"], "${ignoredFolder}", &["${TOKEN}"]);
     }
 
     #[test]
-    fn other_arguments_keep_their_places_in_messages() {
+    fn argument_numbers_survive_expansion() {
         let mut server = ignoring(&["a", "b"], "-x=${ignoredFolder}");
         server.args.push("${NONE}".to_owned());
         let error = launch_parts(&server, None, &lookup(VARS)).unwrap_err();
@@ -511,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_folders_are_refused_where_they_cannot_stand() {
+    fn misplaced_ignored_folders_are_refused() {
         let env = |value: &str| ServerConfig {
             env: vec![("IGNORE".into(), value.into())].into(),
             ..ignoring(&["a", "b"], "")
@@ -534,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_root_starts_at_the_config_file() {
+    fn default_root_starts_at_the_config_file() {
         let config = |path: &str| Config { default_root: Some(path.into()), ..Config::default() };
         let at = |path: &str| default_root(&config(path), Path::new("/etc/sb/config.json"), &lookup(VARS));
         assert_eq!(at("/work"), Ok(Some(PathBuf::from("/work"))));

@@ -1,21 +1,21 @@
-//! Where our own files are. Pure: the environment is an argument.
+//! Folders of our own files. Pure: the environment is an argument.
 
 use std::path::PathBuf;
 
 use super::os;
 use super::variables::Lookup;
 
-/// The folder's name inside the user's folders for settings and state.
+/// Name of our folder inside the user's folders for settings and state.
 const FOLDER_NAME: &str = "switchboard";
 
-/// The environment does not say where the user's folders are.
+/// The environment names no home folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no home folder: set HOME (on Windows USERPROFILE), or {instead}")]
 pub struct NoHome {
     instead: &'static str,
 }
 
-/// Where the user's config file is: `$XDG_CONFIG_HOME/switchboard`, else `~/.config/switchboard`, on
+/// Folder of the user's config file: `$XDG_CONFIG_HOME/switchboard`, else `~/.config/switchboard`, on
 /// Windows `%APPDATA%\switchboard`.
 pub fn config_dir(vars: Lookup<'_>) -> Result<PathBuf, NoHome> {
     let base = folder(vars, "XDG_CONFIG_HOME")
@@ -24,7 +24,7 @@ pub fn config_dir(vars: Lookup<'_>) -> Result<PathBuf, NoHome> {
     Ok(base.ok_or(NoHome { instead: "XDG_CONFIG_HOME" })?.join(FOLDER_NAME))
 }
 
-/// Where we keep what must outlive us: `$SWITCHBOARD_STATE_DIR`, else `$XDG_STATE_HOME/switchboard`, else
+/// Folder of persistent state: `$SWITCHBOARD_STATE_DIR`, else `$XDG_STATE_HOME/switchboard`, else
 /// `~/.local/state/switchboard`, on Windows `%LOCALAPPDATA%\switchboard`.
 pub fn state_dir(vars: Lookup<'_>) -> Result<PathBuf, NoHome> {
     if let Some(folder) = folder(vars, "SWITCHBOARD_STATE_DIR") {
@@ -36,7 +36,7 @@ pub fn state_dir(vars: Lookup<'_>) -> Result<PathBuf, NoHome> {
     Ok(base.ok_or(NoHome { instead: "SWITCHBOARD_STATE_DIR" })?.join(FOLDER_NAME))
 }
 
-/// The variables that name the user's home folder; the first that is set counts.
+/// Variables that name the user's home folder; the first one set is used.
 pub(crate) const HOME_VARIABLES: &[&str] = &["HOME", "USERPROFILE"];
 
 /// The user's home folder.
@@ -48,8 +48,8 @@ fn appdata(vars: Lookup<'_>, name: &str) -> Option<PathBuf> {
     if os::HAS_APPDATA { folder(vars, name) } else { None }
 }
 
-/// A relative path is ignored, as the XDG specification says: it would be another folder in every project,
-/// and a project must not be able to bring its own state.
+/// Value of a variable as an absolute path. Relative paths are ignored, as XDG specifies: they would mean
+/// another folder in every project, and a project must not bring its own state.
 fn folder(vars: Lookup<'_>, name: &str) -> Option<PathBuf> {
     vars(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -1,5 +1,5 @@
-//! Lists and tables of text as a key's value, each word with its place: what is said about one of them is said there.
-//! Knows no key by name.
+//! Lists and tables of text, each element with its position in the file, so that a problem can point at it.
+//! Must not know any key by name.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ impl Read for WordList {
                 String::read(element, &place, report).map(|word| (word, place))
             })
             .collect();
-        // Only now, so that one bad element does not hide the problems of those after it.
+        // Collected last, so that one bad element does not hide the problems of later ones.
         words.into_iter().collect::<Option<Vec<_>>>().map(Self)
     }
 }
@@ -41,7 +41,7 @@ impl JsonSchema for WordList {
     }
 }
 
-/// Something by name, in the order of the file.
+/// Table of values by name, in the order of the file.
 pub(super) struct ByName<T>(pub(super) Vec<NamedEntry<T>>);
 
 pub(super) struct NamedEntry<T> {
@@ -51,7 +51,7 @@ pub(super) struct NamedEntry<T> {
     pub(super) valued: FilePlace,
 }
 
-/// What its values are called, and how one is written.
+/// Wording for a table's type in error messages.
 pub(super) trait Described {
     const MANY: &'static str;
     const EXAMPLE: &'static str;
@@ -95,7 +95,7 @@ impl<T: JsonSchema> JsonSchema for ByName<T> {
     }
 }
 
-/// An object, or the array that is short for one.
+/// An object, or its short form: an array.
 pub(super) enum Short<T> {
     WordList(WordList),
     Full(T),

@@ -1,20 +1,22 @@
-//! The config file: which servers there are, and how they are to be run. Text and environment become plain, checked values.
-//! Starts nothing and logs nothing: what is wrong with a file comes back as a list of [`Problem`]s.
+//! The config file: the servers, and how to run them. Text and environment become plain, checked values.
+//! Starts nothing and logs nothing: problems of a file are returned as a list of [`Problem`]s.
 //!
 //! # Layout, from the bottom
 //! - `os`: private files, and other differences between systems. `variables`: environment variables as values.
-//! - `quantity`: times and sizes as text. `choices`: settings that are one word out of a few.
-//! - [`defaults`]: values of keys that are not given. `model`: the checked config, and `run_keys`: settings of a server that
+//! - `quantity`: times and sizes as text. `choices`: settings that are one word of a fixed set.
+//! - [`defaults`]: default values. `model`: the checked config. `run_keys`: settings of a server that
 //!   `defaults` in the file can have too.
-//! - [`folders`]: our own files. [`expand`]: `${VAR}` filled in.
+//! - [`folders`]: our own files. [`expand`]: expansion of `${VAR}`.
 //! - `safe_list`, `runner_list`: variables that servers inherit. [`environment`]: the environment of a child. `separating`:
-//!   variables that never keep clients apart.
-//! - `excerpt`, `problem`, `report`: a problem, shown with its line of the file.
-//! - `syntax`: JSON with comments. `read`: one value. `lists`: many values. `object`: an object with its keys.
-//! - `server_keys`, `default_keys`, `keys`: every key, once. `schema`: the JSON Schema made from them.
-//! - `sharing`, `offers`, `remote`, `serve`, `preset_keys`: parts of a config, checked. `assemble`: the whole.
-//! - [`owners`]: users whose files may be used. [`trust`]: project files that may be used. [`discover`]: the file found.
-//! - [`preset`]: presets as servers, their programs found on this machine.
+//!   variables that never separate clients.
+//! - `excerpt`, `problem`, `report`: problems, each with its line of the file.
+//! - `syntax`: JSON with comments. `read`: single values. `lists`: lists and tables.
+//!   `object`: objects and their keys.
+//! - `server_keys`, `default_keys`, `keys`: every key, stated once. `schema`: the JSON Schema made from them.
+//! - `sharing`, `offers`, `remote`, `serve`, `preset_keys`: checked parts of a config. `assemble`: the whole.
+//! - [`owners`]: users whose files are accepted. [`trust`]: approved project files.
+//!   [`discover`]: search for the file.
+//! - [`preset`]: presets as servers, with their programs located on this machine.
 
 pub(crate) mod os;
 mod variables;

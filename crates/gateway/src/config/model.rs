@@ -1,5 +1,5 @@
-//! A config as the rest of the program sees it: complete, checked, defaults filled in. It knows nothing of
-//! the file it came from.
+//! The config as the rest of the program sees it: complete, checked, with defaults applied. Must
+//! not know the file it came from.
 
 use std::time::Duration;
 
@@ -11,38 +11,37 @@ use super::{
 /// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// In the order of the file, the disabled ones included.
+    /// Servers in the order of the file, including disabled ones.
     pub servers: Vec<ServerConfig>,
-    /// Already in `servers`; for those of command lines.
+    /// Defaults of the file. `servers` have them already; servers of command lines get them later.
     pub defaults: RunKeys,
-    /// How the client's messages are framed.
+    /// Framing of the client's messages.
     pub framing: Framing,
     pub dialect: Dialect,
-    /// The largest message that either side may send.
+    /// Largest message that either side may send.
     pub max_message_bytes: usize,
-    /// How long a backend has to end by itself before it is killed; a server may have its own.
+    /// Grace period of a backend before it is killed; a server may have its own.
     pub shutdown_grace: Duration,
     pub pool: PoolConfig,
-    /// How long a backend stays when its last client has gone.
+    /// How long a backend outlives its last client.
     pub linger: Duration,
-    /// Whether a server of the command line is the daemon's, too.
+    /// Whether the daemon also runs servers of command lines.
     pub share_ad_hoc: bool,
-    /// As written; [`expand::default_root`](super::expand::default_root) makes a path of it.
+    /// Unexpanded; see [`expand::default_root`](super::expand::default_root).
     pub default_root: Option<String>,
-    /// Whether a path argument outside of all known roots makes its project a root.
+    /// Whether a path argument outside of all known roots opens its project as a root.
     pub open_roots: bool,
-    /// Whether a request that belongs to no root still gets a backend.
+    /// Whether a request without a root still gets a backend.
     pub fallback: bool,
-    /// Folders that servers should not look into; each server has them too.
+    /// Folders that servers should skip; copied into each server.
     pub ignored_folders: Vec<String>,
-    /// What tools and prompts of several servers are called.
+    /// Names of tools and prompts of several servers.
     pub names: Names,
-    /// How long a client of several servers waits for those whose lists are not known yet.
+    /// How long a client of several servers waits for servers whose lists are not known yet.
     pub list_grace: Duration,
-    /// How many things are on one page of a list; `None` is all of them.
+    /// Entries per page of a list; `None` means all.
     pub page_size: Option<usize>,
-    /// By method: the servers that a client's notification goes to. A method that is not here goes where it belongs by
-    /// itself.
+    /// Servers that receive a client's notification, by method. Other methods are routed by the core.
     pub notifications: Vec<(String, Vec<String>)>,
     /// Selections of servers, by name.
     pub profiles: Vec<(String, Vec<String>)>,
@@ -50,7 +49,7 @@ pub struct Config {
     pub log: LogConfig,
 }
 
-/// How clients over HTTP are served. Paths as written.
+/// Settings of the HTTP front. Paths are unexpanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServeConfig {
     pub listen: Vec<String>,
@@ -61,7 +60,7 @@ pub struct ServeConfig {
     pub session_ttl: Duration,
     pub max_sessions: usize,
     pub event_bytes: usize,
-    /// What a client calls a folder, and which it is.
+    /// Folders by the names that clients use for them.
     pub root_map: Vec<(String, String)>,
 }
 
@@ -81,50 +80,50 @@ impl Default for ServeConfig {
     }
 }
 
-/// What all backends may use together.
+/// Limits for all backends together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
     pub max_backends: usize,
     pub memory_limit: PoolMemory,
-    /// After how long without a request a backend is stopped, unless its server says otherwise; `None` is never.
+    /// Idle time after which a backend is stopped, unless its server has its own; `None` is never.
     pub idle_ttl: Option<Duration>,
 }
 
-/// How much memory all processes may have together.
+/// Memory limit for all processes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolMemory {
-    /// The default. The limit of our cgroup counts as the machine's memory where it is lower.
+    /// The default. Where our cgroup has a lower limit, that counts as the machine's memory.
     HalfOfMachine,
     Unlimited,
     Bytes(u64),
 }
 
-/// What of a server's tools, prompts or resources clients see. Patterns are for the server's own names (of resources:
-/// their URIs); `*` stands for any characters, `?` for one.
+/// Visible part of a server's tools, prompts or resources. Patterns match the server's own names (of
+/// resources: their URIs); `*` stands for any characters, `?` for one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilterConfig {
-    /// Empty: all that are not denied.
+    /// Empty allows everything that is not denied.
     pub allow: Vec<String>,
-    /// Over `allow`.
+    /// Takes precedence over `allow`.
     pub deny: Vec<String>,
     /// From the server's own name to another. Resources have none.
     pub rename: Vec<(String, String)>,
 }
 
-/// A log file's name that stands for our stderr.
+/// Name of the log file that stands for our stderr.
 pub const STDERR: &str = "-";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogConfig {
     pub level: LogLevel,
     pub format: LogFormat,
-    /// As written; [`expand::log_file`](super::expand::log_file) makes a path of it. `None`: the daily one.
+    /// Unexpanded; see [`expand::log_file`](super::expand::log_file). `None` is the daily file.
     pub file: Option<String>,
     /// Whether the content of messages is logged.
     pub bodies: bool,
 }
 
-/// Where a server is that is no process of ours. `url` and the values of `headers` are as written.
+/// Address of a remote server. `url` and the values of `headers` are unexpanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteConfig {
     pub url: String,
@@ -133,10 +132,10 @@ pub struct RemoteConfig {
     pub transport: Transport,
 }
 
-/// The protocol that a remote server speaks.
+/// Protocol of a remote server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
-    /// To be found out.
+    /// To be detected.
     Auto,
     /// Streamable HTTP, since 2025-03-26.
     Http,
@@ -144,7 +143,7 @@ pub enum Transport {
     Sse,
 }
 
-/// A config entry's settings for a server that is known by name. Paths as written.
+/// Settings of an entry that names a preset. Paths are unexpanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresetConfig {
     pub preset: Preset,
@@ -154,78 +153,78 @@ pub struct PresetConfig {
     pub args_template: Option<String>,
 }
 
-/// How to reach one MCP server. `command`, `args`, `env` and `cwd` are as written, `${…}` included:
-/// [`expand::launch_parts`](super::expand::launch_parts) fills that in, once per root.
+/// How to reach one MCP server. `command`, `args`, `env` and `cwd` are unexpanded:
+/// [`expand::launch_parts`](super::expand::launch_parts) expands them for each root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
     pub name: String,
-    /// Not started but spoken to; `command` is empty then.
+    /// Address of a remote server, whose `command` is empty.
     pub remote: Option<RemoteConfig>,
-    /// Known by name: `command` and `args` are found out where it is used.
+    /// Preset, whose `command` and `args` are located later, on the machine that runs it.
     pub preset: Option<PresetConfig>,
     pub command: String,
     pub args: Vec<String>,
     pub env: Variables,
     pub cwd: Option<String>,
     pub disabled: bool,
-    /// Whether its start waits until one of its things is used, where it is known what it offers.
+    /// Whether the start waits for the first use, where the server's lists are known.
     pub lazy: bool,
-    /// Nothing is ready without it.
+    /// Whether readiness depends on this server.
     pub required: bool,
     pub tools: FilterConfig,
     pub prompts: FilterConfig,
     pub resources: FilterConfig,
     pub framing: Framing,
     pub inherit_env: InheritEnv,
-    /// Name patterns of variables that are passed on in addition to `inherit_env`.
+    /// Name patterns of variables to pass on in addition to `inherit_env`.
     pub pass_env: Vec<String>,
-    /// From the start of the process to its first answer.
+    /// Limit from the start of the process to its first answer.
     pub start_timeout: Duration,
-    /// From a call to its answer; what happens then is [`on_timeout`](Self::on_timeout)'s to say.
+    /// Limit for a call; [`on_timeout`](Self::on_timeout) decides what follows.
     pub timeout: Duration,
-    /// When a call ends whatever the backend says; `None` is never.
+    /// Final limit for a call, whatever the backend says; `None` is never.
     pub hard_timeout: Option<Duration>,
     pub on_timeout: OnTimeout,
     pub retry_after_crash: RetryAfterCrash,
     pub shutdown_grace: Duration,
-    /// How many requests it works on at a time.
+    /// Requests that it handles at a time.
     pub max_in_flight: usize,
-    /// How many more may wait.
+    /// Further requests that may wait.
     pub max_queue: usize,
-    /// What its backends are kept apart by.
+    /// What separates its backends.
     pub scope: Scope,
-    /// How many of its backends may run at a time.
+    /// Backends that may run at a time.
     pub max_backends: usize,
-    /// After how long without a request a backend is stopped; `None` is never.
+    /// Idle time after which a backend is stopped; `None` is never.
     pub idle_ttl: Option<Duration>,
-    /// In bytes, over the whole process tree of one backend; `None` is no limit.
+    /// In bytes, for the whole process tree of one backend; `None` is no limit.
     pub memory_limit: Option<u64>,
-    /// Arguments of its tools that name a path in the workspace that a call belongs to.
+    /// Arguments of its tools that name a path in the call's workspace.
     pub root_arguments: Vec<String>,
-    /// How often a backend that is in use is asked for a sign of life; `None` is never.
+    /// Interval of health checks for a backend in use; `None` is never.
     pub health: Option<Duration>,
     pub state: State,
     pub capabilities: Capabilities,
-    /// By method: for how long equal notifications that follow the first of a burst are held back, to be merged into
-    /// one. A method that is not here is passed on at once.
+    /// Delay by method: equal notifications that follow the first of a burst are merged into one.
+    /// Other methods are not delayed.
     pub debounce: Vec<(String, Duration)>,
-    /// The config's; what `${ignoredFolders}` stands for.
+    /// The config's list; the value of `${ignoredFolders}`.
     pub ignored_folders: Vec<String>,
-    /// Where a package runner takes packages from.
+    /// Where a package runner finds packages.
     pub packages: Packages,
     pub guard: Guard,
-    /// Names of processes that a stop leaves alone.
+    /// Names of processes that a stop leaves running.
     pub keep: Vec<String>,
-    /// Whether `${…}` and `~` are filled in.
+    /// Whether `${…}` and `~` are expanded.
     pub expand: bool,
-    /// Why it cannot be started, where that is known beforehand.
+    /// Reason why it cannot be started, where that is known beforehand.
     pub missing: Option<Missing>,
-    /// What its owner can do if it ends before it works, where we know it by name.
+    /// Advice for a server that ends during startup, where we know it by name.
     pub advice: Option<&'static str>,
 }
 
 impl Config {
-    /// The settings of this file for a server of the command line. Its flags come after this.
+    /// Applies this file's settings to a server of the command line, whose flags are applied later.
     pub fn apply_to(&self, server: &mut ServerConfig) {
         server.shutdown_grace = self.shutdown_grace;
         server.idle_ttl = self.pool.idle_ttl;
@@ -235,7 +234,7 @@ impl Config {
 }
 
 impl ServerConfig {
-    /// All in which something can be filled in.
+    /// All texts that may contain variables.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &String> {
         let own = self.env.iter().map(|(_, value)| value);
         let elsewhere = self.remote.iter().flat_map(|remote| {
@@ -244,14 +243,13 @@ impl ServerConfig {
         std::iter::once(&self.command).chain(&self.args).chain(own).chain(&self.cwd).chain(elsewhere)
     }
 
-    /// Whether it differs from the other at most in what clients see of it.
+    /// Whether the two differ at most in what clients see of them, so that no restart is needed.
     pub(crate) fn runs_like(&self, other: &Self) -> bool {
         let Self { tools, prompts, resources, required, .. } = other.clone();
         Self { tools, prompts, resources, required, ..self.clone() } == *other
     }
 
-    /// A server that was given on the command line. Its words are taken as they are, since a shell has
-    /// already expanded what the user wanted expanded.
+    /// Server of a command line. Its words are not expanded: the shell has done that.
     pub fn for_command(name: impl Into<String>, command: impl Into<String>, args: Vec<String>) -> Self {
         Self {
             name: name.into(),
@@ -278,7 +276,7 @@ impl ServerConfig {
             shutdown_grace: defaults::SHUTDOWN_GRACE,
             max_in_flight: defaults::MAX_IN_FLIGHT,
             max_queue: defaults::MAX_QUEUE,
-            // It runs where its client started us.
+            // Runs in the folder where its client started us.
             scope: Scope::Root,
             max_backends: defaults::MAX_BACKENDS,
             idle_ttl: Some(defaults::IDLE_TTL),

@@ -1,11 +1,11 @@
-//! Objects of the file: a struct with a field per key, declared once. Knows no key by name.
+//! Objects of the file: a struct with a field per key, declared once. Must not know any key by name.
 
 use super::read::expected;
 use super::report::{FilePlace, Report};
 use jsonc_parser::ast::{Object, Value};
 use schemars::Schema;
 
-/// Declares an object of the file: a struct with a field per key, and how it is read.
+/// Declares an object of the file: a struct with a field per key, and its reader.
 macro_rules! file_object {
     (
         $(#[$about:meta])*
@@ -45,7 +45,7 @@ macro_rules! file_object {
 
 pub(super) use file_object;
 
-/// `Key` is optional in the file, which schemars cannot know.
+/// Makes all keys optional in the schema: schemars cannot know that `Key` is.
 pub(super) fn nothing_required(schema: &mut Schema) {
     schema.remove("required");
 }

@@ -1,5 +1,5 @@
-//! What clients see of the servers, and under which names: from what was read to what counts, with the checks that no
-//! single value can show.
+//! The servers' offers as clients see them: filters, names and profiles, with the
+//! checks across several values.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,12 +14,12 @@ use switchboard_core::text::nearest::nearest_key;
 
 /// Separator between a server's name and that of one of its tools.
 const NAME_SEPARATOR: &str = "__";
-/// Longer names are not compared with the beginnings of others: it would take long.
+/// Longest name that is compared with the prefixes of others, which takes quadratic time.
 const MAX_COMPARED_NAME_BYTES: usize = 128;
-/// A longer name leaves so little room for those of its tools that many of them are shortened.
+/// Longest name that leaves enough room for the names of its tools.
 const MAX_COMFORTABLE_NAME_BYTES: usize = 24;
 
-/// What of a server's things may have which name.
+/// Kinds of offers with their own naming rules.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Tool,
@@ -57,7 +57,7 @@ pub(super) fn resource_filter(
 }
 
 fn allowed(allow: Key<WordList>, deny: Key<WordList>, report: &mut Report<'_>) -> FilterConfig {
-    // Whoever writes an empty list does not mean everything.
+    // An empty list allows nothing; as a filter it would mean everything.
     let allows_nothing = matches!(&allow, Key::Given(WordList(words), _) if words.is_empty());
     let allow = patterns(allow, report);
     let mut deny = patterns(deny, report);
@@ -102,7 +102,7 @@ fn renames(given: Key<ByName<String>>, kind: Kind, report: &mut Report<'_>) -> V
     renames
 }
 
-/// `servers` are all that stand in the file.
+/// Servers by notification. `servers` are all servers of the file.
 pub(super) fn notifications(
     given: Key<ByName<WordList>>,
     servers: &[String],
@@ -168,9 +168,9 @@ fn refuse_unknown(name: &str, servers: &[String], place: &FilePlace, report: &mu
     report.error(&place.readable(), message, remedy);
 }
 
-/// Warns of servers whose tools' names would not say which server they are of.
+/// Warns of servers whose tools' names would not identify their server.
 pub(super) fn check_names(servers: &[(ServerConfig, FilePlace)], report: &mut Report<'_>) {
-    // What has been called an error is not warned of as well.
+    // Names with errors need no further warning.
     let is_fine = |server: &ServerConfig| !server.disabled && !server.name.contains(char::is_control);
     let mut seen: HashMap<String, &str> = HashMap::new();
     for (server, place) in servers.iter().filter(|(server, _)| is_fine(server)) {
@@ -220,7 +220,7 @@ fn warn_of_length(length: usize, place: &FilePlace, report: &mut Report<'_>) {
     report.warning(place, message, Some(remedy));
 }
 
-/// A server's name as it stands in those of its tools.
+/// A server's name as it appears in those of its tools.
 fn prefix(name: &str) -> String {
     name.chars().map(|c| if is_plain_char(c) { c } else { '_' }).collect()
 }
@@ -233,12 +233,12 @@ fn is_plain_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// Another server whose tools' names begin as this one's name does.
+/// Another server whose name and separator begin this server's name.
 fn begun_by<'a>(name: &str, others: &HashMap<String, &'a str>) -> Option<&'a str> {
     if name.len() > MAX_COMPARED_NAME_BYTES {
         return None;
     }
-    // Also where they overlap: `a___b` is `a` and `_b`, or `a_` and `b`.
+    // Also where separators overlap: `a___b` is `a` and `_b`, or `a_` and `b`.
     let cuts = (1..name.len()).filter(|at| name[*at..].starts_with(NAME_SEPARATOR));
     cuts.filter_map(|at| others.get(&name[..at])).next().copied()
 }

@@ -1,5 +1,5 @@
-//! What differs between operating systems in this room, and nothing else. The rest of the config code, its
-//! tests included, does not know what it runs on.
+//! Differences between operating systems in the config code. The rest of it, including its
+//! tests, must not know the system.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,10 +8,10 @@ use std::path::Path;
 /// Whether `Path` and `PATH` are the same environment variable.
 pub(super) const NAMES_IGNORE_CASE: bool = cfg!(windows);
 
-/// Whether our own folders are found the Windows way.
+/// Whether our own folders follow the conventions of Windows.
 pub(super) const HAS_APPDATA: bool = cfg!(windows);
 
-/// A new file that only its owner can read; an error if there is one of that name.
+/// Creates a file that only its owner can read; an error if it exists.
 pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -20,7 +20,7 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// A file to append to, that only its owner can read if it is new.
+/// Opens a file for appending; a new one is readable by its owner only.
 pub(crate) fn append_to_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -29,7 +29,7 @@ pub(crate) fn append_to_private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// A folder, and those above it, that only their owner can enter; fine if it is there already.
+/// Creates a folder and its parents, accessible to their owner only; an existing folder is fine.
 pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -38,8 +38,8 @@ pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Whether someone other than its owner may change this file. On Windows, where a profile's folders are
-/// private by inheritance, this is not looked into.
+/// Whether someone other than its owner may change this file. Not checked on Windows, where the folders of a
+/// profile are private by inheritance.
 #[cfg(unix)]
 pub(super) fn is_writable_by_others(path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,10 +1,10 @@
-//! Whose config files are taken. A config file names commands that run as whoever reads it, so that nobody else may be
-//! able to write them.
+//! Owners whose config files are accepted. A config file names commands that run as its reader, so no one
+//! else may be able to write it.
 //!
-//! What is looked at is the file that was opened, behind all links: its owner must be this user, root, or one that was
-//! named with `--config-owner`, and not everybody may write to it. What somebody puts into its place is that one's own
-//! file, and is refused by the same rule. So a folder that everybody can write to is worth a warning and no more: there
-//! others can take the file away, or put another file of its owner in its place.
+//! The check looks at the opened file, behind all links: its owner must be this user, root, or a user named
+//! with `--config-owner`, and it must not be world-writable. A file that someone puts in its place is that
+//! person's own, and the same rule refuses it. A world-writable folder is therefore worth only a warning:
+//! others can remove the file there, or replace it with another file of its owner.
 
 use super::{Problem, Severity};
 use std::fs::File;
@@ -12,14 +12,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use switchboard_process::ownership::{self, Ownership};
 
-/// Who may own a config file, beside this user and root.
+/// Accepted owners beside this user and root.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Owners {
-    /// The number of a user, as of one who owns what is mounted into a container.
+    /// Numeric id of a user, such as the owner of files mounted into a container.
     pub also: Option<u32>,
 }
 
-/// Why a file is not taken. `Display` has a second line with the command that changes it.
+/// Reason why a file is not accepted. `Display` has a second line with the command that fixes it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
     #[error(
@@ -36,7 +36,7 @@ pub enum Foreign {
 }
 
 impl Owners {
-    /// What to warn of, if the file may be taken at all.
+    /// Warnings about the file, or the reason to refuse it.
     pub(super) fn check(self, path: &Path, file: &File) -> io::Result<Result<Vec<Problem>, Foreign>> {
         let (Some(found), Some(us)) = (ownership::of(file)?, ownership::this_user()) else {
             return Ok(Ok(Vec::new()));
@@ -62,7 +62,8 @@ impl Owners {
     }
 }
 
-/// The folders that the file, and a link to it, lie in. One that cannot be opened is left alone: the file could be.
+/// Warns of a world-writable folder that contains the file or a link to it. A folder that cannot be opened is
+/// skipped, since the file could be.
 fn folders(path: &Path) -> Option<Problem> {
     let link = std::path::absolute(path).ok();
     let real = path.canonicalize().ok();
@@ -75,7 +76,7 @@ fn folders(path: &Path) -> Option<Problem> {
     Some(Problem::with_file(path.to_owned(), Severity::Warning, message.to_owned(), remedy))
 }
 
-/// For a shell.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }

@@ -1,5 +1,5 @@
-//! Presets as servers: a config file loaded with the programs of its presets, which are looked for on this machine, and the
-//! server for a command line that names one. The presets themselves are in `presets`.
+//! Presets as servers: a config loaded with its presets' programs, located on this machine, and the server
+//! for a command line that names a preset. The presets themselves are in `presets`.
 
 use super::discover::ConfigFile;
 use super::expand::{self, ExpandError};
@@ -8,7 +8,7 @@ use crate::presets::{Missing, PresetCommand, auggie};
 use std::path::{Path, PathBuf};
 
 impl Preset {
-    /// The server for a command line that names the preset.
+    /// Server for a command line that names the preset.
     pub fn server(self, options: &auggie::Options, vars: Lookup<'_>) -> ServerConfig {
         match self {
             Self::Auggie => self.server_with(auggie::command(options, vars)),
@@ -24,7 +24,7 @@ impl Preset {
     }
 }
 
-/// Reads a config file, and looks for the programs of its presets on this machine.
+/// Loads a config file and locates the programs of its presets.
 pub fn load(file: &ConfigFile, vars: Lookup<'_>) -> LoadedConfig {
     let mut loaded = file.load();
     let servers = loaded.config.iter_mut().flat_map(|config| &mut config.servers);
@@ -46,7 +46,7 @@ pub fn load(file: &ConfigFile, vars: Lookup<'_>) -> LoadedConfig {
     loaded
 }
 
-/// Relative paths start at the folder of the config file.
+/// Options of a preset. Relative paths start at the config file's folder.
 fn options(
     preset: &PresetConfig,
     config_file: &Path,

@@ -1,5 +1,4 @@
-//! Keys of an entry that names a preset, and the preset's settings under and over those of the config. Nothing is looked up
-//! on disk here.
+//! Keys of an entry that names a preset, and the preset's own settings. Must not read the disk.
 
 use super::read::Key;
 use super::report::{FilePlace, Report};
@@ -14,7 +13,7 @@ impl Preset {
         }
     }
 
-    /// Lays the settings that the config may change under those of a server.
+    /// Applies the settings that the config may override.
     pub(crate) fn prepare(self, server: &mut ServerConfig) {
         let row = self.row();
         if row.same_for_all_clients {
@@ -25,7 +24,7 @@ impl Preset {
         server.advice = Some(row.advice);
     }
 
-    /// Adds the settings that the server cannot do without to those of the config.
+    /// Adds the settings that the server cannot do without.
     pub fn complete(self, server: &mut ServerConfig) {
         let row = self.row();
         for (name, value) in row.env {
@@ -43,7 +42,7 @@ impl Preset {
     }
 }
 
-/// The preset of an entry, if it names one.
+/// Preset of an entry, if it names one.
 pub(super) fn preset(entry: &mut ServerEntry, report: &mut Report<'_>) -> Option<PresetConfig> {
     let mut take = |key: &str| {
         let key = match key {
@@ -79,7 +78,7 @@ pub(super) fn preset(entry: &mut ServerEntry, report: &mut Report<'_>) -> Option
     Some(PresetConfig { preset, node, entry: script, mode, args_template })
 }
 
-/// A preset knows how its server is started.
+/// Refuses the keys of a launch: a preset has its own.
 fn refuse_launch(entry: &ServerEntry, report: &mut Report<'_>) {
     let place = |key: &Key<String>| match key {
         Key::Given(_, place) => Some(place.clone()),

@@ -1,38 +1,38 @@
-//! Something wrong with a config file, told the way a compiler tells it: what, where, and what to do.
+//! A problem in a config file, in the style of a compiler: message, place, and fix.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::excerpt::Excerpt;
 
-/// How bad it is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The file is not used.
     Error,
-    /// The file is used; this part of it is ignored, or may not mean what its author thinks.
+    /// The file is used; this part is ignored, or may not mean what its author thinks.
     Warning,
 }
 
-/// One thing wrong with one file. `Display` gives several lines, without a line break at the end.
+/// One problem of one file. `Display` gives several lines, without a final line break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub severity: Severity,
     pub file: PathBuf,
-    /// Where in the tree, such as `mcpServers.github.timeout`; empty for the file as a whole.
+    /// Path in the tree, such as `mcpServers.github.timeout`; empty for the file as a whole.
     pub path: String,
-    /// From 1; 0 where the problem is not at one place in the text.
+    /// From 1; 0 if the problem has no single place.
     pub line: usize,
-    /// In characters, from 1; 0 where `line` is.
+    /// In characters, from 1; 0 if `line` is.
     pub column: usize,
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub remedy: Option<String>,
     pub(super) excerpt: Option<Excerpt>,
 }
 
 impl Problem {
-    /// A problem with the file itself and not with a place in its text.
+    /// Problem of the file itself, without a place in its text.
     pub(super) fn with_file(file: PathBuf, severity: Severity, message: String, remedy: String) -> Self {
         Self {
             severity,

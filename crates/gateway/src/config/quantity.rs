@@ -1,9 +1,8 @@
-//! Times and sizes as people write them: `"90s"`, `"10m"`, `"512MiB"`, or a bare number. Knows nothing of
-//! JSON.
+//! Times and sizes as people write them: `"90s"`, `"10m"`, `"512MiB"`, or a bare number. Must not know JSON.
 
 use std::time::Duration;
 
-/// A year: longer times are taken for a mistake, and "now plus this" cannot overflow.
+/// A year. Longer times are taken for a mistake, and "now plus this" cannot overflow.
 pub(super) const MAX_TIME: Duration = Duration::from_secs(365 * 24 * 3600);
 
 const TIME_UNITS: &[(&str, Duration)] = &[
@@ -23,25 +22,25 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-/// A time with its unit, such as `"1.5h"`.
+/// Parses a time with its unit, such as `"1.5h"`.
 pub(super) fn parse_time(text: &str) -> Option<Duration> {
     let (number, unit) = split(text)?;
     let (_, one) = TIME_UNITS.iter().find(|(name, _)| *name == unit)?;
     time(number, *one)
 }
 
-/// A time with its unit, or a number of seconds: as on the command line.
+/// Parses a time with its unit, or a number of seconds, as on the command line.
 pub fn parse_any_time(text: &str) -> Option<Duration> {
     parse_time(text).or_else(|| time(text, Duration::from_secs(1)))
 }
 
-/// A bare number, in the given unit.
+/// Parses a bare number in the given unit.
 pub(super) fn time(number: &str, unit: Duration) -> Option<Duration> {
     let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
     Duration::try_from_secs_f64(seconds).ok().filter(|time| *time <= MAX_TIME)
 }
 
-/// A size with its unit, such as `"64KiB"`; upper and lower case are the same.
+/// Parses a size with its unit, such as `"64KiB"`; case does not matter.
 pub(super) fn parse_size(text: &str) -> Option<usize> {
     let (number, unit) = split(text)?;
     let (_, one) = SIZE_UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
@@ -49,7 +48,7 @@ pub(super) fn parse_size(text: &str) -> Option<usize> {
     usize::try_from(whole.checked_mul(*one)?).ok()
 }
 
-/// The shortest way to write a time exactly to the millisecond.
+/// Shortest exact spelling of a time, to the millisecond.
 pub fn spell_time(time: Duration) -> String {
     let millis = time.as_millis();
     for (name, one) in TIME_UNITS {
@@ -60,7 +59,7 @@ pub fn spell_time(time: Duration) -> String {
     format!("{millis}ms")
 }
 
-/// The shortest way to write a size exactly.
+/// Shortest exact spelling of a size.
 pub(super) fn spell_size(bytes: usize) -> String {
     let bytes = bytes as u64;
     for (name, one) in SIZE_UNITS {
@@ -71,7 +70,7 @@ pub(super) fn spell_size(bytes: usize) -> String {
     format!("{bytes}B")
 }
 
-/// The number and its unit. Only plain decimals are numbers here: `f64` would also read `inf` and `1e3`.
+/// Splits a number from its unit. Only plain decimals are numbers: `f64` would also accept `inf` and `1e3`.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;

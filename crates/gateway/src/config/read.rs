@@ -1,5 +1,5 @@
-//! From one place in the tree to one value, or to a problem that says what stands there and what may. Knows
-//! how values are written, and no key by name.
+//! From one place in the tree to one value, or to a problem that states what was found and what is allowed.
+//! Must not know any key by name.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -15,17 +15,17 @@ use super::report::{FilePlace, Report, shown};
 use super::syntax::span;
 use switchboard_core::text::nearest::nearest_key;
 
-/// A type that a key's value can have.
+/// Type of a key's value.
 pub(super) trait Read: Sized {
-    /// `None` after a problem was reported.
+    /// Reads the value; `None` after a problem was reported.
     fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self>;
 }
 
-/// What stands at a key. Unlike `Option` its schema does not allow `null`: that could mean "the default" or
-/// "none", and which is not ours to guess.
+/// Value of a key. Unlike `Option`, its schema does not allow `null`, which could
+/// mean "the default" or "none".
 pub(super) enum Key<T> {
     Absent,
-    /// Something that is not a `T`; this has been reported.
+    /// Not a `T`; this has been reported.
     Wrong,
     Given(T, FilePlace),
 }
@@ -70,7 +70,7 @@ impl<T: JsonSchema> JsonSchema for Key<T> {
     }
 }
 
-/// Warns of the keys in `object` that are neither in `known` nor in `foreign`.
+/// Warns of keys in `object` that are neither in `known` nor in `foreign`.
 pub(super) fn warn_of_unknown(
     object: &Object<'_>,
     known: &[&str],
@@ -90,7 +90,7 @@ pub(super) fn warn_of_unknown(
     }
 }
 
-/// Reports a value of the wrong type, of which only the type is told: the value may be a secret.
+/// Reports a value of the wrong type. Only the type is shown: the value may be a secret.
 pub(super) fn expected(
     what: &str,
     remedy: &str,
@@ -122,7 +122,7 @@ fn refuse(
         Value::NumberLit(number) => (shown(number.value), place.readable()),
         Value::BooleanLit(boolean) => (boolean.value.to_string(), place.readable()),
         Value::NullKeyword(_) => ("null".to_owned(), place.readable()),
-        // With these anything may have come here.
+        // Objects and arrays may contain anything, so they are not shown.
         Value::Object(_) => ("an object".to_owned(), place.clone()),
         Value::Array(_) => ("an array".to_owned(), place.clone()),
     };
@@ -167,7 +167,7 @@ impl Read for Vec<String> {
         let strings: Vec<Option<String>> = elements
             .map(|(index, element)| String::read(element, &place.index(index, span(element)), report))
             .collect();
-        // Only now, so that one bad element does not hide the problems of those after it.
+        // Collected last, so that one bad element does not hide the problems of later ones.
         strings.into_iter().collect()
     }
 }
@@ -189,7 +189,7 @@ impl Read for Variables {
             let text = String::read(&property.value, &place.key(name, span(&property.value)), report);
             variables.push(text.filter(|_| is_name).map(|text| (name.to_owned(), text)));
         }
-        // Only now, so that one bad variable does not hide the problems of those after it.
+        // Collected last, so that one bad variable does not hide the problems of later ones.
         variables.into_iter().collect::<Option<Vec<_>>>().map(Variables)
     }
 }
@@ -254,7 +254,7 @@ impl JsonSchema for Time {
 pub(super) struct Times(pub(super) Vec<(String, Duration, FilePlace)>);
 
 impl Times {
-    /// As they would stand in a file.
+    /// Spelling in a file.
     pub(super) fn spelled(times: &[(&str, Duration)]) -> serde_json::Value {
         times.iter().map(|(name, time)| ((*name).to_owned(), quantity::spell_time(*time))).collect()
     }
@@ -273,7 +273,7 @@ impl Read for Times {
             let named = place.key(name, span(&property.name));
             times.push(time.map(|Time(time)| (name.to_owned(), time, named)));
         }
-        // Only now, so that one bad time does not hide the problems of those after it.
+        // Collected last, so that one bad time does not hide the problems of later ones.
         times.into_iter().collect::<Option<Vec<_>>>().map(Self)
     }
 }
@@ -288,8 +288,8 @@ impl JsonSchema for Times {
     }
 }
 
-/// The time that a call may take. Unlike elsewhere a number from 1000 on is taken for milliseconds: several
-/// clients write this key so, and nobody means a quarter of an hour by 1000.
+/// Time limit of a call. Unlike elsewhere, a number from 1000 on means milliseconds: several clients write
+/// this key so, and 1000 seconds would be unusual.
 pub(super) struct CallTime(pub(super) Duration);
 
 impl From<Key<CallTime>> for Key<Time> {
@@ -359,7 +359,7 @@ impl JsonSchema for Size {
     }
 }
 
-/// How many of something.
+/// A positive number of things.
 pub(super) struct Count(pub(super) usize);
 
 impl Read for Count {
@@ -387,7 +387,7 @@ impl Read for Count {
     }
 }
 
-/// The largest count that a key takes.
+/// Largest count that a key accepts.
 const MAX_COUNT: usize = 100_000;
 
 impl JsonSchema for Count {

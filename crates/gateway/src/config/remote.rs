@@ -1,4 +1,4 @@
-//! The settings of servers elsewhere: from what was read to what counts, with the checks that no single value can show.
+//! Settings of remote servers, with the checks across several values.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ const HTTP: &[&str] = &["http", "streamable-http", "streamableHttp", "streamable
 const SSE: &[&str] = &["sse"];
 const EITHER: &[&str] = &["remote"];
 
-/// Headers that only Switchboard sets: they say how a message is carried.
+/// Headers that only Switchboard sets, since they belong to the transport.
 const RESERVED_HEADERS: &[&str] = &[
     "accept",
     "connection",
@@ -29,7 +29,7 @@ const RESERVED_HEADERS: &[&str] = &[
 ];
 
 impl RemoteConfig {
-    /// The address as it is written, without what may be secret in it: user, password and query.
+    /// Unexpanded address without its possible secrets: user, password and query.
     pub fn shown(&self) -> String {
         match Url::parse(&self.url) {
             Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
@@ -38,7 +38,7 @@ impl RemoteConfig {
     }
 }
 
-/// Whether an entry says where a server is, rather than what to start.
+/// Whether an entry is a remote server.
 pub(super) fn is_remote(entry: &ServerEntry) -> bool {
     let is_kind = |kind: &String| [HTTP, SSE, EITHER].iter().any(|kinds| kinds.contains(&kind.as_str()));
     entry.command.is_absent()
@@ -48,7 +48,7 @@ pub(super) fn is_remote(entry: &ServerEntry) -> bool {
             || !entry.server_url.is_absent())
 }
 
-/// `None` after a problem was reported.
+/// Reads the remote part of an entry. `None` after a problem was reported.
 pub(super) fn remote(
     entry: &mut ServerEntry,
     place: &FilePlace,
@@ -60,7 +60,7 @@ pub(super) fn remote(
     let transport = match std::mem::replace(&mut entry.kind, Key::Absent).value().as_deref() {
         Some(kind) if HTTP.contains(&kind) => Transport::Http,
         Some(kind) if SSE.contains(&kind) => Transport::Sse,
-        // Gemini's `url` may be either, and its `httpUrl` is Streamable HTTP.
+        // Gemini's `url` may be either transport; its `httpUrl` is Streamable HTTP.
         Some(_) | None => by_name,
     };
     let urls = [&mut entry.url, &mut entry.http_url, &mut entry.server_url];
@@ -84,7 +84,7 @@ pub(super) fn remote(
 fn checked_url(url: String, place: &FilePlace, report: &mut Report<'_>) -> Option<String> {
     let remedy = "write where it is, such as \"https://example.com/mcp\"";
     let is_left_open = url.contains("${");
-    // What is filled in later is looked at then.
+    // A text with variables is checked once they are expanded.
     match Url::parse(&url) {
         Ok(parsed) if !matches!(parsed.scheme(), "http" | "https") => {
             report.error(place, "`url` begins with neither https:// nor http://", remedy);
@@ -106,7 +106,7 @@ fn checked_url(url: String, place: &FilePlace, report: &mut Report<'_>) -> Optio
     }
 }
 
-/// Whether it is on this machine, whatever a name server says.
+/// Whether the address is on this machine, judged without a name lookup.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

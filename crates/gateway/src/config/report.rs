@@ -1,4 +1,4 @@
-//! Where the loader puts what it finds, and what turns places in the text into lines and columns.
+//! Collection of problems while a file is loaded, with line and column numbers.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -7,21 +7,21 @@ use std::path::Path;
 use super::excerpt::Excerpt;
 use super::problem::{Problem, Severity};
 
-/// A file that is broken all over is not reported line by line: nobody reads the hundredth. Errors and
-/// warnings are counted apart, so that no number of warnings can hide an error.
+/// A file that is broken throughout is not reported line by line. Errors and warnings are counted separately,
+/// so that warnings cannot hide an error.
 const MAX_PROBLEMS_PER_SEVERITY: usize = 100;
 
-/// A place in a file: where in the tree, and which bytes.
+/// A place in a file: its path in the tree, and its bytes.
 #[derive(Clone, Debug)]
 pub(super) struct FilePlace {
     pub(super) path: String,
     pub(super) span: Range<usize>,
-    /// Whether the text here may be shown. It may be a secret, so this has to be said.
+    /// Whether the text here may be shown. False by default: it may be a secret.
     pub(super) readable: bool,
 }
 
 impl FilePlace {
-    /// A place that the tree has no name for.
+    /// Place without a path in the tree.
     pub(super) fn nameless(span: Range<usize>) -> Self {
         Self { path: String::new(), span, readable: false }
     }
@@ -40,7 +40,7 @@ impl FilePlace {
         Self { path, span, readable: false }
     }
 
-    /// The same place, whose text is known to be no secret.
+    /// The same place, marked as free of secrets.
     pub(super) fn readable(&self) -> Self {
         Self { readable: true, ..self.clone() }
     }
@@ -50,7 +50,7 @@ impl FilePlace {
     }
 }
 
-/// Text from the file as it may stand in a message: short, and without control characters.
+/// Text from the file for use in a message: short, and without control characters.
 pub(super) fn shown(text: &str) -> String {
     const MAX_CHARS: usize = 60;
     let mut shown: String =
@@ -66,12 +66,12 @@ pub(super) struct Report<'a> {
     file: &'a Path,
     source: &'a str,
     findings: Vec<Finding>,
-    /// How many there were, those that were not kept included.
+    /// Totals, including problems that were not kept.
     errors: usize,
     warnings: usize,
 }
 
-/// A problem whose line and column are still to be counted.
+/// Problem without line and column, which are counted at the end.
 struct Finding {
     severity: Severity,
     place: FilePlace,
@@ -97,7 +97,7 @@ impl<'a> Report<'a> {
         self.errors > 0
     }
 
-    /// Whether a further problem of this kind would only be counted.
+    /// Whether a further problem of this severity would only be counted.
     pub(super) fn is_full_of(&self, severity: Severity) -> bool {
         let count = match severity {
             Severity::Error => self.errors,
@@ -112,7 +112,7 @@ impl<'a> Report<'a> {
         let severity_of_rest = if self.failed() { Severity::Error } else { Severity::Warning };
         self.findings.sort_by_key(|finding| finding.place.span.start);
         let mut problems = Vec::with_capacity(self.findings.len() + 1);
-        // Counted on from problem to problem, so that the text is gone through once.
+        // Counting continues from problem to problem, so that the text is scanned once.
         let (mut line, mut column, mut counted) = (1, 1, 0);
         for Finding { severity, place, message, remedy } in self.findings {
             for c in self.source[counted..place.span.start].chars() {

@@ -1,5 +1,5 @@
-//! Keys that say how a server is run, each only if it was given: those of an entry, and those of `defaults`, which count for
-//! all servers. An entry's are laid over the defaults, and both over what is built in.
+//! Keys that control how a server is run, as far as they are given: those of an entry, and those of
+//! `defaults`. An entry's keys override the defaults, and both override the built-in values.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{
     Scope, ServerConfig, State, defaults, sharing,
 };
 
-/// `None` where nothing was given.
+/// `None` where a key is not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunKeys {
     lazy: Option<bool>,
@@ -40,7 +40,7 @@ pub struct RunKeys {
     health: Option<Option<Duration>>,
     state: Option<State>,
     capabilities: Option<Capabilities>,
-    /// Laid over the others by method.
+    /// Merged by method.
     debounce: Vec<(String, Duration)>,
     packages: Option<Packages>,
     guard: Option<Guard>,
@@ -52,7 +52,7 @@ impl RunKeys {
         *self == Self::default()
     }
 
-    /// Lays them over what a server has.
+    /// Overrides a server's values with the given ones.
     pub fn apply(&self, server: &mut ServerConfig) {
         fn put<T: Clone>(given: &Option<T>, to: &mut T) {
             if let Some(value) = given {
@@ -90,11 +90,12 @@ impl RunKeys {
             server.debounce.retain(|(known, _)| known != method);
             server.debounce.push((method.clone(), *time));
         }
+        // A delay of zero turns merging off for a method.
         server.debounce.retain(|(_, time)| !time.is_zero());
     }
 }
 
-/// Places of values that only mean something together with another's.
+/// Places of values that can contradict others.
 pub(super) struct Places {
     hard_timeout: Option<FilePlace>,
     keep: Option<FilePlace>,
@@ -140,7 +141,7 @@ pub(super) fn run_keys(entry: ServerEntry, pool: &PoolConfig, report: &mut Repor
     (keys, places)
 }
 
-/// Values that contradict each other, the defaults included.
+/// Reports values that contradict each other, including defaults.
 pub(super) fn check_together(
     server: &ServerConfig,
     named: &FilePlace,
@@ -165,7 +166,7 @@ pub(super) fn check_together(
 fn pass_env(patterns: Key<Vec<String>>, report: &mut Report<'_>) -> Option<Vec<String>> {
     let Key::Given(patterns, place) = patterns else { return None };
     for pattern in &patterns {
-        // The text is not repeated: after the `=` there may be a secret.
+        // The text is not quoted: a secret may follow the `=`.
         if pattern.contains('=') || pattern.is_empty() {
             let remedy = "write names, such as \"GITHUB_*\"; values go into `env`";
             report.error(&place, "not the name of an environment variable", remedy);
@@ -174,7 +175,7 @@ fn pass_env(patterns: Key<Vec<String>>, report: &mut Report<'_>) -> Option<Vec<S
     Some(patterns)
 }
 
-/// Whether a process can be called so.
+/// Whether a process can have this name.
 pub fn is_process_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\n'])
 }

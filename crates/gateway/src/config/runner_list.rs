@@ -1,11 +1,11 @@
-//! The environment variables that a package runner gets beyond the safe list: where packages come from, with which
-//! credentials, over which proxy and certificates, and where they are kept. None of them chooses what is run. Stated in
-//! `docs/config.md` too; a test compares the two.
+//! Environment variables that a package runner gets beyond the safe list: registries, credentials,
+//! proxies, certificates and caches. None of them selects what is run. `docs/config.md` repeats the
+//! list; a test compares the two.
 
 use crate::command_line::Runner;
 
-/// Who reads them, for people and for programs, and their names. Upper and lower case are the same; a `*` stands for any
-/// characters.
+/// The runners that read these variables, as text and as values, and the names. Names are case-insensitive;
+/// `*` stands for any characters.
 type Group = (&'static str, &'static [Runner], &'static [&'static str]);
 
 pub(super) const RUNNER_VARIABLES: &[Group] = &[
@@ -168,7 +168,7 @@ pub(super) const RUNNER_VARIABLES: &[Group] = &[
     ),
 ];
 
-/// Every name that a runner gets.
+/// All names for a runner.
 pub(super) fn names(runner: Runner) -> impl Iterator<Item = &'static str> {
     let of_it = RUNNER_VARIABLES.iter().filter(move |(_, runners, _)| runners.contains(&runner));
     of_it.flat_map(|(_, _, names)| *names).copied()

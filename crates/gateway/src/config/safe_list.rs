@@ -1,7 +1,7 @@
-//! The environment variables that a server gets by default: what programs need in order to run, to find
-//! their tools and to reach the network. Stated in `docs/config.md` too; a test compares the two.
+//! Environment variables that a server gets by default: those that programs need to run, to find their tools
+//! and to reach the network. `docs/config.md` repeats the list; a test compares the two.
 
-/// Groups of names; a `*` stands for any characters.
+/// Groups of names; `*` stands for any characters.
 pub(super) const SAFE: &[(&str, &[&str])] = &[
     ("the user", &["HOME", "USER", "LOGNAME", "SHELL", "PATH"]),
     ("language and time", &["NO_COLOR", "LANG", "LANGUAGE", "LC_*", "TZ", "__CF_USER_TEXT_ENCODING"]),

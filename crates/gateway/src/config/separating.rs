@@ -1,12 +1,13 @@
-//! Variables of the safe list that reach a server but never keep two clients apart: they differ from one terminal or
-//! desktop session to the next, and a server works with either value. Stated in `docs/config.md` too; a test compares the two.
+//! Variables of the safe list that reach a server but never separate two clients: they differ from one
+//! terminal or desktop session to the next, and a server works with either value. `docs/config.md` repeats
+//! the list; a test compares the two.
 
 use super::environment::matches;
 use super::os;
 
-/// Names; a `*` stands for any characters.
+/// Names; `*` stands for any characters.
 pub(crate) const SESSION: &[&str] = &[
-    // Counts through the program that is found in it.
+    // Compared by the program that it leads to, see `environments`.
     "PATH",
     "LANG",
     "LANGUAGE",
@@ -18,16 +19,16 @@ pub(crate) const SESSION: &[&str] = &[
     "TEMP",
     "TMP",
     "BROWSER",
-    // A new one for each login.
+    // New for each login.
     "XDG_SESSION_*",
     "XDG_SEAT*",
     "XDG_VTNR",
     "SESSIONNAME",
     "WSL_INTEROP",
-    // A new one for each shell.
+    // New for each shell.
     "FNM_MULTISHELL_PATH",
     "MISE_SHELL",
-    // The folder that the shell is in.
+    // The shell's current folder.
     "PYENV_DIR",
     "NODENV_DIR",
 ];

@@ -1,4 +1,4 @@
-//! The settings of the HTTP front: from what was read to what counts.
+//! Settings of the HTTP front, with their checks.
 
 use super::ServeConfig;
 use super::defaults;

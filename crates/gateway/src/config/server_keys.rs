@@ -1,5 +1,5 @@
-//! Every key of a server, once: its name, its type, what it means, its default and an example. The loader reads with these
-//! definitions and the schema is made from them.
+//! Every key of a server, stated once: name, type, meaning, default and an example. The loader reads with
+//! these definitions and the schema is made from them.
 
 use jsonc_parser::ast::{Object, Value};
 use schemars::JsonSchema;
@@ -16,8 +16,7 @@ use super::report::{FilePlace, Report};
 use super::{Variables, defaults};
 use crate::presets::table::AUGGIE;
 
-/// Keys of a server that other programs use; ignored, so that a block pasted from one of them gives no
-/// warning.
+/// Keys of other programs; ignored, so that a pasted block gives no warning.
 pub(super) const FOREIGN_IN_SERVER: &[&str] = &[
     "alwaysAllow",
     "alwaysLoad",
@@ -64,32 +63,32 @@ pub(super) const FOREIGN_IN_SERVER: &[&str] = &[
 ];
 
 file_object! {
-    /// Which of a server's tools or prompts clients see, and what they are called.
+    /// Visible tools or prompts of a server, and their names.
     FilterEntry, ignoring &[], {
-        /// Patterns of the server's own names: only what fits one of them is seen; `*` stands for any characters, `?` for
-        /// one. Everything unless given; nothing if empty.
+        /// Patterns of the server's own names; only matching ones are visible. `*` stands for any characters,
+        /// `?` for one. Everything by default; nothing if empty.
         #[schemars(example = json!(["read_*", "list_*"]))]
         "allow" => allow: WordList,
 
-        /// Patterns of the server's own names: what fits one of them is not seen, whatever `allow` says.
+        /// Patterns of the server's own names; matching ones are hidden, whatever `allow` says.
         #[schemars(extend("default" = []), example = json!(["delete_*"]))]
         "deny" => deny: WordList,
 
-        /// Other names, by the server's own.
+        /// New names, by the server's own.
         #[schemars(extend("default" = {}), example = json!({ "search_repositories": "repos" }))]
         "rename" => rename: ByName<String>,
     }
 }
 
 file_object! {
-    /// Which of a server's resources clients see.
+    /// Visible resources of a server.
     ResourceFilterEntry, ignoring &[], {
-        /// Patterns of URIs: only what fits one of them is seen; `*` stands for any characters, `?` for one. Everything
-        /// unless given; nothing if empty.
+        /// Patterns of URIs; only matching ones are visible. `*` stands for any characters, `?` for one.
+        /// Everything by default; nothing if empty.
         #[schemars(example = json!(["file:///work/*"]))]
         "allow" => allow: WordList,
 
-        /// Patterns of URIs: what fits one of them is not seen, whatever `allow` says.
+        /// Patterns of URIs; matching ones are hidden, whatever `allow` says.
         #[schemars(extend("default" = []), example = json!(["*.env"]))]
         "deny" => deny: WordList,
     }
@@ -98,46 +97,46 @@ file_object! {
 file_object! {
     /// One MCP server.
     ServerEntry, ignoring FOREIGN_IN_SERVER, {
-        /// The program to start: a name that is looked up in `PATH`, or a path.
+        /// Program to start: a name that is looked up in `PATH`, or a path.
         #[schemars(example = json!("npx"))]
         "command" => command: String,
 
-        /// The program's arguments.
+        /// Arguments of the program.
         #[schemars(extend("default" = []), example = json!(["-y", "@modelcontextprotocol/server-github"]))]
         "args" => args: Vec<String>,
 
-        /// Environment variables for the program, over those that it inherits.
+        /// Environment variables for the program, in addition to inherited ones.
         #[schemars(extend("default" = {}), example = json!({ "GITHUB_TOKEN": "${GITHUB_TOKEN}" }))]
         "env" => env: Variables,
 
-        /// The folder the program starts in. A relative path starts at the workspace.
+        /// Working folder of the program. A relative path starts at the workspace.
         #[schemars(example = json!("${workspaceFolder}/server"))]
         "cwd" => cwd: String,
 
-        /// A server that Switchboard knows by name and finds itself, instead of `command`.
+        /// Server that Switchboard knows by name and locates itself, instead of `command`.
         #[schemars(example = json!("auggie"))]
         "preset" => preset: Preset,
 
-        /// With `preset`: node's program. It is looked for unless given.
+        /// With `preset`: path of node. Located automatically by default.
         #[schemars(example = json!("/usr/bin/node"))]
         "node" => node: String,
 
-        /// With `preset`: the server's JS file. It is looked for unless given.
+        /// With `preset`: the server's JS file. Located automatically by default.
         #[schemars(example = json!("~/auggie/augment.mjs"))]
         "entry" => entry: String,
 
-        /// With `preset`: the mode that the server runs in.
+        /// With `preset`: the server's mode.
         #[schemars(extend("default" = "default"), example = json!("default"))]
         "mode" => mode: String,
 
-        /// With `preset`: the server's arguments, in which `{mode}` and `{root}` are filled in.
+        /// With `preset`: the server's arguments, with `{mode}` and `{root}` as placeholders.
         #[schemars(
             extend("default" = AUGGIE.args_template),
             example = json!("--mcp -m {mode} --workspace-root {root} --print")
         )]
         "argsTemplate" => args_template: String,
 
-        /// `true`: the server stays in the file and is not used.
+        /// `true` keeps the server in the file without using it.
         #[schemars(extend("default" = defaults::DISABLED), example = json!(true))]
         "disabled" => disabled: bool,
 
@@ -145,32 +144,31 @@ file_object! {
         #[schemars(extend("default" = !defaults::DISABLED), example = json!(false))]
         "enabled" => enabled: bool,
 
-        /// Whether the server is only started when one of its things is used, once it is known what it offers.
+        /// Whether the server is started only on first use, once its offers are known.
         #[schemars(extend("default" = defaults::LAZY), example = json!(false))]
         "lazy" => lazy: bool,
 
-        /// `/readyz` is not green while it cannot be used.
+        /// `/readyz` fails while this server cannot be used.
         #[schemars(extend("default" = false), example = json!(true))]
         "required" => required: bool,
 
-        /// Which of its tools clients see, and what they are called. An array is short for `allow`.
+        /// Visible tools, and their names. An array is short for `allow`.
         #[schemars(example = json!({ "deny": ["delete_*"] }))]
         "tools" => tools: Short<FilterEntry>,
 
-        /// Which of its prompts clients see, and what they are called. An array is short for `allow`.
+        /// Visible prompts, and their names. An array is short for `allow`.
         #[schemars(example = json!({ "rename": { "p": "review" } }))]
         "prompts" => prompts: Short<FilterEntry>,
 
-        /// Which of its resources clients see. An array is short for `allow`.
+        /// Visible resources. An array is short for `allow`.
         #[schemars(example = json!({ "deny": ["*.env"] }))]
         "resources" => resources: Short<ResourceFilterEntry>,
 
-        /// `stdio` for a program that is started; `http` (Streamable HTTP) or `sse` for a server elsewhere. Which of the two
-        /// is found out unless given.
+        /// `stdio` for a program; `http` (Streamable HTTP) or `sse` for a remote server, detected by default.
         #[schemars(example = json!("http"))]
         "type" => kind: String,
 
-        /// Where a remote server is, instead of `command`.
+        /// Address of a remote server, instead of `command`.
         #[schemars(example = json!("https://example.com/mcp"))]
         "url" => url: String,
 
@@ -182,82 +180,82 @@ file_object! {
         #[schemars(example = json!("https://example.com/mcp"))]
         "serverUrl" => server_url: String,
 
-        /// Sent to a remote server with every request.
+        /// Headers sent to a remote server with every request.
         #[schemars(extend("default" = {}), example = json!({ "Authorization": "Bearer ${TOKEN}" }))]
         "headers" => headers: ByName<String>,
 
-        /// How messages are told apart on the server's side.
+        /// How messages are separated on the server's side.
         #[schemars(extend("default" = defaults::FRAMING.word()), example = json!("content-length"))]
         "framing" => framing: Framing,
 
-        /// Which of Switchboard's own environment variables the server gets.
+        /// Which of Switchboard's own environment variables the server inherits.
         #[schemars(extend("default" = defaults::INHERIT_ENV.word()), example = json!("all"))]
         "inheritEnv" => inherit_env: InheritEnv,
 
-        /// Names of variables that the server gets in addition; `*` stands for any characters.
+        /// Names of further variables that the server inherits; `*` stands for any characters.
         #[schemars(extend("default" = []), example = json!(["GITHUB_*"]))]
         "passEnv" => pass_env: Vec<String>,
 
-        /// How long the server has for its first answer.
+        /// Time limit for the server's first answer.
         #[schemars(extend("default" = spell_time(defaults::START_TIMEOUT)), example = json!("2m"))]
         "startTimeout" => start_timeout: Time,
 
-        /// How long a call may take, counted anew with each progress notification. A bare number from 1000
-        /// on is milliseconds.
+        /// Time limit for a call, restarted by each progress notification. A bare number
+        /// from 1000 on is milliseconds.
         #[schemars(extend("default" = spell_time(defaults::TIMEOUT)), example = json!("90s"))]
         "timeout" => timeout: CallTime,
 
-        /// When a request fails whatever progress it reports; `0` is never.
+        /// Time limit for a request, whatever progress it reports; `0` is never.
         #[schemars(extend("default" = spell_time(defaults::HARD_TIMEOUT)), example = json!("4h"))]
         "hardTimeout" => hard_timeout: Time,
 
-        /// What happens to the server when a call takes longer than `timeout`.
+        /// Reaction to a call that exceeds `timeout`.
         #[schemars(extend("default" = defaults::ON_TIMEOUT.word()), example = json!("restart"))]
         "onTimeout" => on_timeout: OnTimeout,
 
-        /// What happens to unanswered requests when the server crashes.
+        /// Handling of unanswered requests when the server crashes.
         #[schemars(extend("default" = defaults::RETRY_AFTER_CRASH.word()), example = json!("off"))]
         "retryAfterCrash" => retry_after_crash: RetryAfterCrash,
 
-        /// How long this server has to end by itself; the outer `shutdownGrace` unless given.
+        /// Grace period for this server to exit; the outer `shutdownGrace` by default.
         #[schemars(example = json!("30s"))]
         "shutdownGrace" => shutdown_grace: Time,
 
-        /// How many requests the server works on at a time; the others wait their turn, in order. `1` is for servers
-        /// that cannot do more.
+        /// Requests that the server handles at a time; the others wait in order. Use `1` for
+        /// servers that cannot handle more.
         #[schemars(extend("default" = defaults::MAX_IN_FLIGHT), example = json!(1))]
         "maxInFlight" => max_in_flight: Count,
 
-        /// How many requests may wait, for their turn or for the server to be ready; one more is refused.
+        /// Requests that may wait, for their turn or for the server to be ready; any more are refused.
         #[schemars(extend("default" = defaults::MAX_QUEUE), example = json!(16))]
         "maxQueue" => max_queue: Count,
 
-        /// What instances of the server are kept apart by.
+        /// What separates instances of the server.
         #[schemars(extend("default" = defaults::SCOPE.word()), example = json!("global"))]
         "scope" => scope: Scope,
 
-        /// How many instances of the server may run at a time.
+        /// Instances of the server that may run at a time.
         #[schemars(extend("default" = defaults::MAX_BACKENDS), example = json!(5))]
         "maxBackends" => max_backends: Count,
 
-        /// After how long without a request an instance is stopped; `0` is never. The pool's `idleTtl` unless given.
+        /// Idle time after which an instance is stopped; `0` is never. The pool's `idleTtl` by default.
         #[schemars(example = json!("1h"))]
         "idleTtl" => idle_ttl: Time,
 
-        /// How much memory one instance may have, with all the processes that it started; no limit unless given.
+        /// Memory limit for one instance, including all processes it started; no limit by default.
         #[schemars(example = json!("512MiB"))]
         "memoryLimit" => memory_limit: Size,
 
-        /// Names of its tools' arguments that hold a path in the workspace that a call belongs to.
+        /// Names of its tools' arguments that hold a path in the call's workspace.
         #[schemars(extend("default" = []), example = json!(["directory_path"]))]
         "rootArguments" => root_arguments: Vec<String>,
 
-        /// How often an instance that is in use is asked for a sign of life; `0` is never.
+        /// Interval of health checks for an instance in use; `0` is never.
         #[schemars(extend("default" = spell_time(defaults::HEALTH)), example = json!("2m"))]
         "health" => health: Time,
 
-        /// What an instance remembers from one call to the next, and so with whom it may be shared and when it may be
-        /// stopped.
+        /// State that an instance keeps between calls. It decides who may share the
+        /// instance and when it may be stopped.
         #[schemars(extend("default" = defaults::STATE.word()), example = json!("client"))]
         "state" => state: State,
 
@@ -265,20 +263,21 @@ file_object! {
         #[schemars(extend("default" = defaults::CAPABILITIES.word()), example = json!("shared"))]
         "capabilities" => capabilities: Capabilities,
 
-        /// For how long equal notifications that follow the first of a burst are held back, to be merged into one. By
-        /// method; what is not given keeps its default, and `0` turns one off.
+        /// Delay by method: equal notifications that follow the first of a burst are merged into one. Methods
+        /// not given keep their default, and `0` turns one off.
         #[schemars(
             extend("default" = Times::spelled(defaults::DEBOUNCE)),
             example = json!({ "notifications/resources/updated": "1s" })
         )]
         "debounce" => debounce: Times,
 
-        /// Where a package runner (`npx`, `npm exec`, `pnpm dlx`, `bunx`, `yarn dlx`) takes the server from: the registry
-        /// only, or the workspace's own packages first. The second runs code of whatever folder is opened.
+        /// Where a package runner (`npx`, `npm exec`, `pnpm dlx`, `bunx`, `yarn dlx`) finds the
+        /// server: the registry only, or the workspace's own packages first. The second runs code
+        /// of whatever folder is opened.
         #[schemars(extend("default" = defaults::PACKAGES.word()), example = json!("workspace"))]
         "packages" => packages: Packages,
 
-        /// What keeps the server's processes from outliving Switchboard.
+        /// How the server's processes are kept from outliving Switchboard.
         #[schemars(extend("default" = defaults::GUARD.word()), example = json!("strict"))]
         "guard" => guard: Guard,
 

@@ -1,5 +1,4 @@
-//! The settings of pools and workspaces: from what was read to what counts, with the checks that no single value can
-//! show.
+//! Settings of pools and workspaces, with the checks across several values.
 
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use super::read::{Count, Key, Size, Time, Times};
 use super::report::{Report, shown};
 use super::{PoolConfig, PoolMemory, defaults};
 
-/// Nothing that speaks MCP runs in less: who writes less has forgotten the unit.
+/// Less than any MCP server needs: a smaller value means that the unit was forgotten.
 const MIN_MEMORY_LIMIT_BYTES: usize = 1 << 20;
 
 pub(super) fn pool(entry: Key<PoolEntry>, report: &mut Report<'_>) -> PoolConfig {
@@ -22,12 +21,12 @@ pub(super) fn pool(entry: Key<PoolEntry>, report: &mut Report<'_>) -> PoolConfig
     }
 }
 
-/// `0` is never: `Some(None)`.
+/// A time in which `0` means never: `Some(None)`.
 pub(super) fn unless_zero(time: Key<Time>) -> Option<Option<Duration>> {
     time.value().map(|Time(time)| Some(time).filter(|time| !time.is_zero()))
 }
 
-/// `0` is no limit.
+/// Memory limit of the pool; `0` is no limit.
 fn pool_memory(limit: Key<Size>, report: &mut Report<'_>) -> PoolMemory {
     match limit {
         Key::Given(Size(0), _) => PoolMemory::Unlimited,
@@ -35,7 +34,7 @@ fn pool_memory(limit: Key<Size>, report: &mut Report<'_>) -> PoolMemory {
     }
 }
 
-/// `0` is no limit: `Some(None)`.
+/// Memory limit of a server; `0` is no limit: `Some(None)`.
 pub(super) fn memory_limit(limit: Key<Size>, report: &mut Report<'_>) -> Option<Option<u64>> {
     match limit {
         Key::Given(Size(0), _) => Some(None),
@@ -74,7 +73,7 @@ pub(super) fn root_arguments(names: Key<Vec<String>>, report: &mut Report<'_>) -
     Some(names)
 }
 
-/// As given; `0` turns one off.
+/// Delays as given; `0` turns one off.
 pub(super) fn debounce(given: Key<Times>, report: &mut Report<'_>) -> Vec<(String, Duration)> {
     let mut times = Vec::new();
     for (method, time, place) in given.value().map(|Times(given)| given).unwrap_or_default() {
@@ -98,7 +97,7 @@ pub(super) fn default_root(path: Key<String>, report: &mut Report<'_>) -> Option
 
 pub(super) fn ignored_folders(names: Key<Vec<String>>, report: &mut Report<'_>) -> Vec<String> {
     let Key::Given(names, place) = names else { return default_ignored_folders() };
-    // They are joined by commas.
+    // `${ignoredFolders}` joins the names with commas.
     let is_name = |name: &str| {
         !name.trim().is_empty() && !name.contains(['/', '\\', ',']) && !name.contains(char::is_control)
     };

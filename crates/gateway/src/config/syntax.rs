@@ -1,4 +1,5 @@
-//! From text to a tree: JSON, with comments and trailing commas and nothing else. Knows no key by name.
+//! From text to a tree: JSON with comments and trailing commas, and no other extension.
+//! Must not know any key by name.
 
 use std::collections::HashSet;
 
@@ -10,11 +11,12 @@ use jsonc_parser::{CollectOptions, ParseOptions, Scanner, ScannerOptions, parse_
 
 use super::report::{FilePlace, Report, shown};
 
-/// The parser is recursive, so how deep it goes must not be up to the file.
+/// Depth limit, since the parser is recursive.
 const MAX_DEPTH: usize = 100;
 
 /// The file's outermost object, or `None` after an error was reported.
 pub(super) fn parse<'a>(source: &'a str, report: &mut Report<'_>) -> Option<Object<'a>> {
+    // Checked before parsing, which recurses.
     if let Some(offset) = too_deep(source) {
         let place = FilePlace::nameless(offset..offset + 1);
         report.error(
@@ -67,7 +69,7 @@ fn parse_options() -> ParseOptions {
     }
 }
 
-/// Where the nesting gets too deep. A token that cannot be read ends the search: the parser will say so.
+/// Position at which the nesting gets too deep. Stops at an unreadable token, which the parser will report.
 fn too_deep(source: &str) -> Option<usize> {
     let options = parse_options();
     let options = ScannerOptions {
@@ -120,7 +122,7 @@ fn report_syntax(error: &ParseError, report: &mut Report<'_>) {
     report.error(&place, format!("syntax error: {}", lower.unwrap_or_default()), remedy);
 }
 
-/// With two values for one key, half the programs take the first and half the last.
+/// Refuses duplicate keys: some programs take the first value, others the last.
 fn refuse_duplicates(object: &Object<'_>, place: &FilePlace, report: &mut Report<'_>) {
     let mut seen = HashSet::with_capacity(object.properties.len());
     for property in &object.properties {
@@ -149,7 +151,7 @@ fn refuse_duplicates_below(value: &Value<'_>, place: &FilePlace, report: &mut Re
     }
 }
 
-/// Where a part of the tree stands in the text.
+/// Position of a node in the text.
 pub(super) fn span(node: &impl Ranged) -> std::ops::Range<usize> {
     node.range().start..node.range().end
 }

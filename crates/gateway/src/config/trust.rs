@@ -1,6 +1,5 @@
-//! Remembers which project config files the user has approved. A config file names commands to run, so one
-//! that came with a cloned repository counts for nothing until its owner has seen it: this very content, at
-//! this very place.
+//! Record of the project config files that the user has approved. A config file names commands to run, so one
+//! from a cloned repository is ignored until its owner has approved exactly this content at this place.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -17,8 +16,8 @@ use switchboard_process::drafts;
 const FILE_NAME: &str = "trust.json";
 const FORMAT_VERSION: u32 = 1;
 
-/// The list of approved files, in the state folder. Holds nothing in memory: each question reads the file,
-/// so that what another process approved counts at once.
+/// List of approved files, in the state folder. Not cached: each query reads the file, so that an approval in
+/// another process takes effect at once.
 #[derive(Clone, Debug)]
 pub struct Trust {
     file: PathBuf,
@@ -28,15 +27,15 @@ pub struct Trust {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trusted {
     pub path: PathBuf,
-    /// Of the content, in hexadecimal.
+    /// Digest of the content, in hexadecimal.
     pub sha256: String,
 }
 
-/// What we know of a project's config file.
+/// Status of a project's config file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustVerdict {
     Trusted,
-    /// It was approved with another content.
+    /// Approved with other content.
     Changed,
     Unknown,
 }
@@ -68,8 +67,8 @@ impl Trust {
         Self { file: state_dir.join(FILE_NAME) }
     }
 
-    /// Approves the file at `path` with the content `source`: what the user was shown, and not what may
-    /// have come to stand there since.
+    /// Approves the file at `path` with the content `source`: the text that the user was shown, even
+    /// if the file has changed since.
     pub fn trust(&self, path: &Path, source: &str) -> Result<Trusted, TrustError> {
         let new = Trusted { path: location(path)?, sha256: hash(source) };
         let mut all = self.trusted()?;
@@ -79,7 +78,7 @@ impl Trust {
         Ok(new)
     }
 
-    /// Takes an approval back; `false` if there was none. Works for a file that is gone, too.
+    /// Revokes an approval; `false` if there was none. Also works for a file that is gone.
     pub fn untrust(&self, path: &Path) -> Result<bool, TrustError> {
         let path = location(path).unwrap_or_else(|_| path.to_owned());
         let mut all = self.trusted()?;
@@ -124,8 +123,7 @@ impl Trust {
         })
     }
 
-    /// Replaces the list in one step: a reader, or a crash, finds the old list or the new one and never
-    /// half.
+    /// Replaces the list atomically: a reader, or a crash, sees the old list or the new one.
     fn write(&self, trusted: Vec<Trusted>) -> Result<(), TrustError> {
         let failed = |source| TrustError::Write { path: self.file.clone(), source };
         let stored = TrustFile { version: FORMAT_VERSION, trusted };
@@ -136,6 +134,7 @@ impl Trust {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let unique = format!("{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
         let temporary = folder.join(format!(".{FILE_NAME}.{unique}"));
+        // Synced before the rename: otherwise a power failure could leave the name with no content.
         let written = os::create_private_file(&temporary)
             .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&temporary, &self.file));
@@ -149,8 +148,8 @@ impl Trust {
     }
 }
 
-/// The real folder and the name in it. A link is not followed to its target: the same text means other
-/// commands in another folder, so approving it in one must not approve it where a link to it lies.
+/// Canonical folder and file name. A link is not followed: the same text means other commands in another
+/// folder, so approving the target must not approve a link to it.
 fn location(path: &Path) -> Result<PathBuf, TrustError> {
     let not_found = |source| TrustError::NotFound { path: path.to_owned(), source };
     let name = path.file_name().ok_or_else(|| not_found(io::ErrorKind::InvalidInput.into()))?;
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_approval_takes_the_place_of_the_first() {
+    fn second_approval_replaces_the_first() {
         let scratch = Scratch::new();
         let trust = Trust::new(&scratch.path("state"));
         let file = project(&scratch, "one");
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn untrust_takes_it_back_even_when_the_file_is_gone() {
+    fn untrust_works_for_a_missing_file() {
         let scratch = Scratch::new();
         let trust = Trust::new(&scratch.path("state"));
         let file = project(&scratch, "one");
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_list_trusts_nothing_and_is_kept() {
+    fn damaged_list_trusts_nothing() {
         let scratch = Scratch::new();
         let list = scratch.file("state/trust.json", "{ not json");
         let trust = Trust::new(&scratch.path("state"));
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_a_newer_release_is_left_alone() {
+    fn newer_list_is_left_alone() {
         let scratch = Scratch::new();
         scratch.file("state/trust.json", r#"{ "version": 2, "trusted": [] }"#);
         let result = Trust::new(&scratch.path("state")).trusted();

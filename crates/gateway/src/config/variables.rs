@@ -1,14 +1,14 @@
-//! Environment variables, as values that are handed about.
+//! Environment variables as values.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// A look-up in an environment; outside tests `&|name| std::env::var_os(name)`.
+/// Lookup in an environment; outside tests `&|name| std::env::var_os(name)`.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// Names and values. The values may be secrets, so `Debug` shows the names only: whatever is logged with
-/// `{:?}` must not carry a token.
+/// Names and values. Values may be secrets, so `Debug` shows the names only: nothing logged
+/// with `{:?}` may carry a token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Variables<T = String>(pub Vec<(T, T)>);
 

@@ -1,20 +1,22 @@
-//! Room for one more client. A daemon that let everybody in would have no descriptors left to start a server for any of
-//! them; a window that is turned away serves itself.
+//! Admission of clients by free descriptors. A daemon without a limit would run out of descriptors for
+//! servers; a window that is refused serves itself.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use switchboard_process::room;
 
-/// Descriptors for a client's streams, beside its connection: both, the file that goes along, and a copy of each that is
-/// waited for.
+/// Descriptors for a client's streams, beside its connection: both streams, the journal's file, and a
+/// copy of each stream for polling.
 const DESCRIPTORS_PER_CLIENT: usize = 5;
 
-/// Admission of one client. It is held until the client's streams are here, so that clients that come meanwhile do not take
-/// the descriptors that it needs.
+/// Admission of one client, held until its streams have arrived, so that other arrivals
+/// do not take their descriptors.
 pub(crate) struct Admission<'a>(&'a AtomicUsize);
 
 impl<'a> Admission<'a> {
-    /// `arriving` counts those who are on their way. An error says why there is no room.
+    /// Admits a client if there is room. `arriving` counts clients whose streams are on their
+    /// way. The error gives the reason.
     pub(crate) fn take(arriving: &'a AtomicUsize, offers_streams: bool) -> Result<Self, String> {
+        // Clients on their way will need their descriptors too.
         let expected = arriving.load(Ordering::Relaxed) + usize::from(offers_streams);
         if room::beside_the_reserve(expected * DESCRIPTORS_PER_CLIENT) {
             arriving.fetch_add(1, Ordering::Relaxed);

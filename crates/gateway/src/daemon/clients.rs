@@ -1,4 +1,4 @@
-//! Clients that come through attachments, each from its coming to its going.
+//! Clients of attachments, each from arrival to departure.
 
 use super::DaemonState;
 use super::admission::Admission;
@@ -15,9 +15,10 @@ use std::sync::Arc;
 use switchboard_core::{ClientId, Environment, Event, Principal, ServerId, Surroundings};
 use switchboard_process::local::Connection;
 
-/// Serves clients that hand their own streams over.
+/// Service of clients that hand over their own streams.
 pub(crate) trait StreamHolder: Send + Sync {
-    /// Receives the client's streams over the connection, and serves it until its end, or until another serves it.
+    /// Receives the client's streams over the connection and serves it until it ends
+    /// or another daemon takes over.
     fn hold<'a>(
         &'a self,
         hub: &'a Arc<Hub>,
@@ -25,22 +26,22 @@ pub(crate) trait StreamHolder: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 }
 
-/// A client whose own streams are served.
+/// Client whose own streams are served.
 pub(crate) struct HeldClient<'a> {
     pub(crate) connection: Connection,
     pub(crate) arrival: Arrival,
     pub(crate) options: StreamOptions,
-    /// To be dropped when the streams are here.
+    /// To be dropped once the streams have arrived.
     pub(crate) admission: Admission<'a>,
-    /// To be called when the client is no longer served.
+    /// To be called once the client is no longer served.
     pub(crate) part: Box<dyn FnOnce() + Send + 'a>,
 }
 
 impl DaemonState {
-    /// Serves a client, from its coming to its going.
+    /// Serves a client from arrival to departure.
     pub(super) async fn receive(&self, connection: Connection, newcomer: Newcomer) {
         if !self.hub.is_serving() {
-            // It hears nothing, and looks for another.
+            // Without a reply, the attachment looks for another daemon.
             return;
         }
         let offers_streams = newcomer.handover == hello::HANDOVER_FORM;
@@ -69,11 +70,11 @@ impl DaemonState {
         }
         drop(admission);
         local::serve(&self.hub, arrival, connection, self.max_message_bytes).await;
-        // An attachment closes when it is done, or it is gone: nobody reads any more.
+        // An attachment that closes the connection has ended or reads no more, so output is discarded.
         self.part_with(client);
     }
 
-    /// Registers the client. `None` if its server is gone.
+    /// Registers the client. `None` if its server was removed.
     fn arrival_of(&self, id: Option<ServerId>, newcomer: Newcomer) -> Option<Arrival> {
         let root_arguments = match id {
             Some(id) => self.servers.root_arguments(id)?,
@@ -83,6 +84,7 @@ impl DaemonState {
         let vars = Arc::new(newcomer.vars());
         if let Some(log) = newcomer.log.clone() {
             self.hub.telemetry().open_window(client, log);
+            // Routes are reported only while some window's log wants them.
             self.hub.turn().report_routes(self.hub.telemetry().wants_routes());
         }
         let server = id.and_then(|id| self.servers.server(id));
@@ -107,8 +109,9 @@ impl DaemonState {
         }
     }
 
-    /// The config's server of that name, or the server of a command line; `None` for all servers. A command line counts
-    /// only if our own config says so: otherwise whoever can reach the socket could have us run what it likes.
+    /// Server that a client asks for: of the config, or of its command line; `None` for all servers. A
+    /// command line is accepted only if our own config allows it: otherwise any process that reaches
+    /// the socket could run commands.
     async fn server_for(&self, newcomer: &Newcomer) -> Result<Option<ServerId>, String> {
         if newcomer.everything {
             return Ok(None);

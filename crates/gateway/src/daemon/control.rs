@@ -1,4 +1,4 @@
-//! Questions and orders to a daemon, from the command line.
+//! Requests to a daemon from the command line.
 
 use crate::fronts::local::hello::{self, OrderWord, Reply, Wants, is_nobody};
 use serde_json::Value;
@@ -10,7 +10,7 @@ pub enum Request {
     Status,
     Stop,
     Reload,
-    /// Let another one listen in its place; those that it serves stay.
+    /// Let another daemon listen in its place; connected clients stay.
     GiveWay,
     Restart {
         server: String,
@@ -24,22 +24,22 @@ pub enum Request {
         server: String,
         root: Option<String>,
     },
-    /// What was learnt about a server, and its stored lists.
+    /// Drop the record of a server, and its stored lists.
     Forget {
         server: String,
     },
 }
 
-/// What a daemon answered.
+/// A daemon's answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub pid: u32,
     pub version: String,
-    /// What came of it, or why nothing did.
+    /// Result, or the reason for a refusal.
     pub result: Result<Value, String>,
 }
 
-/// Asks the daemon at an address. Nothing if there is none.
+/// Sends a request to the daemon at an address. `None` if there is none.
 pub async fn ask(address: &Address, request: Request) -> io::Result<Option<Answer>> {
     let mut connection = match local::connect(address).await {
         Ok(connection) => connection,
@@ -59,7 +59,7 @@ pub async fn ask(address: &Address, request: Request) -> io::Result<Option<Answe
     };
     let Reply { version, pid, error, result } = match hello::ask(&mut connection, wants).await {
         Ok(reply) => reply,
-        // It ended just now.
+        // The daemon ended between connect and answer.
         Err(error) if is_nobody(&error) => return Ok(None),
         Err(error) => return Err(error),
     };

@@ -1,13 +1,13 @@
-//! The user's one daemon: all windows, one set of backends. Must not know how a client's streams are handed over, or which
-//! tasks there are.
+//! The user's one daemon: all windows share one set of backends. Must not know how a client's streams are
+//! handed over, or which tasks run.
 //!
 //! # Layout
-//! - `admission`: room for one more client.
-//! - `control`: questions and orders from the command line.
-//! - `reload`: a changed config, applied while serving.
+//! - `admission`: limit on clients by free descriptors.
+//! - `control`: requests from the command line.
+//! - `reload`: a changed config, applied without a restart.
 //! - `standby`: servers that run without a client.
-//! - `clients`: clients that come through attachments.
-//! - `socket`: the local socket, and what is asked there.
+//! - `clients`: clients of attachments.
+//! - `socket`: the local socket and its requests.
 
 mod admission;
 pub mod control;
@@ -36,10 +36,10 @@ use switchboard_core::{ClientId, Environment, ServerId};
 use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::Notify;
 
-/// Server of a client, if it wants one alone, and the variables that it brought.
+/// A client's server, if it uses only one, and its variables.
 type ClientEntry = (Option<ServerId>, Arc<Vars>);
 
-/// What the daemon's state is made of.
+/// Parts of the daemon's state.
 pub(crate) struct DaemonSetup {
     pub(crate) hub: Arc<Hub>,
     pub(crate) backends: Arc<ConfiguredBackends>,
@@ -50,14 +50,14 @@ pub(crate) struct DaemonSetup {
     pub(crate) source: Option<Source>,
     pub(crate) overrides: Overrides,
     pub(crate) state_folder: PathBuf,
-    /// It serves over HTTP.
+    /// Whether it serves over HTTP.
     pub(crate) stays: bool,
     pub(crate) default_root: Option<PathBuf>,
     pub(crate) stays_without_clients: bool,
     pub(crate) streams: Box<dyn StreamHolder>,
 }
 
-/// State of the daemon, which every connection needs.
+/// State of the daemon, shared by all connections.
 pub(crate) struct DaemonState {
     hub: Arc<Hub>,
     backends: Arc<ConfiguredBackends>,
@@ -65,21 +65,21 @@ pub(crate) struct DaemonState {
     current: CurrentConfig,
     /// Variables of this process.
     vars: Arc<Vars>,
-    /// Clients that are connected.
+    /// Connected clients.
     clients: Lock<BTreeMap<ClientId, ClientEntry>>,
     framing: config::Framing,
     grace: Duration,
     max_message_bytes: usize,
-    /// It serves over HTTP.
+    /// Whether it serves over HTTP.
     stays: bool,
     default_root: Option<String>,
-    /// Servers with `lazy: false` run without a client.
+    /// Whether servers with `lazy: false` run without a client.
     stays_without_clients: bool,
     started: StartedServers,
     /// Selections of servers, by name.
     profiles: Lock<Vec<(String, Vec<String>)>>,
     next_client: AtomicU32,
-    /// Clients that were let in and whose streams are on their way.
+    /// Clients that were admitted and whose streams have not arrived.
     arriving: AtomicUsize,
     retired: Notify,
     streams: Box<dyn StreamHolder>,

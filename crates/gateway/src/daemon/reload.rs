@@ -1,5 +1,5 @@
-//! A changed config file, applied while we serve. It is validated first: one with errors, or a project's that is not
-//! trusted as it is now, changes nothing, and says why.
+//! A changed config file, applied while serving. It is validated first: a file with errors, or a project's
+//! file that is not trusted with its present content, changes nothing and is reported.
 
 use super::DaemonState;
 use crate::backends::servers::{AdHocServer, Changes};
@@ -22,28 +22,28 @@ use switchboard_process::aside;
 use switchboard_process::file_watch::FileWatch;
 use tokio::sync::Mutex;
 
-/// How often the file is looked at where the system does not report every change, and at most otherwise.
+/// Interval of checks where the system does not report every change, and the shortest interval otherwise.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// How often it is looked at where the system does: a folder further up may be another one now.
+/// Interval of checks where the system reports changes: a parent folder may still be replaced unnoticed.
 const REPORTED_CHECK_INTERVAL: Duration = Duration::from_secs(30);
-/// How long a writer gets to finish after the first report.
+/// Time for a writer to finish after the first report.
 const WRITE_TIME: Duration = Duration::from_millis(100);
-/// A file that was written so short a time ago may be written again without its time being another: some file systems
-/// count in seconds, or two of them.
+/// Age below which a file may change again without a new modification time: some file systems have a
+/// resolution of one or two seconds.
 const FRESH_FILE_AGE: Duration = Duration::from_secs(4);
 
-/// Where the config comes from.
+/// Origin of the config.
 #[derive(Debug, Clone)]
 pub struct Source {
     pub path: PathBuf,
     pub origin: ConfigOrigin,
-    /// Whose files are taken.
+    /// Accepted owners.
     pub owners: Owners,
-    /// What was in it.
+    /// Content that was loaded.
     pub text: String,
 }
 
-/// What the command line says over the config.
+/// Settings of the command line that override the config.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Overrides {
     pub max_backends: Option<usize>,
@@ -63,7 +63,7 @@ impl Overrides {
         server.timeout = self.timeout.unwrap_or(server.timeout);
     }
 
-    /// The servers that a config names, as they are to be run.
+    /// Enabled servers of a config, with the overrides applied.
     pub fn servers(&self, config: &Config) -> Vec<ServerConfig> {
         let mut servers: Vec<ServerConfig> =
             config.servers.iter().filter(|server| !server.disabled).cloned().collect();
@@ -74,7 +74,7 @@ impl Overrides {
 
 type ContentDigest = [u8; 32];
 
-/// The config that counts, and the file that it came from.
+/// Active config, and its file.
 pub(crate) struct CurrentConfig {
     state: Mutex<ConfigState>,
     pub(crate) source: Option<(PathBuf, ConfigOrigin)>,
@@ -84,11 +84,11 @@ pub(crate) struct CurrentConfig {
 struct ConfigState {
     config: Config,
     overrides: Overrides,
-    /// The content that was applied.
+    /// Digest of the active content.
     applied: ContentDigest,
-    /// The file as it was looked at last.
+    /// The file's stamp at the last check.
     seen: Option<FileStamp>,
-    /// Why it was not taken over at the last look, and whether that was said.
+    /// Reason why the last content was rejected, and whether it was reported.
     doubt: Option<(String, bool)>,
 }
 
@@ -98,11 +98,11 @@ struct FileStamp {
     written: Option<SystemTime>,
 }
 
-/// What came of a new config.
+/// Result of applying a config.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
     changes: Changes,
-    /// What counts only from the next start on.
+    /// Settings that take effect only after a restart.
     waiting: Vec<&'static str>,
 }
 
@@ -123,13 +123,15 @@ impl CurrentConfig {
 }
 
 impl DaemonState {
-    /// Reads the file and takes it over, because somebody says so.
+    /// Reads and applies the file on request.
     pub(crate) async fn reload(&self) -> Result<Applied, String> {
         let Some((path, origin)) = self.current.source.clone() else {
             return Err("this daemon has no config file".to_owned());
         };
         let owners = self.current.owners;
+        // Held while reading, so that two reloads cannot be applied in the wrong order.
         let mut state = self.current.state.lock().await;
+        // File access may block, so it runs off the event loop.
         let file = aside::run(move || reread(&path, origin, owners, &|name| std::env::var_os(name))).await;
         let result = file.and_then(|file| self.take_over(&mut state, &file));
         if let Err(why) = &result {
@@ -139,7 +141,7 @@ impl DaemonState {
         result
     }
 
-    /// Looks at the file whenever it may have changed.
+    /// Checks the file whenever it may have changed.
     pub(crate) async fn watch(&self) {
         let Some((path, origin)) = self.current.source.clone() else { return };
         let owners = self.current.owners;
@@ -149,7 +151,7 @@ impl DaemonState {
             self.next_look(&path, &mut reports).await;
             let mut state = self.current.state.lock().await;
             let (file, seen, is_doubted) = (path.clone(), state.seen, state.doubt.is_some());
-            // Also one that was refused: it may be trusted by now.
+            // A rejected file is read again even if unchanged: it may be trusted by now.
             let look = move || {
                 let stamp = stamp(&file);
                 let is_same = stamp.is_some() && stamp == seen && !stamp.is_some_and(is_fresh);
@@ -159,11 +161,12 @@ impl DaemonState {
             };
             let (stamp, file) = aside::run(look).await;
             if stamp != seen {
-                // It may lie elsewhere now, or be there again.
+                // The file may have been moved, or created again.
                 reports.aim(&path).await;
             }
             state.seen = stamp;
             let Some(file) = file else { continue };
+            // Touched, but not changed.
             if file.as_ref().is_ok_and(|file| digest_of(&file.source) == state.applied) {
                 state.doubt = None;
                 continue;
@@ -174,7 +177,7 @@ impl DaemonState {
         }
     }
 
-    /// Waits until the file is to be looked at: there is a report, or it is time.
+    /// Waits for the next check: after a report, or after the interval.
     async fn next_look(&self, path: &Path, reports: &mut FileWatch) {
         let is_settled = {
             let state = self.current.state.lock().await;
@@ -186,6 +189,7 @@ impl DaemonState {
             () = tokio::time::sleep(time) => {}
             () = reports.changed() => {
                 tokio::time::sleep(WRITE_TIME).await;
+                // A file that changes all the time is read at most once per interval.
                 if !is_settled {
                     tokio::time::sleep_until(soon).await;
                 }
@@ -194,7 +198,7 @@ impl DaemonState {
         }
     }
 
-    /// An editor may be writing it just now: what is wrong with it is said at the second look.
+    /// Records a rejection and reports it at the second check: an editor may still be writing the file.
     fn doubt(&self, state: &mut ConfigState, why: String) {
         let is_told = match state.doubt.take() {
             Some((before, true)) if before == why => true,
@@ -239,12 +243,13 @@ impl DaemonState {
             changes.shown.iter().map(|(id, server)| (*id, settings::naming(config, server))).collect();
         let change = change(config, settings.collect(), shown, self.environments(&changes));
         self.hub.turn().reconfigure(change);
+        // A new server with `lazy: false` starts now.
         self.start_wanted();
         Applied { changes, waiting }
     }
 
-    /// The server of a command line, if our own config, which is not a project's, says that we start such. The lock is held: whoever comes at the
-    /// same time gets the next number.
+    /// Registers the server of a command line, if our own config, which is not a project's, allows it. The
+    /// lock stays held, so that concurrent registrations get different numbers.
     pub(crate) async fn bring(&self, name: &str, launch: hello::AdHoc) -> Result<ServerId, String> {
         let state = self.current.state.lock().await;
         let config = &state.config;
@@ -270,7 +275,7 @@ impl DaemonState {
         Ok(id)
     }
 
-    /// What of a client's environment reaches a server is for the new settings to say.
+    /// Environments of connected clients at the changed servers, whose settings decide which variables count.
     fn environments(&self, changes: &Changes) -> Vec<(ClientId, ServerId, Environment)> {
         let clients = self.clients();
         let mut brought = Vec::new();
@@ -284,7 +289,7 @@ impl DaemonState {
         brought
     }
 
-    /// With what an earlier run learnt of it.
+    /// Settings of a server, with its stored record and lists.
     fn settings_for(&self, config: &Config, server: &ServerConfig) -> ServerSettings {
         let settings = settings::server_settings(server, &|name| self.vars.get(name), self.record_of(server));
         let settings = ServerSettings { naming: settings::naming(config, server), ..settings };
@@ -319,7 +324,7 @@ fn change(
     }
 }
 
-/// What is settled when we start.
+/// Names of changed settings that need a restart.
 fn needs_restart(
     before: &Config,
     config: &Config,

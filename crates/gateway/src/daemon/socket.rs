@@ -1,4 +1,4 @@
-//! The daemon's local socket: connections, and the requests that they begin with.
+//! The daemon's local socket: connections, and the request that each begins with.
 
 use super::DaemonState;
 use super::control;
@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 use switchboard_core::{Event, Order};
 use switchboard_process::local::{Address, BindError, Connection, Listener};
 
-/// How often the socket's file is checked, since somebody may clean up its folder: where the system does not report changes, and
-/// where it does.
+/// Interval of checks that the socket's file still exists, since its folder may be cleaned up: without and
+/// with change reports of the system.
 const SOCKET_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const REPORTED_SOCKET_CHECK_INTERVAL: Duration = Duration::from_secs(60);
-/// How long a killed daemon may take to be gone.
+/// Time limit for a killed daemon to release the socket.
 const BIND_TIMEOUT: Duration = Duration::from_secs(5);
 const BIND_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Binds the socket, unless another daemon serves it. A daemon that was killed holds its socket until the system has taken it
-/// apart, which takes a while on a busy machine: the window that started us would wait in vain if we gave up at once.
+/// Binds the socket, unless another daemon serves it. The system releases a killed daemon's socket only after
+/// a while on a busy machine; giving up at once would fail the window that started us.
 pub(crate) async fn bind(address: &Address) -> Result<Listener, BindError> {
     let deadline = Instant::now() + BIND_TIMEOUT;
     loop {
@@ -34,12 +34,12 @@ pub(crate) async fn bind(address: &Address) -> Result<Listener, BindError> {
     }
 }
 
-/// Whether the daemon that holds the socket answers, or hangs.
+/// Whether a daemon answers on the socket, or hangs.
 async fn is_served(address: &Address) -> bool {
     !matches!(control::ask(address, control::Request::Status).await, Ok(None))
 }
 
-/// Accepts connections until we end, or until a newer daemon takes over: then another may listen in our place.
+/// Accepts connections until this daemon ends, or until a newer one takes over the socket.
 pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut listener: Listener) {
     let mut reports = address.watch().await;
     loop {
@@ -58,7 +58,7 @@ pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut liste
                 if listener.is_found() {
                     continue;
                 }
-                // Somebody has cleaned up the folder.
+                // The folder was cleaned up, so the socket must be created again.
                 drop(listener);
                 match Listener::bind(&address) {
                     Ok(again) => listener = again,
@@ -68,17 +68,17 @@ pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut liste
                 continue;
             }
         };
-        // Without a descriptor for one more, the next may have more luck.
+        // Without a free descriptor the connection is lost; a later one may succeed.
         if let Ok(connection) = accepted {
             task::spawn("attachment", attend(daemon.clone(), connection));
         }
     }
 }
 
-/// Serves one connection, from its first line to its end.
+/// Serves one connection from its first line to its end.
 async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
     let Ok(Envelope { protocol, version, wants }) = hello::hear(&mut connection.reader).await else { return };
-    // What is asked of every daemon, whatever its age, is understood by every daemon.
+    // Every daemon understands the requests that clients of any version send.
     let Ok(wants) = serde_json::from_value::<Wants>(wants) else {
         let why = format!("the daemon (pid {}) does not know what is wanted; stop it", std::process::id());
         let _ = hello::say(&connection.writer, &Reply::refusal(why)).await;
@@ -93,7 +93,7 @@ async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
                 std::process::id()
             ))
         }
-        // It will ask us to make room. Nothing is to be started for it here.
+        // The client will ask this daemon to retire; nothing should be started for it here.
         Hello { ref version, wants: Wants::Client(_), .. } if hello::is_newer(version, &hello::version()) => {
             Reply::refusal("a newer version of the daemon is wanted")
         }
@@ -114,11 +114,11 @@ async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
             daemon.hub.handle(Event::Drain { why: "it was told to stop" });
             Reply::with(Value::Null)
         }
-        // Meant for one before us, whose place we have taken since.
+        // Meant for a predecessor whose place this daemon has taken since.
         Hello { version, wants: Wants::Retire, .. } if !hello::is_newer(&version, &hello::version()) => {
             Reply::refusal("only a newer one is made room for")
         }
-        // One that serves over HTTP is there for those who come.
+        // A daemon that serves over HTTP must stay for its clients.
         Hello { wants: Wants::GiveWay, .. } if daemon.stays => Reply::refusal("it serves over HTTP itself"),
         Hello { wants: Wants::Retire | Wants::GiveWay, .. } => {
             daemon.retired.notify_one();

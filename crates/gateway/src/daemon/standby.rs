@@ -1,5 +1,6 @@
-//! Servers that run without a client: those with `lazy: false`, where we were started to stay, and those that
-//! `switchboard start` named. What was named is stored where we stay, so that the next run starts it too.
+//! Servers that run without a client: those with `lazy: false`, if the daemon was started to stay,
+//! and those that `switchboard start` named. The names are stored by a daemon that stays, so that
+//! the next run starts them too.
 
 use super::DaemonState;
 use crate::environments::environment;
@@ -13,28 +14,29 @@ use std::time::{Duration, Instant};
 use switchboard_core::{Done, Order, Principal, ServerId, StandbyState, Surroundings};
 use switchboard_process::lock::{Lock, LockGuard};
 
-/// How long `switchboard start` waits for the server. The start goes on after that.
+/// Time that `switchboard start` waits for the server, whose start continues after that.
 const START_WAIT: Duration = Duration::from_secs(8);
 const START_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A server that was started without a client, and where.
+/// A server started without a client, and its root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct StartedServer {
     server: String,
     root: Option<String>,
 }
 
-/// What `switchboard start` has named.
+/// Servers that `switchboard start` named.
 pub(crate) struct StartedServers {
     named: Lock<Vec<StartedServer>>,
-    /// The file that it is stored in, and the config's place there; nothing if it goes with us.
+    /// File that stores them, and the config's key in it; `None` if they are not stored.
     store: Option<(PathBuf, String)>,
 }
 
 type StoredStarts = BTreeMap<String, Vec<StartedServer>>;
 
 impl StartedServers {
-    /// `config` is the file whose servers we stay for; nothing if we end with our clients.
+    /// Loads the stored servers. `config` is the file whose servers we stay for;
+    /// `None` if we end with our clients.
     pub(crate) fn load(state_folder: &Path, config: Option<&Path>) -> Self {
         let store = config.map(|config| (state_folder.join("started.json"), config.display().to_string()));
         let named = store.as_ref().and_then(|(file, config)| read(file).remove(config));
@@ -60,13 +62,14 @@ impl StartedServers {
     fn forget(&self, server: &str, root: Option<&str>) {
         let mut named = self.lock();
         let before = named.len();
+        // Without a root, all instances of the server are meant.
         named.retain(|it| it.server != server || (root.is_some() && it.root.as_deref() != root));
         if named.len() != before {
             self.write(&named);
         }
     }
 
-    /// A disk that cannot be written is no reason not to serve.
+    /// Stores the servers. A failed write is ignored: the daemon can serve without it.
     fn write(&self, named: &[StartedServer]) {
         let Some((file, config)) = &self.store else { return };
         let mut all = read(file);
@@ -85,12 +88,12 @@ fn read(file: &Path) -> StoredStarts {
 }
 
 impl DaemonState {
-    /// Starts all that are to run without a client. Those that do are left alone.
+    /// Starts all servers that should run without a client, except those that already do.
     pub(crate) fn start_wanted(&self) {
         if self.stays_without_clients {
             let eager = self.servers.listed().into_iter().filter(|(_, server)| !server.lazy);
             for (id, _) in eager {
-                // Why one cannot be is in the log.
+                // A failure is in the log.
                 let _ = self.stand_by(id, None);
             }
         }
@@ -113,12 +116,12 @@ impl DaemonState {
         self.hub.turn().stand_by(id, surroundings)
     }
 
-    /// `switchboard start`: those that were stopped may run again, and one is started, client or not.
+    /// `switchboard start`: re-enables stopped instances and starts one without a client.
     pub(crate) async fn start(&self, name: &str, id: ServerId, root: Option<&str>) -> Reply {
         let Done { instances: restarted, is_enabled_again } = self.hub.turn().order(id, root, Order::Start);
         if let Err(why) = self.stand_by(id, root.map(str::to_owned)) {
             let note = format!("{name} cannot be started without a client: {why}");
-            // Its clients have it again, which is what can be done.
+            // Its clients can use it again, even if it cannot run without them.
             return match (restarted, is_enabled_again) {
                 (0, false) => Reply::refusal(note),
                 (0, true) => Reply::with(json!({ "instances": 0, "note": note })),
@@ -147,7 +150,7 @@ impl DaemonState {
         Reply::with(json!({ "instances": done.instances }))
     }
 
-    /// Removes what is stored about a server.
+    /// Removes stored facts about a server.
     pub(crate) fn forget_stored(&self, server: &crate::config::ServerConfig) {
         self.backends.shelf().forget(server);
     }

@@ -1,4 +1,4 @@
-//! Everything that can name a workspace, in the order in which it is asked, and which of it counted.
+//! All sources that can name a workspace, in order of precedence, with the one that was used.
 
 use super::{Rung, Spread};
 use std::slice;
@@ -6,7 +6,7 @@ use switchboard_core::routing::{Decision, Known, NamedBy, NamedPath, Policy, Why
 
 pub(super) struct Ladder<'a> {
     pub(super) known: &'a Known,
-    /// What the request names, asked or not.
+    /// Paths in the request, used or not.
     pub(super) places: &'a [NamedPath],
     pub(super) policy: Policy,
     pub(super) spread: Spread,
@@ -20,7 +20,7 @@ impl Ladder<'_> {
         }
         let known = self.known;
         let mut rungs = self.rung("pinned", known.pinned.as_slice(), &Why::Pinned, None);
-        // What is everybody's goes by nothing that is only one client's.
+        // An instance that all clients share ignores the sources of a single client.
         if self.spread != Spread::All {
             rungs.extend(self.request());
             rungs.extend(self.rung("client", &known.client, &Why::Client, None));
@@ -45,7 +45,7 @@ impl Ladder<'_> {
         }
     }
 
-    /// One for each value. The note is for those that did not count.
+    /// One rung per value. The note is for values that were not used.
     fn rung(
         &self,
         rung: &'static str,
@@ -89,7 +89,7 @@ impl Ladder<'_> {
         self.places.iter().map(one).collect()
     }
 
-    /// Why a place says nothing.
+    /// Reason why a path decides nothing.
     fn obstacle(&self, place: &NamedPath) -> Option<&'static str> {
         let unpinned = Known { pinned: None, ..self.known.clone() };
         if let Decision::Root { why: Why::Within(_) | Why::Project(_), .. } =
@@ -104,7 +104,7 @@ impl Ladder<'_> {
         })
     }
 
-    /// What counts may be a root around it.
+    /// The working folder; the root that is used may be a folder above it.
     fn working_folder(&self) -> Rung {
         let (used, is_passed_over) = match self.decision {
             Decision::Root { why, .. } => {

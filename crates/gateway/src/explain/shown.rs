@@ -1,11 +1,11 @@
-//! For people: a few short lines.
+//! The explanation as text: a few short lines.
 
 use super::{Explained, RouteExplanation, Rung};
 use std::fmt;
 
-/// As wide as a terminal usually is.
+/// Usual width of a terminal.
 const LINE_CHARS: usize = 80;
-/// Where the values begin.
+/// Column of the values.
 const LABEL_CHARS: usize = 11;
 const RUNG_CHARS: usize = 18;
 
@@ -81,7 +81,7 @@ fn write_rung(f: &mut fmt::Formatter<'_>, name: &str, rung: &Rung) -> fmt::Resul
     }
 }
 
-/// A label and a text that is broken between words.
+/// Writes a label and a text, wrapped between words.
 fn line(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
     write!(f, "{label:<LABEL_CHARS$}")?;
     let mut used = LABEL_CHARS;

@@ -1,4 +1,4 @@
-//! Fronts: the code that talks to clients. Must not know of the daemon; whoever hosts clients is a `ClientHost` to them.
+//! Fronts: the code that talks to clients. Must not know the daemon, which is a `ClientHost` to them.
 //!
 //! # Layout
 //! - `stdio`: a client over a pair of streams.
@@ -32,7 +32,7 @@ pub(crate) trait ClientHost: Send + Sync {
     /// Servers of a profile of the config.
     fn profile(&self, name: &str) -> Option<Vec<ServerId>>;
 
-    /// Environment at a server of a client without variables of its own.
+    /// Environment at a server for a client without variables of its own.
     fn environment(&self, server: &ServerConfig) -> Environment;
 
     /// The same for all servers.
@@ -46,7 +46,7 @@ pub(crate) trait ClientHost: Send + Sync {
     fn leave(&self, client: ClientId);
 }
 
-/// A client that comes in.
+/// A new client.
 pub(crate) struct Arrival {
     pub(crate) client: ClientId,
     pub(crate) wants: Wanted,
@@ -54,21 +54,21 @@ pub(crate) struct Arrival {
     pub(crate) reader: ClientReader,
 }
 
-/// How a client on a pair of streams is served.
+/// Options for a client on a pair of streams.
 pub(crate) struct StreamOptions {
-    /// `None`: told from its first bytes.
+    /// `None` detects it from the first bytes.
     pub(crate) framing: Option<Framing>,
     pub(crate) max_message_bytes: usize,
-    /// Time for open requests when the client has closed its end.
+    /// Grace period for open requests after the client has closed its end.
     pub(crate) grace: Duration,
     /// Name of the server, for people.
     pub(crate) server: String,
 }
 
-/// Servers that a client wants.
+/// Servers that a client uses.
 pub(crate) enum Wanted {
     One(ServerId),
-    /// All of the config, as one; each with the environment that it gets.
+    /// All servers of the config, as one, with the environment for each.
     All(Vec<(ServerId, Environment)>),
     /// Some of them.
     Some(Vec<(ServerId, Environment)>, Vec<ServerId>),

@@ -19,6 +19,7 @@ pub(crate) async fn serve(
 ) {
     let Arrival { client, wants, surroundings, reader } = arrival;
     hub.open_outbox(Peer::Client(client), output, framing.unwrap_or_default());
+    // The outbox must exist before the core hears of the client, since it may answer at once.
     hub.handle(wants.event(client, surroundings));
     read_client(&hub, client, input, Framer::new(framing, max_message_bytes), reader).await;
     hub.handle(Event::ClientInputEnded { client });

@@ -1,11 +1,11 @@
-//! The core's alarm clock.
+//! Timer that wakes the core.
 
 use super::Hub;
 use std::sync::Arc;
 use switchboard_core::Event;
 
 impl Hub {
-    /// Wakes the core when it wants to be woken.
+    /// Wakes the core whenever it asks to be woken.
     pub(crate) async fn keep_time(self: Arc<Self>) {
         loop {
             let alarm = self.alarm.notified();

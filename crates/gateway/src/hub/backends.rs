@@ -1,4 +1,5 @@
-//! Backends as the hub sees them. Those who implement this know how they are started and spoken to; the hub does not.
+//! Backends as the hub sees them. Implementations know how a backend is started and
+//! spoken to; the hub must not.
 
 use super::Hub;
 use std::path::PathBuf;
@@ -7,14 +8,14 @@ use switchboard_core::catalogue::{Offer, OfferKey};
 use switchboard_core::{Environment, Launch, Record, ServerId, StopHow};
 use switchboard_protocol::Framing;
 
-/// Starts and stops backends, and stores what was learnt about them. All methods are called under the hub's lock: they
-/// must neither wait nor take a turn.
+/// Starts and stops backends, and stores facts about them. All methods run under the hub's lock: they must
+/// neither block nor take a turn.
 pub(crate) trait Backends: Send + Sync {
     fn start(&self, hub: &Arc<Hub>, launch: Launch, setting: BackendSetting);
 
     fn stop(&self, launch: Launch, how: StopHow);
 
-    /// Ends a backend that can no longer be spoken to or heard.
+    /// Ends a backend whose input or output is closed.
     fn cut_off(&self, launch: Launch);
 
     /// Forgets a backend that has ended.
@@ -25,10 +26,10 @@ pub(crate) trait Backends: Send + Sync {
     fn store_record(&self, server: ServerId, record: Record);
 }
 
-/// What differs from one backend of a server to the next.
+/// Properties of one backend, beyond its server's settings.
 pub(crate) struct BackendSetting {
     pub(crate) server: ServerId,
-    /// It runs in the user's home folder.
+    /// Runs in the user's home folder.
     pub(crate) in_home: bool,
     pub(crate) environment: Environment,
     pub(crate) framing: Framing,

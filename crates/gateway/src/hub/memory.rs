@@ -1,4 +1,4 @@
-//! Memory of backends, measured for the core.
+//! Memory measurements of backends, for the core.
 
 use super::Hub;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use switchboard_process::aside;
 use switchboard_process::tree::Tree;
 
 impl Hub {
-    /// Measures the memory of backends as often as the core wants it, and soon after each start.
+    /// Measures as often as the core asks, and shortly after each start.
     pub(crate) async fn keep_measuring(self: Arc<Self>) {
         loop {
             let every = {
@@ -25,7 +25,7 @@ impl Hub {
         }
     }
 
-    /// Waits until this time is over, or a process has been there for a moment. `None` is for ever.
+    /// Waits for the interval, or until a new process has run for a moment. `None` waits for a process only.
     async fn start_or(&self, every: Option<Duration>) {
         let time = async {
             match every {
@@ -39,7 +39,7 @@ impl Hub {
         }
     }
 
-    /// Looks once.
+    /// Measures once.
     pub(crate) async fn measure(self: &Arc<Self>) {
         let (launches, trees): (Vec<Launch>, Vec<Tree>) = {
             let turn = self.turn();
@@ -48,6 +48,7 @@ impl Hub {
         if launches.is_empty() {
             return;
         }
+        // Reading the process table takes a while, so it happens off the event loop and outside the lock.
         let sizes = aside::run(move || Tree::measure_all(&trees)).await;
         let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
         self.handle(Event::Measured { bytes: bytes.collect() });

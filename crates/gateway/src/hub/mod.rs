@@ -2,11 +2,11 @@
 //! outboxes, and writes at its end. Must not know how a backend is started, or where a client comes from.
 //!
 //! # Layout
-//! - `backends`: backends as the hub sees them, a trait.
+//! - `backends`: the trait of backends.
 //! - `turn`: events in, actions out, under the lock.
-//! - `reading`: reads a peer to its end, and hands its messages to the core.
-//! - `quiet`: the end of a stretch of messages.
-//! - `alarm`: wakes the core; `memory`: measures processes.
+//! - `reading`: the loop that reads a peer and passes its messages to the core.
+//! - `quiet`: detection of idle peers.
+//! - `alarm`: the core's timer; `memory`: measurements of processes.
 
 mod backends;
 mod turn;
@@ -38,14 +38,14 @@ pub(crate) struct Hub {
     started: Instant,
     telemetry: Arc<Telemetry>,
     backends: Box<dyn Backends>,
-    /// The core wants to be woken earlier than the alarm is set for.
+    /// The core needs to be woken before the alarm's time.
     alarm: Notify,
-    /// A process was started, or a limit changed: memory is to be measured soon.
+    /// A process was started, or a limit changed, so memory should be measured soon.
     measure_soon: Notify,
     /// An outbox has room again.
     room: Notify,
     finished: Notify,
-    /// We have begun to end.
+    /// Shutdown has begun.
     draining: Notify,
     is_ending: AtomicBool,
     /// Peers can run while we do.
@@ -57,11 +57,11 @@ struct Inside {
     actions: Vec<Action>,
     outboxes: BTreeMap<Peer, Outbox>,
     mailboxes: BTreeMap<Peer, Arc<dyn Mailbox>>,
-    /// What to measure.
+    /// Process trees to measure.
     trees: BTreeMap<Launch, Tree>,
-    /// Outboxes with something new in them.
+    /// Outboxes with new messages.
     dirty: Vec<Peer>,
-    /// What the alarm is set for.
+    /// Time of the alarm.
     armed: Option<Moment>,
     finished: bool,
 }
@@ -95,7 +95,7 @@ impl Hub {
 
     /// Takes the lock for one or more events.
     pub(crate) fn turn(self: &Arc<Self>) -> Turn<'_> {
-        // Nobody sees a lock that a panic has left: it ends the process.
+        // A poisoned lock cannot occur: a panic ends the process.
         let inside = self.inside.lock();
         let now = Moment::after_start(self.started.elapsed());
         Turn { hub: self, inside, now, has_written: false, desk: None }
@@ -109,7 +109,7 @@ impl Hub {
         &self.telemetry
     }
 
-    /// Gives a peer its outbox, and the outbox the task that writes what is left behind.
+    /// Creates a peer's outbox, with the task that writes leftovers once the peer is writable.
     pub(crate) fn open_outbox(self: &Arc<Self>, peer: Peer, output: impl Into<Output>, framing: Framing) {
         let mut outbox = Outbox::new(output.into(), framing);
         let (hub, output, left) = (self.clone(), outbox.output(), outbox.left());
@@ -119,6 +119,7 @@ impl Hub {
                 if output.writable().await.is_err() {
                     return;
                 }
+                // The end of this turn writes the leftovers.
                 hub.turn().touch(peer);
             }
         });
@@ -126,20 +127,21 @@ impl Hub {
         self.turn().inside.outboxes.insert(peer, outbox);
     }
 
-    /// Gives a peer that is no stream its place.
+    /// Registers a peer without a byte stream.
     pub(crate) fn open_mailbox(self: &Arc<Self>, peer: Peer, mailbox: Arc<dyn Mailbox>) {
         self.turn().inside.mailboxes.insert(peer, mailbox);
     }
 
-    /// Bytes have left a mailbox.
+    /// Reports bytes that have left a mailbox.
     pub(crate) fn flushed(self: &Arc<Self>, peer: Peer, bytes: usize) {
         self.handle(Event::Flushed { peer, bytes });
         self.room.notify_waiters();
     }
 
-    /// Waits while a peer leaves so much unread that nothing more should be read from it.
+    /// Backpressure: waits while a peer leaves too much unread for more to be read from it.
     pub(crate) async fn wait_for_room(self: &Arc<Self>, peer: Peer) {
         loop {
+            // Registered before the check, so a notice between check and wait is not missed.
             let room = self.room.notified();
             if !self.turn().inside.core.is_clogged(peer) {
                 return;
@@ -148,18 +150,18 @@ impl Hub {
         }
     }
 
-    /// Waits until the core has said that all is done, and the client has what was meant for it.
+    /// Waits for the core's end, and for up to `patience` until the client has its output.
     pub(crate) async fn finished(self: &Arc<Self>, client: ClientId, patience: Duration) {
         self.over().await;
         let _ = tokio::time::timeout(patience, self.written(Peer::Client(client))).await;
     }
 
-    /// Waits until we begin to end. For one who waits.
+    /// Waits until shutdown begins. One waiter only.
     pub(crate) async fn draining(&self) {
         self.draining.notified().await;
     }
 
-    /// Whether no new requests are taken, without the lock.
+    /// Whether new requests are refused, without taking the lock.
     pub(crate) fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Relaxed)
     }
@@ -168,7 +170,7 @@ impl Hub {
         self.turn().inside.core.is_serving()
     }
 
-    /// Waits until the core has said that all is done.
+    /// Waits until the core has finished.
     pub(crate) async fn over(self: &Arc<Self>) {
         loop {
             let finished = self.finished.notified();
@@ -182,7 +184,7 @@ impl Hub {
     pub(crate) async fn written(self: &Arc<Self>, peer: Peer) {
         loop {
             let room = self.room.notified();
-            // The lock is let go before anything is waited for: whoever writes needs it.
+            // The lock is released before waiting: the writer needs it.
             let output = {
                 let turn = self.turn();
                 let Some(outbox) = turn.inside.outboxes.get(&peer) else { return };

@@ -1,13 +1,13 @@
-//! Tells when a peer has said nothing for a while. Must not know what is done then.
+//! Detection of an idle peer. Must not know what happens then.
 
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::Sleep;
 
-/// How long a peer says nothing before its buffers are given back.
+/// Idle time after which a peer's buffers are freed.
 const QUIET_TIME: Duration = Duration::from_secs(2);
 
-/// One timer for a whole stretch of messages: it is set again only when it goes off.
+/// One timer for a whole burst of messages, reset only when it fires.
 #[derive(Default)]
 pub(super) struct Quiet {
     alarm: Option<Pin<Box<Sleep>>>,
@@ -20,7 +20,7 @@ impl Quiet {
         self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep(QUIET_TIME)));
     }
 
-    /// Returns once for each stretch of messages, after its end. Cancel-safe.
+    /// Returns once after each burst of messages. Cancel-safe.
     pub(super) async fn begins(&mut self) {
         loop {
             let Some(alarm) = &mut self.alarm else { return std::future::pending().await };
@@ -29,6 +29,7 @@ impl Quiet {
                 self.alarm = None;
                 return;
             }
+            // Messages came meanwhile, so the time starts over.
             alarm.as_mut().reset(tokio::time::Instant::now() + QUIET_TIME);
         }
     }

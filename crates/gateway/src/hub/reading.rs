@@ -1,4 +1,4 @@
-//! Reads a peer to its end, and hands what it says to the core. The same loop for clients and backends.
+//! Reading of a peer to its end, with its messages passed to the core. One loop for clients and backends.
 
 use super::quiet::Quiet;
 use super::{Hub, Turn};
@@ -31,7 +31,8 @@ pub(crate) async fn read_backend(hub: &Arc<Hub>, launch: Launch, input: impl Int
     Reading { hub, peer: Peer::Backend(launch), framer, source, reader }.read_all(input.into()).await;
 }
 
-/// Tells the core once more what a client said to a daemon before us. The tap has seen it then.
+/// Passes a message to the core that the client had sent to an earlier daemon. The tap is not
+/// asked: it has seen the message.
 pub(crate) async fn repeat(
     hub: &Arc<Hub>,
     client: ClientId,
@@ -44,7 +45,7 @@ pub(crate) async fn repeat(
     hub.handle(Event::FromClient { client, frame, paths: places });
 }
 
-/// A peer that is being read.
+/// Peer that is being read.
 struct Reading<'a> {
     hub: &'a Arc<Hub>,
     peer: Peer,
@@ -53,11 +54,11 @@ struct Reading<'a> {
     reader: ClientReader,
 }
 
-/// A frame that cannot be handled at once.
+/// Frame that cannot be handled inside the turn.
 enum Held {
-    /// To be scanned on another thread.
+    /// To be parsed on another thread.
     Long(Bytes),
-    /// Its paths are to be looked up on disk.
+    /// With paths to be looked up on disk.
     Unplaced(Result<Parsed, Broken>, Unresolved),
 }
 
@@ -66,6 +67,7 @@ impl Reading<'_> {
         let mut quiet = Quiet::default();
         loop {
             let read = tokio::select! {
+                // Input first: the idle timer must not win over bytes that are already there.
                 biased;
                 read = input.read(self.framer.buffer()) => read,
                 () = quiet.begins() => {
@@ -75,14 +77,14 @@ impl Reading<'_> {
                     continue;
                 }
             };
-            // An error is an end too: there is nothing more to be had from this peer.
+            // An error counts as the end: nothing more can be read.
             let Ok(count @ 1..) = read else { break };
             quiet.interrupt();
             self.source.read += count as u64;
             spare::enlarge(self.framer.buffer());
             self.take_frames().await;
             if self.reader.tap().is_some_and(|tap| tap.is_closed()) {
-                // Until the client is let go. Its end is for the next reader to see as well.
+                // Waits until the client is released. The next reader must see its end too.
                 return std::future::pending().await;
             }
             self.hub.wait_for_room(self.peer).await;
@@ -104,8 +106,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Handles all short frames that have arrived in one turn, so that what they cause is written together. Gives the
-    /// first frame back that takes longer.
+    /// Handles all short frames that have arrived in one turn, so that their output is written together.
+    /// Returns the first frame that takes longer.
     fn take_short_frames(&mut self) -> Option<Held> {
         let mut turn = self.hub.turn();
         while let Some(frame) = self.framer.next_frame() {
@@ -129,7 +131,7 @@ impl Reading<'_> {
         None
     }
 
-    /// Where the frame that was just cut comes from.
+    /// Records the position and framing of the current frame.
     fn locate(&mut self, turn: &mut Turn<'_>) {
         self.source.plain = self.framer.gave_plain();
         self.source.upto = self.source.read - self.framer.buffer().len() as u64;
@@ -143,7 +145,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Breaks with a frame that has to be looked up, or with none if the rest is another's.
+    /// Handles a client's frame. Breaks with a frame whose paths must be looked up, or with `None` if the
+    /// rest belongs to the next daemon.
     fn take_from_client(
         &self,
         turn: &mut Turn<'_>,
@@ -166,7 +169,7 @@ impl Reading<'_> {
         ControlFlow::Continue(())
     }
 
-    /// One frame, scanned elsewhere if it is long.
+    /// Handles one frame, parsed on another thread if it is long.
     async fn handle_frame(&mut self, frame: Frame) {
         let is_long = matches!(&frame, Frame::Message(bytes) if bytes.len() > MAX_INLINE_BYTES);
         let (peer, source) = (self.peer, self.source);
@@ -187,15 +190,15 @@ impl Reading<'_> {
         }
     }
 
-    /// Tells the core what a client sent, with the places that it names.
+    /// Passes a client's message to the core, with the paths that it names.
     async fn place(&mut self, frame: Result<Parsed, Broken>, unresolved: &Unresolved) {
         let Peer::Client(client) = self.peer else { return };
         let places = self.reader.resolve(unresolved).await;
         self.tell(&mut self.hub.turn(), Event::FromClient { client, frame, paths: places });
     }
 
-    /// Asks the tap first, under the lock: whoever lets the client go does so under it too. `false` if the event is
-    /// another's.
+    /// Asks the tap first, under the same lock that releases a client. `false` if the
+    /// event is left to the next daemon.
     fn tell(&self, turn: &mut Turn<'_>, event: Event) -> bool {
         let is_ours = match self.reader.tap() {
             Some(tap) => tap.admit(&event, self.source.upto, turn.is_succeeded()),

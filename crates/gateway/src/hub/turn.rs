@@ -1,4 +1,5 @@
-//! One stretch of work under the hub's lock: events go into the core, and its actions are carried out in their order.
+//! One sequence of work under the hub's lock: events go into the core, and its
+//! actions are performed in order.
 
 use super::{BackendSetting, Hub, Inside};
 use crate::io::outbox::Left;
@@ -18,26 +19,26 @@ use switchboard_process::aside;
 use switchboard_process::tree::Tree;
 use switchboard_protocol::{Frame, Framing, Outgoing};
 
-/// Short messages to one peer that are written together at most: enough to make a system call cheap, and few enough for
-/// the other side to begin while the rest is still looked at.
+/// Short messages to one peer that are written together: enough to make system calls cheap, few enough for
+/// the other side to start while the rest is still being handled.
 const MAX_GATHERED_MESSAGES: usize = 16;
 
-/// Longer lists are read on another thread, so that they do not hold up everyone else.
+/// Longer lists are parsed on another thread, so that they do not hold up other clients.
 const MAX_INLINE_LIST_BYTES: usize = 32 << 10;
 
-/// A stretch of work under the lock. Its end writes what the events brought forth.
+/// A sequence of work under the lock. Dropping it writes the resulting messages.
 pub(crate) struct Turn<'a> {
     pub(super) hub: &'a Arc<Hub>,
     pub(super) inside: MutexGuard<'a, Inside>,
     pub(super) now: Moment,
     /// Whether a message was put into an outbox in this turn.
     pub(super) has_written: bool,
-    /// Where facts are handed in; held from the first one to the end of the turn.
+    /// Recipient of facts, opened with the first fact and held until the end of the turn.
     pub(super) desk: Option<Desk<'a>>,
 }
 
 impl<'a> Turn<'a> {
-    /// What is asked now is for the next daemon.
+    /// Whether requests from now on are left to the next daemon.
     pub(crate) fn is_succeeded(&self) -> bool {
         self.inside.core.is_succeeded()
     }
@@ -52,14 +53,14 @@ impl<'a> Turn<'a> {
         self.inside.core.is_serving()
     }
 
-    /// Fixes how a peer is spoken to.
+    /// Sets the framing of a peer's output.
     pub(crate) fn set_framing(&mut self, peer: Peer, framing: Framing) {
         if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
             outbox.set_framing(framing);
         }
     }
 
-    /// For those who asked to see what is said.
+    /// Logs a message's body, where that is enabled.
     pub(crate) fn show(&mut self, peer: Peer, frame: &Frame) {
         let Frame::Message(bytes) = frame else { return };
         let from = || match peer {
@@ -77,7 +78,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// What goes to a client whose window asked to see it: what servers say may be for others too.
+    /// Logs the body of a message to a client whose window asked for it. Messages from servers are not logged
+    /// for a window, since they may concern other clients.
     fn show_answer(&mut self, client: ClientId, out: &Outgoing) {
         if self.hub.telemetry.wants_bodies_of(client) {
             let bytes = out.to_vec();
@@ -89,8 +91,9 @@ impl<'a> Turn<'a> {
         self.desk.get_or_insert_with(|| self.hub.telemetry.desk())
     }
 
-    /// Marks an outbox as having something to write.
+    /// Marks an outbox for writing at the end of the turn.
     pub(crate) fn touch(&mut self, peer: Peer) {
+        // A turn touches few peers, so a linear search is fast.
         if !self.inside.dirty.contains(&peer) {
             self.inside.dirty.push(peer);
         }
@@ -104,6 +107,7 @@ impl<'a> Turn<'a> {
             }
             Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out, About::Nothing),
             Action::Disconnect { client } => {
+                // Writes the last messages before the outbox is dropped.
                 self.flush(Peer::Client(client));
                 self.forget_client(client);
             }
@@ -125,7 +129,7 @@ impl<'a> Turn<'a> {
             Action::Stop { launch, how } => {
                 let peer = Peer::Backend(launch);
                 self.flush(peer);
-                // Its input is closed: the first and politest request to end.
+                // Closing stdin is the first and gentlest request to end.
                 self.shut(peer);
                 self.hub.backends.stop(launch, how);
             }
@@ -136,7 +140,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Looks roots up on disk, aside.
+    /// Resolves roots on disk, on another thread.
     fn look_up(&self, client: ClientId, inquiry: u32, paths: Vec<String>) {
         let hub = self.hub.clone();
         task::spawn("lookup", async move {
@@ -158,20 +162,20 @@ impl<'a> Turn<'a> {
         });
     }
 
-    /// A process is gone; nothing can be said to it any more.
+    /// Forgets a backend that has ended: nothing more is written to it.
     pub(crate) fn forget(&mut self, launch: Launch) {
         self.shut(Peer::Backend(launch));
         self.hub.backends.forget(launch);
         self.inside.trees.remove(&launch);
     }
 
-    /// A client is gone: nothing can be said to it any more.
+    /// Forgets a client that has left: nothing more is written to it.
     pub(crate) fn forget_client(&mut self, client: ClientId) {
         self.shut(Peer::Client(client));
     }
 
     pub(crate) fn status(&mut self) -> Status {
-        // Ages are counted from what the core takes for now, which is the last event.
+        // The core measures ages from its latest event, so it needs a current one.
         self.handle(Event::Tick);
         self.inside.core.status()
     }
@@ -198,7 +202,7 @@ impl<'a> Turn<'a> {
         self.inside.core.standby_state(server)
     }
 
-    /// Does what the owner says.
+    /// Performs an order of the owner.
     pub(crate) fn order(
         &mut self,
         server: ServerId,
@@ -211,12 +215,12 @@ impl<'a> Turn<'a> {
         done
     }
 
-    /// From now on the core tells where each request goes, or does not.
+    /// Turns reports of each request's route on or off.
     pub(crate) fn report_routes(&mut self, wanted: bool) {
         self.inside.core.report_routes(wanted);
     }
 
-    /// Takes over a new config.
+    /// Applies a new config.
     pub(crate) fn reconfigure(&mut self, change: Change) {
         let inside = &mut *self.inside;
         inside.core.reconfigure(self.now, change, &mut inside.actions);
@@ -225,6 +229,7 @@ impl<'a> Turn<'a> {
     }
 
     fn perform_all(&mut self) {
+        // Actions may cause further events; taking the list keeps its allocation without borrowing it.
         let mut actions = std::mem::take(&mut self.inside.actions);
         for action in actions.drain(..) {
             self.perform(action);
@@ -237,15 +242,15 @@ impl<'a> Turn<'a> {
         self.hub.measure_soon.notify_one();
     }
 
-    /// Nothing more can be said to a process, or heard from it. If it is not being stopped already it is ended,
-    /// and those who watch it report that: whoever waits for it must not wait in vain.
+    /// Ends a backend that closed its input or output, unless it is being stopped already. Its task then
+    /// reports the end, so that open requests get an answer.
     pub(crate) fn cut_off(&mut self, launch: Launch) {
         if self.shut(Peer::Backend(launch)) {
             self.hub.backends.cut_off(launch);
         }
     }
 
-    /// Something of the gateway's own, when the core has no more to say.
+    /// Sends a message of the gateway's own, after the core has finished.
     pub(crate) fn say(&mut self, client: ClientId, out: Outgoing) {
         self.put(Peer::Client(client), out, About::Nothing);
     }
@@ -268,14 +273,14 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Gives back memory that is not needed while a peer is quiet.
+    /// Frees memory of an idle peer.
     pub(crate) fn trim(&mut self, peer: Peer) {
         if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
             outbox.trim();
         }
     }
 
-    /// Closes the way to a peer. `true` if it was open.
+    /// Closes the output to a peer. `true` if it was open.
     fn shut(&mut self, peer: Peer) -> bool {
         let mailbox = self.inside.mailboxes.remove(&peer);
         if let Some(mailbox) = &mailbox {
@@ -284,8 +289,9 @@ impl<'a> Turn<'a> {
         self.inside.outboxes.remove(&peer).is_some() || mailbox.is_some()
     }
 
-    /// Writes what the events so far have brought forth, as far as it goes.
+    /// Writes the messages of all events so far, without waiting.
     pub(crate) fn write(&mut self) {
+        // A flush may cause events that touch more peers.
         while let Some(peer) = self.inside.dirty.pop() {
             self.flush(peer);
         }
@@ -316,6 +322,7 @@ impl Drop for Turn<'_> {
             self.hub.is_ending.store(true, Ordering::Relaxed);
         }
         let wake = self.inside.core.wake();
+        // Only an earlier wake-up needs a notice; a later one is found when the alarm goes off.
         if wake.is_some_and(|wake| self.inside.armed.is_none_or(|armed| wake < armed)) {
             self.inside.armed = wake;
             self.hub.alarm.notify_one();

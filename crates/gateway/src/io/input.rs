@@ -1,4 +1,4 @@
-//! The way in from a peer: a pipe or socket of the system, or any stream of an embedding program.
+//! Input from a peer: a pipe or socket of the system, or a stream of an embedding program.
 
 use bytes::BytesMut;
 use std::io;
@@ -6,14 +6,14 @@ use std::pin::Pin;
 use switchboard_process::pipe::ByteReader;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Way of bytes from one peer.
+/// Byte source of one peer.
 pub(crate) enum Input {
     Pipe(ByteReader),
     Stream(Pin<Box<dyn AsyncRead + Send>>),
 }
 
 impl Input {
-    /// Appends what has arrived to `buf` and says how much; 0 is the end.
+    /// Appends arrived bytes to `buf` and returns their number; 0 is the end.
     pub(crate) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
         match self {
             Self::Pipe(reader) => reader.read(buf).await,
@@ -21,7 +21,7 @@ impl Input {
         }
     }
 
-    /// Gives back memory that the next read can do without.
+    /// Frees memory that the next read can do without.
     pub(crate) fn trim(&mut self) {
         match self {
             Self::Pipe(reader) => reader.trim(),

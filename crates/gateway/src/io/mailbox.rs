@@ -1,14 +1,14 @@
-//! Where messages go for a peer that is no stream of bytes: the answers and streams of an HTTP client, or a remote server.
+//! Output to a peer without a byte stream: an HTTP client, or a remote server.
 
 use switchboard_core::About;
 use switchboard_protocol::Outgoing;
 
-/// One peer's. It is called under the hub's lock: it must neither wait nor ask the hub for anything. Whoever owns it says
-/// by [`switchboard_core::Event::Flushed`] when bytes have gone, so that the core knows how much waits.
+/// Mailbox of one peer. Called under the hub's lock: it must neither block nor call the hub. Its owner
+/// reports sent bytes with [`switchboard_core::Event::Flushed`], so that the core knows how many wait.
 pub(crate) trait Mailbox: Send + Sync {
-    /// How many bytes are as good as gone already.
+    /// Accepts a message. Returns the bytes that already count as sent.
     fn put(&self, out: Outgoing, about: About) -> usize;
 
-    /// Nothing more comes.
+    /// No more messages follow.
     fn close(&self);
 }

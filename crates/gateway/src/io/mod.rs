@@ -2,8 +2,10 @@
 //!
 //! # Layout
 //! - `reader`: from bytes to events.
-//! - `input`: the way in from a peer; `stream_writer`: writing to a stream that is no pipe; `output`: the way out to a peer; `outbox`: messages that wait to be written there; `mailbox`: the same for a peer without a stream.
-//! - `prepared`: long lists that the system sends without a copy; `spare`: a large buffer for the next large message.
+//! - `input`: bytes from a peer; `stream_writer`: writing to a stream that is not a pipe; `output`: bytes to
+//!   a peer; `outbox`: messages waiting for it; `mailbox`: the same for a peer without a stream.
+//! - `prepared`: long lists that the system sends without a copy; `spare`: a large buffer
+//!   kept for the next large message.
 //! - `task`: named tasks.
 
 pub(crate) mod reader;

@@ -1,5 +1,5 @@
-//! What waits to be written to one peer. A message is written by the task that brought it, directly, while
-//! the peer keeps up; what does not go is left to the outbox's own task. Must not know what a message means.
+//! Messages waiting for one peer. While the peer keeps up, the task that brought a message writes it
+//! directly; the rest is left to the outbox's own task. Must not know what a message means.
 
 use crate::io::output::{Output, StoredOutput};
 use crate::io::{prepared, spare};
@@ -13,18 +13,18 @@ use switchboard_protocol::{Framing, Outgoing};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-/// Messages below this are copied together, so that many go out in one system call.
+/// Messages below this size are copied together, so that many go out in one system call.
 const SMALL_MESSAGE_BYTES: usize = 16 << 10;
-/// Pieces that are given to one system call at most.
+/// Pieces per system call.
 const MAX_PIECES: usize = 64;
-/// The gathering buffer is given back when a burst made it larger than this.
+/// A larger buffer is freed after a burst.
 const MAX_IDLE_BUFFER_BYTES: usize = 64 << 10;
 
-/// What a flush left behind.
+/// Result of a flush.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     Nothing,
-    /// The peer does not take more at the moment.
+    /// The peer accepts no more at the moment.
     Something,
     /// The peer is gone.
     Broken,
@@ -33,24 +33,24 @@ pub(crate) enum Left {
 pub(crate) struct Outbox {
     output: Arc<Output>,
     framing: Framing,
-    /// Pieces in order; then `small`.
+    /// Pieces in order; `small` follows them.
     queue: VecDeque<Part>,
-    /// Small messages, gathered.
+    /// Small messages, copied together.
     small: Vec<u8>,
-    /// Wakes the outbox's task when something was left behind.
+    /// Wakes the outbox's task when something is left.
     left: Arc<Notify>,
     task: Option<AbortHandle>,
     broken: bool,
-    /// What was put in and is not to go out, though it counts as such.
+    /// Bytes of messages that were put in but are not sent; they count as sent.
     swallowed: usize,
-    /// How many messages were put in since it was written last.
+    /// Messages put in since the last write.
     gathered: usize,
 }
 
-/// A piece that waits.
+/// A waiting piece.
 struct Part {
     bytes: Bytes,
-    /// The same bytes from a place on, where the system can take them from.
+    /// The same bytes in a sealed copy from which the system can send, and the position in it.
     source: Option<(Arc<Sealed>, usize)>,
 }
 
@@ -90,7 +90,7 @@ impl Outbox {
         self.left.clone()
     }
 
-    /// The task that writes what was left; it ends with the outbox.
+    /// Task that writes leftovers; it ends with the outbox.
     pub(crate) fn set_task(&mut self, task: AbortHandle) {
         self.task = Some(task);
     }
@@ -107,7 +107,7 @@ impl Outbox {
             }
     }
 
-    /// Gives back memory that is not needed while the peer is quiet.
+    /// Frees memory of an idle peer.
     pub(crate) fn trim(&mut self) {
         if self.holds_nothing() {
             (self.queue, self.small) = (VecDeque::new(), Vec::new());
@@ -126,7 +126,7 @@ impl Outbox {
         self.gathered
     }
 
-    /// Puts a message in, framed in the peer's manner.
+    /// Puts a message in, framed as the peer expects.
     pub(crate) fn put(&mut self, out: Outgoing) {
         self.gathered += 1;
         if let Output::Stored(stored) = &*self.output
@@ -178,7 +178,7 @@ impl Outbox {
         }
     }
 
-    /// Writes what goes without waiting; says how many bytes that was and what is left.
+    /// Writes without waiting. Returns the number of bytes written, and what is left.
     pub(crate) fn flush(&mut self) -> (usize, Left) {
         let mut flushed = std::mem::take(&mut self.swallowed);
         self.gathered = 0;
@@ -206,7 +206,7 @@ impl Outbox {
         (flushed, Left::Nothing)
     }
 
-    /// All of it goes where it outlives us, and from there to the peer.
+    /// Stores everything where it outlives this process, then sends from there.
     fn flush_stored(&mut self, stored: &dyn StoredOutput) -> (usize, Left) {
         let mut flushed = 0;
         let mut outcome = match self.holds_nothing() || self.broken {
@@ -263,13 +263,14 @@ impl Outbox {
                     return Ok(given);
                 }
                 Err(error) if is_about_the_peer(&error) => return Err(error),
-                // Not every system that has this does it for everybody: then it is copied.
+                // Some systems have the call but do not support it for every file; copying always works.
                 Err(_) => self.queue.iter_mut().for_each(|part| part.source = None),
             }
         }
         let mut slices = [IoSlice::new(&[]); MAX_PIECES];
         let mut count = 0;
         let copied = self.queue.iter().take_while(|part| part.source.is_none());
+        // `small` follows the queue, so it is written only together with all of it.
         let ends_with_small = copied.clone().count() == self.queue.len();
         let small = ends_with_small.then_some(&self.small[..]);
         for (slice, piece) in slices.iter_mut().zip(copied.map(|part| &part.bytes[..]).chain(small)) {
@@ -301,7 +302,7 @@ fn is_about_the_peer(error: &io::Error) -> bool {
 
 impl Drop for Outbox {
     fn drop(&mut self) {
-        // The task holds the writer too; the peer sees the end only when both are gone.
+        // The task holds the writer too, and the peer sees the end only when both are gone.
         if let Some(task) = &self.task {
             task.abort();
         }

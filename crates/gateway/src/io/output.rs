@@ -1,4 +1,4 @@
-//! The way out to a peer: straight into a stream, or through a store from which another process can go on.
+//! Output to a peer: directly into a stream, or through a store from which another process can continue.
 
 use super::stream_writer::StreamWriter;
 use std::io::{self, IoSlice};
@@ -6,15 +6,15 @@ use std::pin::Pin;
 use switchboard_process::pipe::{ByteWriter, Sealed};
 use switchboard_protocol::Outgoing;
 
-/// Way of bytes to one peer.
+/// Byte sink of one peer.
 pub(crate) enum Output {
     Direct(ByteWriter),
-    /// Into a stream of an embedding program.
+    /// A stream of an embedding program.
     Buffered(StreamWriter),
     Stored(Box<dyn StoredOutput>),
 }
 
-/// Output that keeps whole messages where they outlive this process, and sends them from there.
+/// Output that stores whole messages where they outlive this process, and sends from there.
 pub(crate) trait StoredOutput: Send + Sync {
     /// Called for each message before it is queued. `false` drops the message.
     fn admit(&self, out: &Outgoing) -> bool;
@@ -22,19 +22,19 @@ pub(crate) trait StoredOutput: Send + Sync {
     /// Stores whole messages: from then on they are sent, whatever happens to this process.
     fn store(&self, bufs: &[IoSlice<'_>]) -> io::Result<()>;
 
-    /// Bytes that are stored and not yet sent.
+    /// Stored bytes that are not yet sent.
     fn unsent(&self) -> u64;
 
-    /// Sends what goes without waiting, and says how many bytes that was; `WouldBlock` if none.
+    /// Sends without waiting, and returns the number of bytes; `WouldBlock` if none.
     fn send(&self) -> io::Result<usize>;
 
     /// Waits until [`send`](Self::send) may succeed.
     fn writable(&self) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send + '_>>;
 
-    /// The peer does not read any more.
+    /// The peer no longer reads.
     fn lost(&self);
 
-    /// Gives back memory that is not needed while the peer is quiet.
+    /// Frees memory of an idle peer.
     fn trim(&self);
 }
 
@@ -51,8 +51,8 @@ impl From<StreamWriter> for Output {
 }
 
 impl Output {
-    /// Writes as much as goes without waiting and says how much that was; `WouldBlock` if none. Stored output is not
-    /// written to in pieces.
+    /// Writes without waiting, and returns the number of bytes; `WouldBlock` if none. Not for stored output,
+    /// which takes whole messages only.
     pub(crate) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         match self {
             Self::Direct(writer) => writer.try_write(bufs),
@@ -61,8 +61,7 @@ impl Output {
         }
     }
 
-    /// Lets the system send prepared bytes, as far as it goes without waiting. `Unsupported` where they would have to be
-    /// copied.
+    /// Lets the system send prepared bytes without waiting. `Unsupported` where they must be copied.
     pub(crate) fn try_give(&self, sealed: &Sealed, at: usize, length: usize) -> io::Result<usize> {
         match self {
             Self::Direct(writer) => writer.try_give(sealed, at, length),

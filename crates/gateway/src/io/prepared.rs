@@ -1,14 +1,14 @@
-//! Long lists that are sent to one client after the other. From the second time on the system keeps a copy, and sends from it
-//! without copying again. Must not know what the lists hold.
+//! Long lists that are sent to many clients. From the second time on, a sealed copy lets the system send them
+//! without another copy. Must not know what the lists contain.
 
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_process::lock::Lock;
 use switchboard_process::pipe::Sealed;
 
-/// Shorter ones are copied as fast.
+/// Shorter lists are copied as fast.
 pub(crate) const MIN_SHARED_BYTES: usize = 64 << 10;
-/// Four kinds of lists, and some clients that see others than the rest.
+/// Four kinds of lists, and some clients with different views.
 const MAX_KNOWN_LISTS: usize = 8;
 
 static KNOWN: Lock<Vec<KnownList>> = Lock::new(Vec::new());
@@ -19,17 +19,18 @@ struct KnownList {
 }
 
 enum SystemCopy {
-    /// It was sent once.
+    /// Sent once so far.
     NotYet,
     Made(Arc<Sealed>),
     Impossible,
 }
 
-/// Where the system can take these bytes from, if they were sent before.
+/// Sealed copy of these bytes, if they were sent before.
 pub(crate) fn source(bytes: &Bytes) -> Option<Arc<Sealed>> {
     let mut known = KNOWN.lock();
-    // Nobody else has those any more: they were replaced by others.
+    // Lists without another owner have been replaced and will not be sent again.
     known.retain(|it| !it.bytes.is_unique());
+    // Compared by address: equal content in another buffer is another list.
     let is_it = |it: &KnownList| it.bytes.as_ptr() == bytes.as_ptr() && it.bytes.len() == bytes.len();
     let Some(at) = known.iter().position(is_it) else {
         if known.len() == MAX_KNOWN_LISTS {

@@ -1,22 +1,22 @@
-//! One large buffer for the next large message. Large messages come in runs, and allocating pages for each costs a tenth of
-//! their time; a buffer that is not used soon is freed.
+//! One large buffer, kept for the next large message. Large messages come in runs, and allocating pages for
+//! each takes a tenth of their time. An unused buffer is freed soon.
 
 use bytes::{Bytes, BytesMut};
 use std::time::Duration;
 use switchboard_process::lock::Lock;
 
-/// Smaller ones are not worth it.
+/// Smaller buffers are not kept.
 const MIN_LARGE_BYTES: usize = 1 << 20;
-/// For so long it waits for its next use.
+/// Time after which an unused buffer is freed.
 const SPARE_TIMEOUT: Duration = Duration::from_millis(500);
 
 static SPARE: Lock<Option<BytesMut>> = Lock::new(None);
 
-/// Takes back what a large message was held in, if nobody else holds it.
+/// Keeps the buffer of a large message, if it has no other owner.
 pub(crate) fn give(bytes: Bytes) {
     let Ok(mut buffer) = bytes.try_into_mut() else { return };
     buffer.clear();
-    // What is left of the message is its last bytes; the allocation behind them is what counts.
+    // The rest is only the end of the message, but its allocation is whole.
     if !buffer.try_reclaim(MIN_LARGE_BYTES) {
         return;
     }
@@ -33,8 +33,9 @@ fn take() -> Option<BytesMut> {
     SPARE.lock().take()
 }
 
-/// Moves a message that has become large into the spare buffer, if there is one.
+/// Moves a growing message into the spare buffer, if there is one.
 pub(crate) fn enlarge(buffer: &mut BytesMut) {
+    // A message this large is likely to grow further.
     if buffer.len() >= MIN_LARGE_BYTES / 4
         && buffer.capacity() < 2 * MIN_LARGE_BYTES
         && let Some(mut spare) = take()

@@ -1,5 +1,5 @@
-//! Writing to any stream of an embedding program: a bounded buffer that a task empties into it. The outbox does not wait, and
-//! such a stream offers no way to ask whether it would.
+//! Writing to a stream of an embedding program: a bounded buffer that a task writes out. The outbox never
+//! waits, and such a stream cannot tell whether a write would.
 
 use super::task;
 use bytes::BytesMut;
@@ -9,17 +9,17 @@ use switchboard_process::lock::{Lock, LockGuard};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-/// Bytes that wait in the buffer at most.
+/// Capacity of the buffer.
 const MAX_BUFFERED_BYTES: usize = 64 << 10;
 
-/// The end of the buffer that messages are put into. Dropping it shuts the stream down once the buffer is empty.
+/// Writing end of the buffer. Dropping it shuts the stream down once the buffer is empty.
 pub(crate) struct StreamWriter(Arc<Shared>);
 
 struct Shared {
     state: Lock<Buffered>,
-    /// Something was put in, or the writer was dropped.
+    /// Bytes were added, or the writer was dropped.
     filled: Notify,
-    /// Something was written, or the stream is broken.
+    /// Bytes were written, or the stream is broken.
     emptied: Notify,
 }
 
@@ -41,7 +41,7 @@ impl StreamWriter {
         Self(shared)
     }
 
-    /// Takes as much as has room; `WouldBlock` if nothing has.
+    /// Accepts as many bytes as there is room for; `WouldBlock` if none.
     pub(crate) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut state = self.0.lock();
         if state.is_broken {
@@ -67,7 +67,7 @@ impl StreamWriter {
         self.0.until(|state| state.bytes.len() < MAX_BUFFERED_BYTES).await;
     }
 
-    /// Waits until the stream has everything, or is broken.
+    /// Waits until all bytes are written, or the stream is broken.
     pub(crate) async fn drained(&self) {
         self.0.until(|state| state.bytes.is_empty() && !state.is_writing).await;
     }
@@ -87,6 +87,7 @@ impl Shared {
 
     async fn until(&self, is_reached: impl Fn(&Buffered) -> bool) {
         loop {
+            // Registered before the check, so a notice between check and wait is not missed.
             let emptied = self.emptied.notified();
             {
                 let state = self.lock();
@@ -115,6 +116,7 @@ impl Shared {
                 self.filled.notified().await;
                 continue;
             }
+            // The buffer has room again while these bytes are written.
             self.emptied.notify_waiters();
             let mut written = stream.write_all(&bytes).await;
             if written.is_ok() {

@@ -1,8 +1,8 @@
-//! Starts what runs side by side, under a name. A panic in any of it ends the process: see `prepare_process`.
+//! Named background tasks. A panic in any of them ends the process: see `prepare_process`.
 
 use tokio::task::JoinHandle;
 
-/// All names, so that a test can make each of them fail.
+/// All names, so that a test can make each task fail.
 pub const NAMES: [&str; 32] = [
     "accepting",
     "accounting",
@@ -38,8 +38,8 @@ pub const NAMES: [&str; 32] = [
     "words",
 ];
 
-/// In debug builds, `SWITCHBOARD_PANIC_IN=NAME@FILE` makes that task panic once the file exists: faults like this
-/// one do not show on demand.
+/// Spawns a task. In debug builds, `SWITCHBOARD_PANIC_IN=NAME@FILE` makes that task panic
+/// once the file exists, for tests.
 pub(crate) fn spawn<F>(name: &'static str, future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
@@ -49,7 +49,7 @@ where
         return tokio::spawn(async move {
             let doom = exists(&file);
             tokio::select! {
-                // Even one that has ended before: it may have been quick.
+                // Even a task that has ended panics: it may have been quick.
                 _ = future => exists(&file).await,
                 () = doom => {}
             }

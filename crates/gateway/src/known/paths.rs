@@ -1,23 +1,25 @@
-//! Relative paths in a server's entry, which mean another file in every working folder. Pure: no disk is looked at.
+//! Relative paths in a server's entry, which mean another file in every working
+//! folder. Pure: the disk is not read.
 
 use crate::command_line::{self, Package};
 use crate::config::ServerConfig;
 
-/// Words in the name of a variable or a flag whose value is a path.
+/// Words in the name of a variable or flag whose value is a path.
 const PATH_WORDS: &[&str] =
     &["PATH", "PATHS", "FILE", "FILES", "DIR", "DIRS", "DIRECTORY", "FOLDER", "FOLDERS", "CWD"];
 
-/// Flags of servers whose value is text, even with a slash: `Europe/Berlin`, `Mozilla/5.0`.
+/// Flags whose value is text, even with a slash: `Europe/Berlin`, `Mozilla/5.0`.
 const TEXT_FLAGS: &[&str] =
     &["TIMEZONE", "TIME-ZONE", "LOCAL-TIMEZONE", "TZ", "USER-AGENT", "HEADER", "HEADERS"];
 
-/// Endings of files that servers are given.
+/// File extensions of typical arguments.
 const FILE_ENDINGS: &[&str] = &[
     ".cfg", ".conf", ".crt", ".csv", ".db", ".env", ".ini", ".js", ".json", ".jsonl", ".log", ".md", ".mjs",
     ".pem", ".py", ".sqlite", ".toml", ".ts", ".txt", ".yaml", ".yml",
 ];
 
-/// Where the launch of a server first names a relative path. Never the value: it may be a secret with a slash.
+/// Place of the first relative path in a server's launch. Never its value, which
+/// may be a secret with a slash.
 pub(super) fn first_relative(server: &ServerConfig) -> Option<String> {
     if server.remote.is_some() {
         return None;
@@ -38,7 +40,7 @@ pub(super) fn first_relative(server: &ServerConfig) -> Option<String> {
 fn relative_argument(server: &ServerConfig) -> Option<usize> {
     let started = command_line::started(&server.command, &server.args);
     let (flags, paths, package) = match started {
-        // The package itself may have a slash: `@scope/name`, `ghcr.io/owner/name`.
+        // The package itself may contain a slash: `@scope/name`, `ghcr.io/owner/name`.
         Some(started) => {
             let is_program = matches!(started.package, Package::Program(_));
             (started.flags, started.paths, started.at.filter(|_| !is_program))
@@ -52,13 +54,13 @@ fn relative_argument(server: &ServerConfig) -> Option<usize> {
     by_runner.chain(own).min()
 }
 
-/// Whether a path means the same in every folder: it is absolute, or starts with a variable or `~`.
+/// Whether a path means the same in every folder: absolute, or starting with a variable or `~`.
 fn is_anchored(path: &str) -> bool {
     let has_drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
     has_drive || path.starts_with(['/', '\\', '~']) || path.starts_with("${")
 }
 
-/// Whether a word that is not one of the runner's flags is a relative path, or a flag with one.
+/// Whether an argument after the runner's flags is a relative path, or a flag with one.
 fn is_relative_word(args: &[String], at: usize) -> bool {
     let arg = args[at].as_str();
     let flag_before = || at.checked_sub(1).and_then(|at| args[at].strip_prefix("--")).unwrap_or_default();
@@ -71,7 +73,7 @@ fn is_relative_word(args: &[String], at: usize) -> bool {
     let looks_like_path =
         || value.contains(['/', '\\']) || FILE_ENDINGS.iter().any(|ending| value.ends_with(ending));
     match value.strip_prefix('@') {
-        // `@FILE` stands for what is in the file.
+        // `@FILE` stands for the file's content.
         Some(file) => is_file(file),
         None if is_text() => is_dotted(value),
         None if value.starts_with('-') => value.contains('/') && is_file(value),
@@ -84,7 +86,7 @@ fn is_dotted(path: &str) -> bool {
     matches!(path.split(['/', '\\']).next(), Some("." | ".."))
 }
 
-/// Whether a value that names a file names it by a relative path.
+/// Whether a value that names a file does so by a relative path.
 fn is_file(value: &str) -> bool {
     let is_switch = matches!(value, "" | "0" | "1" | "true" | "false");
     !is_anchored(value) && !value.contains("://") && !is_switch

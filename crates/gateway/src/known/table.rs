@@ -1,13 +1,13 @@
-//! The packages that are known. Stated in `docs/workspaces.md` too; a test compares the two.
+//! Table of known packages. `docs/workspaces.md` repeats it; a test compares the two.
 //!
-//! A package is in the table if it is in its registry under this name, and its programs are those of its manifest (looked up
-//! on 2026-11-17). It ignores its folder only if its published code reads and writes nothing there, and does not ask for
-//! roots: `.env` counts as reading.
+//! A package is listed if its registry has it under this name, and its programs are those of its manifest
+//! (checked on 2026-11-17). It ignores its folder only if its published code reads and writes nothing there
+//! and does not ask for roots: `.env` counts as reading.
 
 use super::Folder::{self, DotEnv, Ignored, Unknown};
 use switchboard_core::StatePolicy::{self, Auto, Backend, Client, None};
 
-/// One server, under all its names.
+/// One server under all its names.
 pub(super) struct Row {
     /// Each with its registry: `npm:`, `pypi:`, `image:`, or `program:` for an installed one.
     pub(super) names: &'static [&'static str],
@@ -38,7 +38,7 @@ pub(super) const KNOWN: &[(&str, &[Row])] = &[
         "Memory and thinking",
         &[
             row(&["npm:@modelcontextprotocol/server-memory", "program:mcp-server-memory"], None, Ignored),
-            // Keeps its graph in the container, which is removed when it stops.
+            // Its graph is in the container, which is removed when it stops.
             row(&["image:mcp/memory"], Backend, Ignored),
             row(
                 &[

@@ -28,7 +28,7 @@ fn a_record_is_loaded_as_it_was_saved() {
 }
 
 #[test]
-fn slowness_is_forgotten_when_the_entry_changes() {
+fn changed_entry_forgets_slowness() {
     let scratch = Scratch::new();
     let launches = Launches::new(&scratch.path("state"));
     launches.save(&server("c"), &slow()).unwrap();

@@ -1,15 +1,15 @@
-//! With real folders and links.
+//! Tests with real folders and links.
 
 use super::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder of its own for one test, removed at its end. No part of its path is a link.
+/// A test's own folder, removed at its end. No part of its path is a link.
 struct Scratch(PathBuf);
 
 impl Scratch {
-    /// With these in it: a name with `/` at its end is a folder, the others are files.
+    /// Creates these entries: a name that ends in `/` is a folder, the others are files.
     fn with(names: &[&str]) -> Self {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let unique = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -33,7 +33,7 @@ impl Scratch {
         path.to_str().unwrap().to_owned()
     }
 
-    /// Without the folder itself.
+    /// Path relative to the folder.
     fn short(&self, path: &str) -> String {
         let path = Path::new(path).strip_prefix(&self.0).unwrap_or(Path::new(path));
         path.to_str().unwrap().replace('\\', "/")
@@ -51,7 +51,7 @@ fn vars<'a>(pairs: &'a [(&'a str, String)]) -> impl Fn(&str) -> Option<OsString>
 }
 
 #[test]
-fn the_project_is_the_repository_or_the_nearest_folder_with_a_mark() {
+fn project_is_repository_or_marked_folder() {
     let scratch = Scratch::with(&[
         "home/.git/",
         "home/package.json",
@@ -77,16 +77,16 @@ fn the_project_is_the_repository_or_the_nearest_folder_with_a_mark() {
     check("home/one/src/deep/file.rs", Some("home/one"));
     check("home/one/src/deep/not/yet", Some("home/one"));
     check("home/one/src/deep/file.rs/below", Some("home/one"));
-    // A package of a repository is no workspace of its own.
+    // A package of a repository is not a workspace of its own.
     check("home/one/part/x", Some("home/one"));
     check("home/two/part/x", Some("home/two/part"));
-    // Of a worktree it is a file.
+    // In a worktree, `.git` is a file.
     check("home/tree/x", Some("home/tree"));
     check("home/loose/file", None);
     check("home", None);
     check("home/not/yet", None);
     check("away/x", Some("away"));
-    // It holds the home.
+    // It contains the home folder.
     check("", None);
 }
 
@@ -130,7 +130,7 @@ fn links_are_followed() {
     check("root/src/new.rs", "real/project/src/new.rs", project);
     check("other/src", "real/project/src", project);
     check("other/src/new/er", "real/project/src/new/er", project);
-    // As the system goes: up from where the link leads.
+    // As the system does: up from the link's target.
     check("other/src/..", "real/project", project);
     check("other/src/../new", "real/project/new", project);
     check("other/dangling/x", "other/dangling/x", None);
@@ -147,7 +147,7 @@ fn what_is_no_text_is_no_place() {
     fs::create_dir(&odd).unwrap();
     std::os::unix::fs::symlink(&odd, scratch.text("link")).unwrap();
     assert_eq!(canonical(Path::new(&scratch.text("link"))), None);
-    // It stays what the message called it.
+    // It keeps the name that the message used.
     let places = look_up_beside(vec![(NamedBy::Uri, scratch.text("link"))], None);
     assert_eq!(places[0].path, scratch.text("link"));
 }
@@ -176,7 +176,7 @@ fn the_environment_names_a_folder() {
 }
 
 #[test]
-fn what_was_looked_up_is_known_for_a_while() {
+fn resolved_paths_are_cached_briefly() {
     let named = |path: &str| vec![(NamedBy::Uri, path.to_owned())];
     let place = |path: &str| NamedPath {
         named_by: NamedBy::Uri,

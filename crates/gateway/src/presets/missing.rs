@@ -1,10 +1,10 @@
-//! The error for a program that a server needs and this machine does not have.
+//! Error for a program that a server needs and this machine does not have.
 
-/// Known before anything is started; shown to each client that wants the server.
+/// Known before the start; shown to each client of the server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}\n  hint: {hint}")]
 pub struct Missing {
-    /// The missing program, and where it was looked for.
+    /// The missing program, and the places that were searched.
     pub reason: String,
     pub hint: String,
 }

@@ -1,10 +1,11 @@
-//! Servers known by name. A table holds what is the same on every machine; a folder per server holds the code that finds its
-//! program on this one. Must not know the config file: `config` reads presets, not the other way round.
+//! Servers known by name. A table holds the settings that are the same on every machine; a folder per
+//! server holds the code that locates its program. Must not know the config file: `config` reads
+//! presets, not the other way round.
 //!
 //! # Layout
 //! - [`table`]: settings of each server.
-//! - [`auggie`]: the entry point of auggie, looked for on disk.
-//! - `missing`: the error for a program that is not there.
+//! - [`auggie`]: the entry point of auggie, located on disk.
+//! - `missing`: the error for a missing program.
 
 pub mod auggie;
 mod missing;
@@ -17,10 +18,10 @@ pub use missing::Missing;
 
 use std::ffi::OsString;
 
-/// A look-up in an environment.
+/// Lookup in an environment.
 type EnvLookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// The command line of a preset, in the spelling of a config file: `${root}` is filled in once per root.
+/// Command line of a preset, as a config file would spell it: `${root}` is expanded for each root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresetCommand {
     pub command: String,

@@ -1,8 +1,8 @@
-//! An environment for tests.
+//! Test environment.
 
 use std::ffi::OsString;
 
-/// An environment of these variables only.
+/// Environment of these variables only.
 pub(crate) fn lookup(vars: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> {
     let vars: Vec<(String, OsString)> =
         vars.iter().map(|(name, value)| (name.to_string(), value.into())).collect();

@@ -1,5 +1,5 @@
-//! A client on our standard streams, served by the user's one daemon: with its own streams where they can be handed over,
-//! through a relay elsewhere.
+//! A client on our standard streams, served by the user's one daemon: through its own streams where they can
+//! be handed over, otherwise through a relay.
 
 use super::tasks::{LAST_WRITES_TIMEOUT, Tasks};
 use crate::attach::handover::{self, HoldState, Lent, Lookout};
@@ -27,15 +27,15 @@ use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
 
-/// By then a client has made its handshake, and has its lists.
+/// Time after which a client has made its handshake and has its lists.
 const STARTUP_TIME: Duration = Duration::from_secs(2);
 
-/// What to attach, and where to.
+/// Client and daemon of an attachment.
 pub struct Attach {
     pub config: Config,
-    /// The server's name; nothing for all of the config's, as one.
+    /// Name of the server; `None` for all servers of the config, as one.
     pub server: Option<String>,
-    /// How to start it, if it is not the config's.
+    /// Launch of a server that is not in the config.
     pub ad_hoc: Option<AdHoc>,
     pub roots: RootOptions,
     pub address: Address,
@@ -45,20 +45,20 @@ pub struct Attach {
     pub ignore_parent: bool,
 }
 
-/// The client's streams while we relay every message.
+/// The client's streams, while every message is relayed.
 enum RelayedStreams {
     Own(OwnStdio),
-    /// They were lent to a daemon before.
+    /// Lent to a daemon before.
     Returned(Streams),
 }
 
-/// No daemon can be reached or started: the streams are given back.
+/// No daemon can be reached or started; the streams are returned to the caller.
 pub struct Alone {
     pub stdio: OwnStdio,
     pub why: io::Error,
 }
 
-/// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
+/// Serves the client until it ends or a signal arrives. Must be called within a tokio runtime.
 pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let parent = Parent::watch();
     let sweeps = Sweeps::new(launch::runs_folder(&attach.state_folder));
@@ -86,7 +86,8 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let lookout = Lookout { signals, parent, ignore_parent: attach.ignore_parent, grace };
     let (streams, lookout) = match streams.filter(|_| takes_streams) {
         Some(streams) => {
-            // Nobody here is woken by what the client says.
+            // The daemon reads the client's streams from here on; a registration here would wake
+            // this process for each message.
             drop(stdio);
             let lender = link.clone();
             let lent = async move { handover::lend(&lender, connection, streams, lookout).await };

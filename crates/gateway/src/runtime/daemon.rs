@@ -1,5 +1,5 @@
-//! The user's one daemon. Clients come through attachments on a local socket, and over HTTP if that is asked for; when the
-//! last has gone, so do the backends, and then the daemon ends.
+//! The user's one daemon. Clients connect through attachments on a local socket, and over HTTP on request.
+//! After the last client has left, the backends end, and then the daemon.
 
 use super::gateway::{Gateway, Lifetime};
 use super::tasks::{LAST_WRITES_TIMEOUT, Tasks};
@@ -18,24 +18,24 @@ use switchboard_core::{Event, Fact};
 use switchboard_process::local::{Address, BindError};
 use switchboard_process::signals::Signals;
 
-/// What to serve, and where.
+/// Servers, and addresses to serve them at.
 pub struct Daemon {
     pub config: Config,
-    /// The file that is watched.
+    /// Config file to watch.
     pub source: Option<Source>,
-    /// Those that are enabled.
+    /// Enabled servers.
     pub servers: Vec<ServerConfig>,
     pub overrides: Overrides,
     pub address: Address,
     pub state_folder: PathBuf,
     pub log: LogOptions,
-    /// Called with the addresses that are listened at.
+    /// Called with the bound HTTP addresses.
     pub on_listening: fn(&[listen::Address]),
-    /// For clients over HTTP.
+    /// Options of the HTTP front.
     pub http: Option<HttpOptions>,
-    /// The root of clients that name none.
+    /// Root of clients that name none.
     pub default_root: Option<PathBuf>,
-    /// It was started to stay, and not by a window: servers with `lazy: false` run without a client.
+    /// Started to stay, not by a window: servers with `lazy: false` run without a client.
     pub stays_without_clients: bool,
 }
 
@@ -43,12 +43,13 @@ pub struct Daemon {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Served {
     ToTheEnd,
-    /// Another one is there.
+    /// Another daemon has the socket.
     Taken,
 }
 
-/// Serves until nobody needs it, or it is told to end. Must be called within a tokio runtime.
+/// Serves until no client needs it, or until it is told to end. Must be called within a tokio runtime.
 pub async fn run(daemon: Daemon) -> io::Result<Served> {
+    // Installed first: a signal during the start must end in order.
     let signals = Signals::new()?;
     let listener = match socket::bind(&daemon.address).await {
         Ok(listener) => listener,
@@ -85,7 +86,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         stays_without_clients: daemon.stays_without_clients,
         streams: Box::new(Handover),
     });
-    // Whether anybody comes is a question of time from now on.
+    // Starts the linger time: without clients, the daemon ends after it.
     hub.handle(Event::Tick);
     state.start_wanted();
     let visits = http.map(|http| http.serve(&state));
@@ -102,7 +103,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     Ok(Served::ToTheEnd)
 }
 
-/// Addresses that are listened at, before anybody is served.
+/// Bound HTTP addresses, before any client is served.
 struct HttpListening {
     options: HttpOptions,
     sockets: Vec<listen::Listening>,
@@ -118,7 +119,7 @@ impl HttpListening {
         Ok(Self { options, sockets, addresses, tls })
     }
 
-    /// Addresses that other machines reach without encryption.
+    /// Addresses that other machines can reach without encryption.
     fn plain(&self) -> impl Iterator<Item = &listen::Address> {
         let is_plain = |address: &&listen::Address| self.tls.is_none() && !address.is_local();
         self.addresses.iter().filter(is_plain)
@@ -140,7 +141,7 @@ impl HttpListening {
     }
 }
 
-/// Clients over HTTP, and the tasks that serve them.
+/// HTTP clients, and the tasks that serve them.
 struct HttpVisits {
     guests: Arc<Guests>,
     visits: Tasks,
@@ -151,7 +152,7 @@ impl HttpVisits {
     async fn end(self) {
         self.visits.end();
         self.guests.see_off(LAST_WRITES_TIMEOUT).await;
-        // What those who stayed to the end said was heard.
+        // The inbox must be emptied until the last connection has closed.
         self.clerks.end();
     }
 }

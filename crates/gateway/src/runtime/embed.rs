@@ -1,4 +1,4 @@
-//! One client over any pair of streams: the gateway as a part of another program.
+//! One client over any pair of streams: the gateway as part of another program.
 
 use super::gateway::{Gateway, Lifetime};
 use super::tasks::LAST_WRITES_TIMEOUT;
@@ -15,13 +15,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Serves one MCP client over a pair of streams, until it closes its end and has its last answers.
 ///
-/// The client sees all enabled servers of `config` as one. They are started when they are first needed, with the variables
-/// and the working folder of this process, and are stopped before this returns. Lists and facts about launches are stored
-/// below `state_folder`; nothing is logged.
+/// The client sees all enabled servers of `config` as one. They are started on first use, with the variables
+/// and the working folder of this process, and are stopped before this returns. Lists and facts about
+/// launches are stored below `state_folder`; nothing is logged.
 ///
-/// Must be called within a tokio runtime with I/O and time enabled. The processes that keep servers from outliving us are
-/// this program too: call [`prepare_process`](crate::prepare_process) first in `main`. To end early, close `input`; a
-/// dropped future leaves its servers to their guards, which end them with this process.
+/// Must be called within a tokio runtime with I/O and time enabled. The guard processes run this program too:
+/// call [`prepare_process`](crate::prepare_process) first in `main`. To end early, close `input`; a dropped
+/// future leaves its servers to their guards, which end them with this process.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {

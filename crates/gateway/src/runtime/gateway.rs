@@ -1,4 +1,4 @@
-//! A hub with the backends of a config's servers, as every way to run needs it that serves the config itself.
+//! A hub with the backends of a config's servers, for every mode that serves the config itself.
 
 use super::tasks::{LAST_WRITES_TIMEOUT, Tasks};
 use crate::backends::Dispatch;
@@ -20,15 +20,15 @@ use std::time::Duration;
 use switchboard_core::{ClientId, Core, Fact, ServerId, Surroundings};
 use switchboard_process::warden::Warden;
 
-/// How long a gateway lives.
+/// Lifetime of a gateway.
 pub(super) enum Lifetime {
     /// As long as its one client.
     Client,
-    /// For a while after its last client; for good if it `stays`.
+    /// `linger` beyond its last client; for good if it `stays`.
     Daemon { linger: Duration, stays: bool },
 }
 
-/// A hub, and what stands behind it.
+/// A hub and its backends.
 pub(super) struct Gateway {
     pub(super) hub: Arc<Hub>,
     pub(super) backends: Arc<ConfiguredBackends>,
@@ -38,7 +38,7 @@ pub(super) struct Gateway {
 }
 
 impl Gateway {
-    /// `reports_routes`: the log says where each request goes.
+    /// `reports_routes` logs the route of each request.
     pub(super) fn new(
         config: &Config,
         servers: Vec<ServerConfig>,
@@ -90,7 +90,7 @@ impl Gateway {
         Arrival { client, wants, surroundings, reader }
     }
 
-    /// The clock, memory, and what earlier runs left behind.
+    /// Starts the core's timer, memory measurements, and the sweep after earlier runs.
     pub(super) fn start_upkeep(&self) -> Tasks {
         let mut tasks = Tasks::of(&self.hub);
         tasks.spawn("measuring", self.hub.clone().keep_measuring());
@@ -99,17 +99,17 @@ impl Gateway {
         tasks
     }
 
-    /// Stores and logs what is left, and ends the warden.
+    /// Writes pending files and log lines, and ends the warden.
     pub(super) async fn close(self) {
         self.backends.close(LAST_WRITES_TIMEOUT).await;
         self.hub.telemetry().close(LAST_WRITES_TIMEOUT);
     }
 }
 
-/// What keeps processes from outliving us.
+/// Report of the layers that keep processes from outliving us.
 fn guards(warden: &Warden, is_unguarded: bool) -> Fact {
     if is_unguarded {
-        return Fact::Layers { text: "guard: off, as was asked for".to_owned(), are_wanting: false };
+        return Fact::Layers { text: "guard: off, as requested".to_owned(), are_wanting: false };
     }
     let layers = warden.layers();
     Fact::Layers { text: layers.to_string(), are_wanting: layers.are_wanting() }

@@ -1,15 +1,15 @@
-//! Ways to run the gateway. The one place that wires its tasks.
+//! Modes of operation. The one place that wires tasks.
 //!
 //! # Layout
-//! - `tasks`: tasks that every way has.
+//! - `tasks`: tasks of every mode.
 //! - `gateway`: a hub with the backends of a config's servers.
-//! - `embed`: one client over any pair of streams, in a program of one's own.
-//! - `solo`: one client on our standard streams, and its backends.
-//! - `daemon`: all windows' clients, and one set of backends.
+//! - `embed`: one client over any pair of streams, inside another program.
+//! - `solo`: one client on our standard streams, with its own backends.
+//! - `daemon`: the clients of all windows, with one set of backends.
 //! - `attach`: one client on our standard streams, served by the daemon.
-//! - `refusing`: one client, and no server: each request is answered with the reason.
-//! - `raw`: a launcher that reads no message.
-//! - `peer`: a client of a program that we start, for the demo.
+//! - `refusing`: one client without a server: each request is answered with the reason.
+//! - `raw`: a launcher that forwards bytes without reading messages.
+//! - `peer`: a client for a program that we start.
 
 mod tasks;
 mod gateway;

@@ -1,6 +1,5 @@
-//! The other way round: we are the client. Starts a program with pipes and speaks newline-delimited JSON with
-//! it, one message at a time. For the demo, for what is asked on the command line, and later for `doctor`; not for the
-//! forwarding path.
+//! Client side of a conversation: starts a program and exchanges newline-delimited JSON with it, one message
+//! at a time. For the demo and the commands; not for the forwarding path.
 
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
@@ -17,10 +16,10 @@ use tokio::task::JoinHandle;
 
 /// Bytes of the program's stderr that are kept.
 const MAX_STDERR_BYTES: usize = 64 << 10;
-/// How long the rest of stderr is waited for after the program's end.
+/// Time limit for the rest of stderr after the program's end.
 const LAST_STDERR_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Why nothing was heard.
+/// Reason why there is no message.
 #[derive(Debug, thiserror::Error)]
 pub enum Silence {
     #[error("it said nothing within {:.1} s", .0.as_secs_f64())]
@@ -33,7 +32,7 @@ pub enum Silence {
     NotJson(String),
 }
 
-/// A program that runs, and our half of the talk with it. Dropping it kills the program.
+/// A running program, and our end of its pipes. Dropping it kills the program.
 pub struct Conversation {
     child: Child,
     stdin: ByteWriter,
@@ -44,7 +43,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Must be called within a tokio runtime. The program gets exactly this environment.
+    /// Starts the program with exactly this environment. Must be called within a tokio runtime.
     pub fn start(program: OsString, args: Vec<OsString>, env: Vec<(OsString, OsString)>) -> io::Result<Self> {
         let Spawned { child, stdin, stdout, stderr } =
             child::spawn(&Launch { program, args, env, cwd: None }).map_err(io::Error::other)?;
@@ -54,7 +53,7 @@ impl Conversation {
         Ok(Self { child, stdin, stdout, framer, words, listening })
     }
 
-    /// With another limit of what one message may have. To be called before anything is heard.
+    /// Changes the message limit. To be called before the first message is read.
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.framer = Framer::new(Some(Framing::Newline), limit);
         self
@@ -68,7 +67,7 @@ impl Conversation {
         self.say_line(&format!("{message}\n")).await
     }
 
-    /// One message, with the line's end that is its last byte and no other.
+    /// Sends one message; its last byte, and no other, is a line break.
     pub async fn say_line(&self, line: &str) -> io::Result<()> {
         let mut rest = line.as_bytes();
         while !rest.is_empty() {
@@ -81,7 +80,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// The next message. A line that is none is an error: that is what a strict client would make of it.
+    /// Reads the next message. A line that is not JSON is an error, as for a strict client.
     pub async fn hear(&mut self, within: Duration) -> Result<Value, Silence> {
         let line =
             tokio::time::timeout(within, self.hear_line()).await.map_err(|_| Silence::TooLong(within))??;
@@ -89,7 +88,7 @@ impl Conversation {
             .map_err(|_| Silence::NotJson(String::from_utf8_lossy(&line).into_owned()))
     }
 
-    /// The next line as it came, however long that takes.
+    /// Reads the next line, without a time limit.
     pub async fn hear_line(&mut self) -> Result<Bytes, Silence> {
         loop {
             match self.framer.next_frame() {
@@ -103,18 +102,19 @@ impl Conversation {
         }
     }
 
-    /// What the program has said on stderr so far.
+    /// The program's stderr so far.
     pub fn words(&self) -> String {
         String::from_utf8_lossy(&self.words.lock()).into_owned()
     }
 
-    /// Closes the program's input, waits for it to end, and ends it if it does not. Says how it ended, and what
-    /// it has said on stderr.
+    /// Closes the program's input and waits for its end, by force after `grace`. Returns
+    /// how it ended, and its stderr.
     pub async fn end(self, grace: Duration) -> (Ended, String) {
         let Self { mut child, stdin, stdout, words, listening, .. } = self;
         drop(stdin);
         let ended = child.stop(grace).await.ended;
         drop((child, stdout));
+        // A grandchild may hold stderr open.
         let _ = tokio::time::timeout(LAST_STDERR_TIMEOUT, listening).await;
         let words = String::from_utf8_lossy(&words.lock()).into_owned();
         (ended, words)

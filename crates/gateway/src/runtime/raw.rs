@@ -1,5 +1,5 @@
-//! The launcher: bytes pass untouched, only the process is governed. For a server that must be started in
-//! order and leave nothing behind, but whose messages nobody should read.
+//! Launcher: bytes pass untouched, only the process is governed. For a server that must start in order and
+//! leave nothing behind, but whose messages must not be read.
 
 use crate::backends::launch::{self, LaunchPlan};
 use crate::backends::packages::PackagesFolder;
@@ -18,30 +18,31 @@ use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
 use switchboard_process::warden::Warden;
 
-/// How long a command has after SIGTERM when a client that is done sends us a signal as well.
+/// Grace period after SIGTERM when a client that has closed its end also sends a signal.
 const HASTY_GRACE: Duration = Duration::from_millis(800);
 
-/// It could not be started.
+/// The command could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}\n  hint: {hint}")]
 pub struct NotStarted {
     pub reason: String,
     pub hint: String,
-    /// There is no such program.
+    /// The program does not exist.
     pub is_missing: bool,
 }
 
-/// What to run.
+/// Command to run.
 pub struct Raw {
     pub server: ServerConfig,
     pub root: Option<PathBuf>,
     pub state_folder: PathBuf,
-    /// The end of the process that started us is not the client's.
+    /// The end of our parent process does not mean the client's end.
     pub ignore_parent: bool,
 }
 
-/// Runs the command until it ends, or is ended with us; says how it ended.
+/// Runs the command until it ends or is ended with us. Returns how it ended.
 pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
+    // Watched from the start: the parent may end while the command is prepared.
     let mut parent = Parent::watch();
     let Raw { server, root, state_folder, ignore_parent } = raw;
     let grace = server.shutdown_grace;
@@ -64,15 +65,15 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let sweeping = task::spawn("sweeping", sweep(warden.clone()));
     let why = tokio::select! {
         _ = child.wait() => Why::Ended,
-        // The client is done: so is the command, in order.
+        // The client has closed its end, so the command is ended in order.
         _ = &mut input => Why::ClientGone,
         () = parent.gone(), if !ignore_parent => Why::ClientGone,
         _ = signals.next() => Why::Signal,
     };
-    // Its input is closed, if it was not before.
+    // Closes the command's input, if it is still open.
     input.abort();
     let ended = end(&mut child, &mut signals, grace, why).await;
-    // What it left goes, and with it whoever holds the pipes open.
+    // Descendants are ended, including those that hold the pipes open.
     let _ = tokio::time::timeout(grace, child.gone()).await;
     drop(child);
     sweeping.abort();
@@ -82,7 +83,7 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     Ok(ended)
 }
 
-/// Why the command is to end, or has.
+/// Reason for the command's end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Why {
     Ended,
@@ -90,7 +91,7 @@ enum Why {
     Signal,
 }
 
-/// Asks first, if the client is done. A signal means haste: SIGTERM if it is the first one, else SIGKILL.
+/// Closes the input first, if the client has left. A first signal sends SIGTERM, a second one SIGKILL.
 async fn end(child: &mut Child, signals: &mut Signals, grace: Duration, why: Why) -> Ended {
     if why == Why::Ended {
         return child.wait().await;

@@ -1,5 +1,5 @@
-//! A client on our standard streams when there is nothing to serve: each of its requests gets the reason as its answer. An
-//! IDE shows the error that `initialize` gets; of a process that only ends it shows "connection closed".
+//! A client on our standard streams that cannot be served: each request is answered with the reason. An IDE
+//! shows the error of `initialize`; for a process that just exits it shows only "connection closed".
 
 use super::tasks::Tasks;
 use crate::backends::{Dispatch, NoBackends};
@@ -17,20 +17,20 @@ use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::framing::DEFAULT_MESSAGE_LIMIT_BYTES;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
 
-/// Time for the last answers to be read.
+/// Time limit for the client to read its last answers.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why there is nothing to serve.
+/// Reason why the client cannot be served.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: String,
-    /// The end of the process that started us is not the client's.
+    /// The end of our parent process does not mean the client's end.
     pub ignore_parent: bool,
 }
 
-/// Answers until the client, or a signal, ends it. Must be called within a tokio runtime.
+/// Answers until the client ends or a signal arrives. Must be called within a tokio runtime.
 pub async fn run(refusal: Refusal, stdio: OwnStdio) -> std::io::Result<()> {
     let parent = Parent::watch();
     let signals = Signals::new()?;
@@ -56,7 +56,7 @@ pub async fn run(refusal: Refusal, stdio: OwnStdio) -> std::io::Result<()> {
     Ok(())
 }
 
-/// No server, and the usual limits.
+/// Default limits and no server.
 fn settings() -> Settings {
     Settings {
         servers: Vec::new(),

@@ -12,21 +12,22 @@ use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
 
-/// What to run.
+/// Client and servers to run.
 pub struct Solo {
     pub config: Config,
     pub servers: Vec<ServerConfig>,
-    /// The client sees all of them as one, and not the only one as it is.
+    /// The client sees all servers as one, rather than the only server directly.
     pub as_one: bool,
     pub roots: RootOptions,
     pub state_folder: PathBuf,
     pub log: LogOptions,
-    /// The end of the process that started us is not the client's.
+    /// The end of our parent process does not mean the client's end.
     pub ignore_parent: bool,
 }
 
-/// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
+/// Serves the client until it ends or a signal arrives. Must be called within a tokio runtime.
 pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
+    // Watched from the start: the parent may end while the servers are prepared.
     let parent = Parent::watch();
     let signals = Signals::new()?;
     let Solo { config, servers, as_one, roots, state_folder, log, ignore_parent } = solo;

@@ -1,4 +1,4 @@
-//! Tasks that every way to run has: the clock, signals, the end of the process that started us.
+//! Tasks of every mode: the timer, signals, the end of our parent process.
 
 use crate::hub::Hub;
 use crate::io::task;
@@ -9,7 +9,7 @@ use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use tokio::task::AbortHandle;
 
-/// How long the last answers may take to be read, and the last log lines to be written.
+/// Time limit for the last answers to be read, and the last log lines to be written.
 pub(super) const LAST_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Tasks that end together, at the latest when this is dropped.
@@ -25,15 +25,15 @@ impl Tasks {
         self.0.push(task::spawn(name, work).abort_handle());
     }
 
-    /// The hub's clock.
+    /// The hub's timer.
     pub(super) fn of(hub: &Arc<Hub>) -> Self {
         let mut tasks = Self::default();
         tasks.spawn("time", hub.clone().keep_time());
         tasks
     }
 
-    /// Ends the hub on a signal: the first asks to end in order (and, if the client had closed its end before, in haste),
-    /// the second to end at once.
+    /// Ends the hub on a signal. The first one drains (in haste, if the client had closed its end
+    /// before); the second one kills.
     pub(super) fn obey(&mut self, hub: &Arc<Hub>, mut signals: Signals) {
         let hub = hub.clone();
         self.spawn("ending", async move {
@@ -44,14 +44,14 @@ impl Tasks {
         });
     }
 
-    /// Ends the client with the process that started us: a client that has ended reads nothing any more, even if somebody
-    /// else holds our input open.
+    /// Ends the client with our parent process: a client that has ended reads nothing, even if another
+    /// process holds our input open.
     pub(super) fn follow(&mut self, hub: &Arc<Hub>, client: ClientId, mut parent: Parent) {
         let hub = hub.clone();
         self.spawn("following", async move {
             parent.gone().await;
             hub.telemetry().desk().take(Fact::ParentGone);
-            // What it has written before is still read, if that is all there is; else its input would end by itself.
+            // Input that it wrote before its end is still handled.
             hub.handle(Event::ClientInputEnded { client });
             hub.handle(Event::ClientLost { client });
         });

@@ -1,21 +1,21 @@
-//! Bad messages. A peer can send as many as it likes, of a byte each, and a line of the log is fifty times as long: the first
-//! of a minute get a line each, the others are counted.
+//! Rate limit for log lines about bad messages. A peer can send any number of them, of a byte each, and a log
+//! line is fifty times as long: the first ones of a minute get a line each, the others are counted.
 
 use std::time::{Duration, SystemTime};
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// Bad messages that get a line of their own.
+/// Bad messages with a line of their own.
 const MAX_LINES_PER_MINUTE: u32 = 20;
 
 #[derive(Default)]
 pub(super) struct BadMessages {
-    /// When the first line of this minute was written, and how many were since.
+    /// Time of this minute's first line, and the number of lines since.
     lines: Option<(SystemTime, u32)>,
     untold: u64,
 }
 
 impl BadMessages {
-    /// Whether this one gets a line of its own.
+    /// Whether this message gets a line of its own.
     pub(super) fn take(&mut self, now: SystemTime) -> bool {
         let is_past = |since: SystemTime| !now.duration_since(since).is_ok_and(|passed| passed < MINUTE);
         let (since, lines) = self.lines.filter(|(since, _)| !is_past(*since)).unwrap_or((now, 0));
@@ -27,7 +27,7 @@ impl BadMessages {
         true
     }
 
-    /// How many had none since this was asked last.
+    /// Messages without a line since the last call.
     pub(super) fn untold(&mut self) -> u64 {
         std::mem::take(&mut self.untold)
     }
@@ -46,7 +46,7 @@ mod tests {
         assert_eq!((bad.untold(), bad.untold()), (980, 0));
         assert_eq!(lines(&mut bad, start + MINUTE / 2), 0);
         assert_eq!(lines(&mut bad, start + MINUTE), 20);
-        // Somebody has set the clock back.
+        // The clock was set back.
         assert_eq!(lines(&mut bad, start - MINUTE), 20);
         assert_eq!(bad.untold(), 1000 + 980 + 980);
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A day of the calendar.
+/// A calendar day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Day {
     year: i64,
@@ -16,8 +16,8 @@ impl Day {
         Self::from_days(since_epoch(time).as_secs() as i64 / 86_400)
     }
 
-    /// The calendar's arithmetic (Howard Hinnant, "chrono-compatible low-level date algorithms"): years begin
-    /// in March, so that the leap day is the last of its year.
+    /// Calendar arithmetic (Howard Hinnant, "chrono-compatible low-level date algorithms"): years begin in
+    /// March, so that the leap day is the last day of its year.
     fn from_days(days: i64) -> Self {
         let shifted = days + 719_468;
         let era = shifted.div_euclid(146_097);
@@ -38,7 +38,7 @@ impl fmt::Display for Day {
     }
 }
 
-/// A moment as `2026-11-15T20:04:30.123Z`.
+/// A time as `2026-11-15T20:04:30.123Z`.
 pub(crate) struct Timestamp(pub(crate) SystemTime);
 
 impl fmt::Display for Timestamp {

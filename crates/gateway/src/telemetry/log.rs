@@ -1,5 +1,5 @@
-//! Facts as log lines: the only code that logs. Everything goes to the file at the chosen level; warnings
-//! and errors go to our stderr too, where an IDE shows them. Bodies are never written unless asked for.
+//! Facts as log lines: the only code that logs. All lines go to the file at the chosen level; warnings and
+//! errors also go to our stderr, where an IDE shows them. Message bodies are logged only on request.
 
 use super::clock::Timestamp;
 use super::rolling::{Name, Rolling};
@@ -26,22 +26,22 @@ use tracing_subscriber::{Layer, Registry, fmt};
 
 pub(super) struct Log {
     dispatch: Dispatch,
-    /// Requests are shown with their ids. `tracing::enabled!` cannot be asked: with several logs in one process it says yes if
-    /// any of them shows them.
+    /// Whether requests are shown with their ids. `tracing::enabled!` does not help: with several logs in one
+    /// process it answers for any of them.
     with_ids: bool,
     time: FactTime,
     to_file: Gathered,
     to_stderr: Gathered,
-    /// `None`: our stderr.
+    /// `None` logs to our stderr.
     file: Option<Rolling>,
-    /// A daemon's.
+    /// A daemon's own stderr.
     own_stderr: Option<StderrFile>,
-    /// What the servers say on their stderr, in a file of its own each.
+    /// Stderr of the servers, in one file each.
     words: BTreeMap<String, (Rolling, Vec<u8>)>,
     folder: PathBuf,
     server: String,
     root: String,
-    /// Each backend's server and root.
+    /// Server and root of each backend.
     backends: BTreeMap<BackendId, (String, String)>,
 }
 
@@ -57,6 +57,7 @@ impl Log {
             }
         };
         let is_stderr = options.file.as_deref().is_some_and(|file| file == Path::new(STDERR));
+        // A log on stderr has these lines already.
         let warnings = if is_stderr { LevelFilter::OFF } else { level.min(LevelFilter::WARN) };
         let stderr_layer = plain().with_writer(to_stderr.clone()).with_filter(warnings).boxed();
         let dispatch = Dispatch::new(Registry::default().with(vec![file_layer, stderr_layer]));
@@ -78,7 +79,7 @@ impl Log {
         }
     }
 
-    /// Remembers what later lines refer to.
+    /// Remembers names for later lines.
     pub(super) fn know(&mut self, fact: &Fact) {
         if let Fact::Starting { backend, server, root, .. } = fact {
             self.backends.insert(*backend, (server.clone(), root.clone().unwrap_or_default()));
@@ -128,7 +129,7 @@ impl Log {
         }
     }
 
-    /// Writes what was gathered.
+    /// Writes the collected lines.
     pub(super) fn flush(&mut self, dropped: u64) {
         if dropped > 0 {
             self.time.set(SystemTime::now());
@@ -153,7 +154,7 @@ impl Log {
     }
 }
 
-/// One fact, one line. Long on purpose: a table of all facts, without an arm for the rest.
+/// One line per fact. Long on purpose: a table of all facts, without a catch-all arm.
 fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
     match fact {
         Fact::Layers { text, are_wanting: true } => {
@@ -161,12 +162,12 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         }
         Fact::Layers { text, .. } => info!(layers = text, "protections against leftover processes"),
         Fact::Swept { names, left: 0 } => {
-            warn!(ended = names.join(", "), "ended processes that a killed run had left");
+            warn!(ended = names.join(", "), "ended processes left by a killed run");
         }
         Fact::Swept { names, left } => {
-            error!(ended = names.join(", "), left, "cannot end some processes that a killed run left");
+            error!(ended = names.join(", "), left, "cannot end some processes left by a killed run");
         }
-        Fact::ParentGone => info!("the process that started us has ended"),
+        Fact::ParentGone => info!("parent process has ended"),
         Fact::PlainHttp { address } => warn!(
             address,
             hint = "give --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy that has TLS",
@@ -182,20 +183,20 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
                 );
             }
         }
-        Fact::NotStarted { server, why } => warn!(server, why, "not started without a client"),
+        Fact::NotStarted { server, why } => warn!(server, why, "cannot run without a client"),
         Fact::ConfigRejected { why } => {
             warn!(why = redact(why), "config file rejected; keeping the previous config")
         }
         Fact::LeftBehind { ended, left: 0, .. } => {
-            info!(server, root, ended = ended.join(", "), "left processes behind; ended");
+            info!(server, root, ended = ended.join(", "), "leftover processes ended");
         }
         Fact::LeftBehind { ended, left, .. } => {
-            error!(server, root, ended = ended.join(", "), left, "left processes behind that we may not end");
+            error!(server, root, ended = ended.join(", "), left, "cannot end some leftover processes");
         }
         Fact::ClientConnected { client } => debug!(%client, "client connected"),
-        Fact::ClientInputEnded { client } => debug!(%client, "client closed its end"),
-        Fact::ClientLost { client } => debug!(%client, "client is gone"),
-        Fact::RootsKnown { client, roots } => info!(%client, roots = roots.join(", "), "the client's roots"),
+        Fact::ClientInputEnded { client } => debug!(%client, "client closed its input"),
+        Fact::ClientLost { client } => debug!(%client, "client disconnected"),
+        Fact::RootsKnown { client, roots } => info!(%client, roots = roots.join(", "), "client roots"),
         Fact::RootChosen { client, root: Some(root), why } => {
             info!(%client, server, root, why, "root chosen")
         }
@@ -208,7 +209,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             info!(server, root, running, setting = limit.setting(), "waiting: instance limit reached");
         }
         Fact::NoRoom { running, limit: None, .. } => {
-            info!(server, root, running, "waits for other servers to start");
+            info!(server, root, running, "waiting: too many servers are starting");
         }
         Fact::Crowded { crowding, .. } => {
             warn!(server, root, hint = crowding.hint, "{}", crowding.message);
@@ -220,32 +221,32 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             );
         }
         Fact::Separated { clients, why, .. } => {
-            info!(server, root, clients, why, "clients move to other processes");
+            info!(server, root, clients, why, "clients get separate processes");
         }
         Fact::Unheard { method, text, .. } if text.is_empty() => {
             debug!(server, root, %method, "not delivered: several clients use this server");
         }
         Fact::Unheard { text, .. } => {
-            info!(server, root, message = redact(text), "log message of the server")
+            info!(server, root, message = redact(text), "log message from the server")
         }
         Fact::StateLost { why, .. } => warn!(server, root, why, "stopped; its state is lost"),
         Fact::Heavy { bytes, limit, .. } => {
-            warn!(server, root, bytes, limit, "holds more memory than it may")
+            warn!(server, root, bytes, limit, "memory limit exceeded")
         }
         Fact::PoolHeavy { bytes, limit } => {
-            warn!(bytes, limit, "all servers together hold more memory than they may");
+            warn!(bytes, limit, "memory limit of all servers exceeded");
         }
         Fact::Starting { framing, .. } => debug!(server, root, framing = framing.name(), "starting"),
         Fact::Spawned { pid: Some(pid), .. } => info!(server, root, pid, "spawned"),
-        Fact::Spawned { pid: None, .. } => info!(server, root, "remote"),
+        Fact::Spawned { pid: None, .. } => info!(server, root, "connecting to remote server"),
         Fact::SpawnFailed { reason, .. } => error!(server, root, reason, "could not be started"),
-        Fact::NotReached { reason, .. } => error!(server, root, reason, "cannot be used"),
+        Fact::NotReached { reason, .. } => error!(server, root, reason, "remote server unavailable"),
         Fact::Ready { after, restarted, .. } => info!(server, root, ms = ms(*after), restarted, "ready"),
         Fact::Crashed { how, pending, stderr, .. } => {
             error!(server, root, how, pending, stderr = redact(stderr), "crashed");
         }
         Fact::RestartIn { delay, crashes, .. } => {
-            info!(server, root, delay_ms = ms(*delay), crashes, "restarts");
+            info!(server, root, delay_ms = ms(*delay), crashes, "restart scheduled");
         }
         Fact::BreakerOpened { cooldown, crashes, .. } => {
             error!(server, root, cooldown_ms = ms(*cooldown), crashes, "crashes too often; restarts paused");
@@ -255,7 +256,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::FramingDoubted { framing, .. } => {
             warn!(server, root, framing = framing.name(), "no answer in this framing");
         }
-        Fact::FramingLearnt { framing, .. } => debug!(server, framing = framing.name(), "framing learnt"),
+        Fact::FramingLearnt { framing, .. } => debug!(server, framing = framing.name(), "framing detected"),
         Fact::Probing { is_regular: true, .. } => debug!(server, root, "health check sent"),
         Fact::Probing { .. } => warn!(server, root, "health check sent after a timeout"),
         Fact::Routed { client, backend, method, id, minted } => {
@@ -266,17 +267,17 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             if with_ids {
                 debug!(method = &**method, server, root, ms, outcome, %id, "answered");
             } else if Method::Servers.name() == Some(&**method) {
-                // Commands of ours ask again and again while they wait.
+                // Our own commands poll this method while they wait.
                 debug!(method = &**method, server, root, ms, outcome, "answered");
             } else {
                 info!(method = &**method, server, root, ms, outcome, "answered");
             }
         }
         Fact::Asked { method, took, outcome, .. } => {
-            info!(%method, server, root, ms = ms(*took), outcome = word(*outcome), "asked its client");
+            info!(%method, server, root, ms = ms(*took), outcome = word(*outcome), "server asked its client");
         }
         Fact::Quarantined { text, bytes, total, .. } => {
-            // Said aloud once; a chatty server would fill the IDE's log.
+            // A warning once; a chatty server would fill the IDE's log.
             let text = redact(text);
             match total {
                 1 => warn!(server, text, bytes, total, "stdout line is not a message; quarantined"),
@@ -284,12 +285,12 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             }
         }
         Fact::BadMessage { from, what } => warn!(%from, what, "bad message"),
-        Fact::TooLong { from, bytes } => warn!(%from, bytes, "a message beyond the limit was dropped"),
-        Fact::LateAnswer { total, .. } => info!(server, total, "an answer came too late and was dropped"),
+        Fact::TooLong { from, bytes } => warn!(%from, bytes, "oversized message dropped"),
+        Fact::LateAnswer { total, .. } => info!(server, total, "late answer dropped"),
         Fact::DroppedNotification { to, total } => {
-            warn!(%to, total, "notifications were dropped: nobody reads")
+            warn!(%to, total, "notifications dropped: the receiver does not read")
         }
-        Fact::Retried { method, .. } => info!(server, %method, "sent once more"),
+        Fact::Retried { method, .. } => info!(server, %method, "request sent again"),
         Fact::Draining { why, pending } => info!(why, pending, "draining"),
         Fact::Finished => info!("finished"),
     }
@@ -318,7 +319,7 @@ fn level_filter(level: LogLevel) -> LevelFilter {
     }
 }
 
-/// A server's name as part of a file's name.
+/// A server's name as part of a file name.
 fn file_name(server: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let name: String = server.chars().map(safe).take(60).collect();
@@ -326,7 +327,7 @@ fn file_name(server: &str) -> String {
     if name.chars().all(|c| c == '.') { "server".into() } else { name }
 }
 
-/// The time of the fact that is being written, not of the writing.
+/// Time of the fact, not of the write.
 #[derive(Clone, Default)]
 struct FactTime(Arc<AtomicU64>);
 
@@ -344,7 +345,7 @@ impl FormatTime for FactTime {
     }
 }
 
-/// Lines that wait to be written in one go.
+/// Lines that wait to be written together.
 #[derive(Clone, Default)]
 struct Gathered(Arc<Lock<Vec<u8>>>);
 

@@ -1,12 +1,12 @@
-//! The log. Facts are handed over without waiting and without waking anyone more than a few times a second; a thread of its
-//! own turns them into log lines. A full disk or a stalled reader of our stderr holds up only that thread: beyond a limit facts
-//! are dropped, and counted.
+//! The log. Facts are handed over without waiting, and wake the log's thread at most a few times a second;
+//! that thread turns them into lines. A full disk or a stalled reader of our stderr holds up only that
+//! thread: beyond a limit, facts are dropped and counted. Must not influence anything else.
 //!
 //! # Layout
-//! - `windows`: the daemon's log, and the logs of windows that asked for one.
+//! - `windows`: the daemon's log, and the logs of windows with settings of their own.
 //! - `log`: facts as log lines, the only code that logs.
-//! - `rolling`: a file by day and size.
-//! - `bad_messages`: the share of bad messages that get a line.
+//! - `rolling`: a log file per day, limited in size.
+//! - `bad_messages`: the rate limit for lines about bad messages.
 //! - `clock`: dates in UTC.
 
 mod bad_messages;
@@ -33,21 +33,21 @@ use switchboard_process::stderr;
 
 /// Facts that may wait to be written; further ones are dropped.
 const MAX_WAITING_FACTS: usize = 20_000;
-/// Requests that get a line of their own in one gathering; the rest of them are summed up.
+/// Requests with a line of their own per write; the rest are summed up.
 const MAX_REQUEST_LINES: usize = 500;
-/// Kinds of requests that are summed up apart.
+/// Kinds of requests that are summed up separately.
 const MAX_CROWDS: usize = 64;
-/// Bytes of a body that are shown.
+/// Bytes of a body that are logged.
 const MAX_BODY_BYTES: usize = 4096;
-/// Time for which facts are gathered before they are written.
+/// Time for which facts are collected before a write.
 const GATHER_TIME: Duration = Duration::from_millis(100);
 
 /// The daemon's own stderr, in the folder of the logs.
 const DAEMON_STDERR_FILE: &str = "daemon.stderr.log";
-/// Its size at which a new one begins; one older is kept.
+/// Size at which a new file begins; one old file is kept.
 const MAX_STDERR_BYTES: u64 = 1 << 20;
 
-/// Where a daemon's stderr goes that is about to be started, ready for it. Nothing if there is no place.
+/// Creates the folder and path for a new daemon's stderr. `None` if that is not possible.
 pub fn stderr_for_daemon(folder: &Path) -> Option<PathBuf> {
     os::create_private_dir(folder).ok()?;
     let path = folder.join(DAEMON_STDERR_FILE);
@@ -55,46 +55,46 @@ pub fn stderr_for_daemon(folder: &Path) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Whether a log file can be written to. Asked before serving: afterwards nobody is told of lines that are lost.
+/// Checks that a log file can be written. Done before serving: later, lost lines go unnoticed.
 pub fn try_log_file(path: &Path) -> io::Result<()> {
-    // A named pipe would make us wait for its reader.
+    // Opening a named pipe would block until it has a reader.
     if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
         return Ok(());
     }
     rolling::open(path).map(drop)
 }
 
-/// Where logs go, and how.
+/// Destination and format of the log.
 #[derive(Debug, Clone)]
 pub struct LogOptions {
     pub level: LogLevel,
     pub format: LogFormat,
-    /// A file instead of the daily one in `folder`.
+    /// File to use instead of the daily one in `folder`.
     pub file: Option<PathBuf>,
     pub folder: PathBuf,
     pub bodies: bool,
-    /// The server's name, for what concerns no backend; with several servers, none.
+    /// Name of the server, for lines about no backend; empty with several servers.
     pub server: String,
     pub root: Option<PathBuf>,
 }
 
-/// What the thread is given.
+/// Input of the log's thread.
 enum Item {
     Fact(SystemTime, Fact),
-    /// Requests beyond those that get a line each.
+    /// Requests beyond those with a line each.
     Crowd(SystemTime, Crowd),
     Body {
         time: SystemTime,
-        /// The window that wants to see it; nothing for the log of all.
+        /// Window whose log gets it; `None` for the main log.
         window: Option<ClientId>,
         from: String,
         text: Vec<u8>,
     },
-    /// So many bad messages without a line of their own.
+    /// Number of bad messages without a line of their own.
     Bad(SystemTime, u64),
     WindowOpened(ClientId, WindowLog),
     WindowClosed(ClientId),
-    /// By the server's name.
+    /// With the server's name.
     Stderr(SystemTime, String, String),
 }
 
@@ -110,18 +110,18 @@ struct Crowd {
 struct Queue {
     items: Vec<Item>,
     dropped: u64,
-    /// Request lines since the last writing.
+    /// Request lines since the last write.
     requests: usize,
     crowds: Vec<Crowd>,
     bad: BadMessages,
-    /// The thread waits to be woken. While it gathers, nobody needs to.
+    /// The thread waits to be woken. While it collects, it needs no notice.
     asleep: bool,
     is_silent: bool,
     closing: bool,
     closed: bool,
 }
 
-/// The front that everyone reports to.
+/// Entry point for all facts.
 pub struct Telemetry {
     queue: Arc<(Lock<Queue>, Condition)>,
     thread: Lock<Option<JoinHandle<()>>>,
@@ -129,7 +129,7 @@ pub struct Telemetry {
     level: LogLevel,
     /// Windows with log settings of their own.
     windows: Lock<BTreeMap<ClientId, WindowLog>>,
-    /// How many of them want to see bodies: looked at with each message.
+    /// Number of them that log bodies; read for each message, so it avoids the lock.
     body_windows: AtomicUsize,
 }
 
@@ -147,12 +147,12 @@ impl Telemetry {
         Arc::new(Self { queue, thread: Lock::new(thread), bodies, level, windows, body_windows })
     }
 
-    /// Opens the desk for one or more facts. Never waits for a disk or a reader.
+    /// Opens the queue for one or more facts. Never waits for a disk or a reader.
     pub(crate) fn desk(&self) -> Desk<'_> {
         Desk { telemetry: self, queue: self.lock(), time: SystemTime::now() }
     }
 
-    /// For whoever has nothing to tell: another writes the log.
+    /// Telemetry for a process that does not log.
     pub(crate) fn silent() -> Arc<Self> {
         let queue = Queue { is_silent: true, closed: true, ..Queue::default() };
         Arc::new(Self {
@@ -165,13 +165,13 @@ impl Telemetry {
         })
     }
 
-    /// A window with log settings of its own.
+    /// Registers a window with log settings of its own.
     pub(crate) fn open_window(&self, client: ClientId, wanted: WindowLog) {
         self.change_windows(|windows| windows.insert(client, wanted.clone()));
         self.desk().queue.push(Item::WindowOpened(client, wanted));
     }
 
-    /// `true` if it had settings of its own.
+    /// Removes a window. `true` if it had settings of its own.
     pub(crate) fn close_window(&self, client: ClientId) -> bool {
         let had_own = self.change_windows(|windows| windows.remove(&client)).is_some();
         if had_own {
@@ -188,13 +188,13 @@ impl Telemetry {
         changed
     }
 
-    /// Whether this client's window wants to see what is said.
+    /// Whether this client's window logs bodies.
     pub(crate) fn wants_bodies_of(&self, client: ClientId) -> bool {
         self.body_windows.load(Ordering::Relaxed) > 0
             && self.change_windows(|windows| windows.get(&client).is_some_and(|window| window.bodies))
     }
 
-    /// Whether any log shows where each request goes.
+    /// Whether any log shows the route of each request.
     pub(crate) fn wants_routes(&self) -> bool {
         let shows = |level: LogLevel| matches!(level, LogLevel::Debug | LogLevel::Trace);
         shows(self.level)
@@ -211,7 +211,7 @@ impl Telemetry {
         self.bodies
     }
 
-    /// Writes what is left, within limits: the end of the program is not held up by a stalled reader.
+    /// Writes the rest, within `timeout`: a stalled reader must not delay the end of the program.
     pub(crate) fn close(&self, timeout: Duration) {
         let deadline = Instant::now() + timeout;
         let mut queue = self.lock();
@@ -235,7 +235,7 @@ impl Telemetry {
     }
 }
 
-/// Where facts are handed in. Its closing wakes the thread, if it sleeps.
+/// Access to the queue. Dropping it wakes the thread, if it sleeps.
 pub(crate) struct Desk<'a> {
     telemetry: &'a Telemetry,
     queue: LockGuard<'a, Queue>,
@@ -255,6 +255,7 @@ impl Desk<'_> {
 
 impl Drop for Desk<'_> {
     fn drop(&mut self) {
+        // Only the first fact after a rest wakes the thread.
         if std::mem::take(&mut self.queue.asleep) {
             self.telemetry.queue.1.notify_all();
         }
@@ -311,7 +312,7 @@ impl Queue {
     }
 }
 
-/// The thread: gathers, then writes.
+/// The log's thread: collects, then writes.
 fn listen(shared: &(Lock<Queue>, Condition), options: LogOptions) {
     let (queue, changed) = shared;
     let mut log = windows::Logs::open(options);
@@ -321,6 +322,7 @@ fn listen(shared: &(Lock<Queue>, Condition), options: LogOptions) {
             waiting.asleep = true;
             waiting = changed.wait(waiting);
         }
+        // Waiting a moment collects many facts into one write.
         let gathered = Instant::now() + GATHER_TIME;
         while !waiting.closing && Instant::now() < gathered {
             let left = gathered.saturating_duration_since(Instant::now());

@@ -1,5 +1,5 @@
-//! A log file that begins anew each day and when it is large, and of which only so many are kept. Several
-//! processes may append to the same one. A write that fails is dropped: logging is never a reason to fail.
+//! A log file that is replaced each day and when it is large, with a limited number of old files. Several
+//! processes may append to the same file. A failed write is dropped: logging is never a reason to fail.
 
 use super::clock::Day;
 use crate::config::os;
@@ -11,7 +11,7 @@ use std::time::SystemTime;
 const MAX_FILE_BYTES: u64 = 10 << 20;
 const MAX_FILES: usize = 8;
 
-/// What the file is called.
+/// Name of the file.
 #[derive(Debug, Clone)]
 pub(crate) enum Name {
     /// `STEM-2026-11-15.log` in this folder.
@@ -39,7 +39,7 @@ impl Rolling {
         }
         self.roll();
         if let Some(file) = &mut self.file {
-            // A full disk: these lines are lost, the next ones may not be.
+            // On a full disk these lines are lost, but later ones may succeed.
             let _ = file.write_all(lines);
         }
     }
@@ -54,7 +54,7 @@ impl Rolling {
         let is_large = |length: u64| length >= MAX_FILE_BYTES;
         if self.file.as_ref().is_some_and(|file| file.metadata().is_ok_and(|meta| is_large(meta.len()))) {
             self.file = None;
-            // Another process may have moved it away already: then the one at the path is a new one.
+            // Another process may have renamed it already; then the path names a new file.
             if fs::metadata(&path).is_ok_and(|meta| is_large(meta.len())) {
                 let _ = fs::rename(&path, self.set_aside(&path));
                 self.prune();
@@ -73,7 +73,7 @@ impl Rolling {
         }
     }
 
-    /// The first free `….1`, `….2`, …; the last one is written over.
+    /// First free name of `….1`, `….2`, …; the last one is overwritten.
     fn set_aside(&self, path: &Path) -> PathBuf {
         let numbered = |number: usize| {
             let mut name = path.as_os_str().to_owned();
@@ -83,10 +83,11 @@ impl Rolling {
         (1..MAX_FILES).map(numbered).find(|free| !free.exists()).unwrap_or_else(|| numbered(MAX_FILES))
     }
 
-    /// Removes the oldest of the daily files with this stem.
+    /// Removes the oldest daily files with this stem.
     fn prune(&self) {
         let Name::Daily { folder, stem } = &self.name else { return };
         let Ok(entries) = fs::read_dir(folder) else { return };
+        // The year's first digit excludes longer stems, such as `STEM-other`.
         let prefix = format!("{stem}-2");
         let mut files: Vec<(SystemTime, PathBuf)> = entries
             .flatten()
@@ -101,7 +102,7 @@ impl Rolling {
     }
 }
 
-/// A log file to append to, made with its folders if it is not there.
+/// Opens a log file for appending, and creates it with its folders if necessary.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         os::create_private_dir(folder)?;
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_file_is_set_aside_and_the_oldest_go() {
+    fn large_file_is_set_aside() {
         let folder = std::env::temp_dir().join(format!("switchboard-rolling-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         let mut log = Rolling::new(Name::Daily { folder: folder.clone(), stem: "x".into() });
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_no_reason_to_fail() {
+    fn impossible_folder_is_no_failure() {
         let mut log = Rolling::new(Name::Fixed("/dev/null/no/such/place.log".into()));
         log.write(b"lost\n");
     }

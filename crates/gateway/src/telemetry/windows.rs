@@ -1,6 +1,6 @@
-//! Logs of the daemon's windows. A window that was started with log flags, or with a variable that stands for one, has a
-//! log of its own: lines about its messages go there instead of the daemon's. Lines about servers go to the daemon's log,
-//! and to the windows' own files too.
+//! Logs of the daemon's windows. A window with log flags, or with variables for them, has its own log:
+//! lines about its messages go there instead of the daemon's log. Lines about servers go to the daemon's
+//! log and to the windows' own files.
 
 use super::log::Log;
 use super::{Crowd, LogOptions};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 use switchboard_core::{ClientId, Fact};
 
-/// What a window says about its log; what it does not say is as the daemon has it.
+/// Log settings of a window; missing ones are the daemon's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WindowLog {
@@ -76,6 +76,8 @@ impl Logs {
             if window.has_own_file {
                 window.log.fact(time, fact);
             } else {
+                // Without a file of its own, the window shares the daemon's file,
+                // which has this line already.
                 window.log.know(fact);
             }
         }
@@ -89,7 +91,7 @@ impl Logs {
         self.main.bad(time, messages);
     }
 
-    /// `window` is the one that wants to see it; the daemon's log otherwise.
+    /// Logs a body for `window`, or into the daemon's log.
     pub(super) fn body(&mut self, time: SystemTime, window: Option<ClientId>, from: &str, text: &[u8]) {
         let window = window.and_then(|client| self.windows.get_mut(&client));
         window.map_or(&mut self.main, |window| &mut window.log).body(time, from, text);
@@ -99,7 +101,7 @@ impl Logs {
         self.main.stderr(time, server, line);
     }
 
-    /// Writes what was gathered.
+    /// Writes the collected lines.
     pub(super) fn flush(&mut self, dropped: u64) {
         self.main.flush(dropped);
         self.windows.values_mut().for_each(|window| window.log.flush(0));

@@ -1,13 +1,14 @@
-//! From messages to entries: what a client says, and what it is told, as its journal has it.
+//! Conversion of messages to journal entries, for both directions of a client's
+//! stream. Pure: appends nothing.
 
 use super::entry::{AskedRequest, Id, JournalEntry};
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{Broken, Kind, Message, Method, Outgoing, OutgoingKind, Part, SetupMessage};
 
-/// Longer requests are not repeated.
+/// Longest request that is kept for a repeat by the next daemon.
 pub(super) const MAX_REPEATED_BYTES: usize = 64 << 10;
 
-/// Entries of what a client said.
+/// Entries of messages from a client.
 #[derive(Default)]
 pub(super) struct Entries(pub(super) Vec<JournalEntry>);
 
@@ -17,12 +18,16 @@ impl Entries {
         match (message.kind(), message.method()) {
             (Kind::Request, method) => {
                 let is_initialize = method == Method::Initialize;
+                // A later daemon replays `initialize` even after it was answered, so it is kept
+                // apart from the open request.
                 if is_initialize {
                     self.0.push(JournalEntry::Said { what: SetupMessage::Initialize, line: line() });
                 }
                 self.effect(message);
                 let is_short = message.bytes().len() <= MAX_REPEATED_BYTES;
                 let again =
+                    // A repeatable method changes nothing at the server, so a second run is harmless. So is
+                    // `initialize`, whatever its length.
                     if is_initialize || (method.is_repeatable() && is_short) { line() } else { Vec::new() };
                 let id = message.id().map(|id| id.as_bytes().to_vec());
                 self.0.extend(id.map(|id| JournalEntry::Asked(AskedRequest { id, again })));
@@ -42,7 +47,7 @@ impl Entries {
         }
     }
 
-    /// Entry of a setting in a server.
+    /// Enters a request that changes a server's settings for this client: a log level or a subscription.
     fn effect(&mut self, message: &Message) {
         let uri = || message.part(Part::Uri).unwrap_or_default().to_vec();
         match message.method() {
@@ -60,6 +65,7 @@ impl Entries {
         for message in members.iter().flatten() {
             match message.kind() {
                 Kind::Request => {
+                    // A batch has one answer for all its members, so none of them is repeated on its own.
                     self.effect(message);
                     ids.extend(message.id().map(|id| id.as_bytes().to_vec()));
                 }
@@ -72,18 +78,18 @@ impl Entries {
     }
 }
 
-/// Entries of a message that was too long to be kept.
+/// Entries of a message over the length limit, of which only the ids were seen.
 pub(super) fn of_too_long(glimpses: &[Glimpse]) -> Vec<JournalEntry> {
     let asks = glimpses.iter().filter(|seen| seen.method.is_some());
     let ids = asks.filter_map(|seen| Some(seen.id.as_ref()?.as_bytes().to_vec()));
     ids.map(|id: Id| JournalEntry::Asked(AskedRequest { id, again: Vec::new() })).collect()
 }
 
-/// Entry of a message to the client.
+/// Entry of a message to the client. Notifications need none: they are never owed.
 pub(super) fn of_outgoing(out: &Outgoing) -> Option<JournalEntry> {
     let id = out.id()?.to_vec();
     match out.kind() {
-        // Of a batch, one member stands for all.
+        // The first member's id identifies the whole batch.
         OutgoingKind::Response { .. } | OutgoingKind::BatchResponse => Some(JournalEntry::Answered { id }),
         OutgoingKind::Request => Some(JournalEntry::Question { id }),
         OutgoingKind::Notification => None,

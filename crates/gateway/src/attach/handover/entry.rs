@@ -1,42 +1,42 @@
-//! Entries of a client's journal, and how they are written down. Pure.
+//! Entries of a client's journal and their binary encoding. Pure.
 
 use switchboard_protocol::{Framing, SetupMessage};
 
-/// One entry of a journal. Entries that are appended together count together or not at all.
+/// One entry of a journal. Entries of one append are atomic: all of them count, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum JournalEntry {
-    /// The client's stream was handled up to here.
+    /// Position up to which the client's stream was handled.
     Taken {
         upto: u64,
     },
     Asked(AskedRequest),
-    /// Requests of one batch, which are answered together.
+    /// Requests of one batch; one answer covers all of them.
     AskedTogether {
         ids: Vec<Id>,
     },
-    /// The client wants no answer any more.
+    /// The client no longer expects an answer.
     Cancelled {
         id: Id,
     },
-    /// The request was repeated to a second daemon; it is not repeated to a third.
+    /// The request went to a second daemon and must not go to a third.
     Repeated {
         id: Id,
     },
-    /// Output is committed up to here.
+    /// Position up to which output is committed.
     Written {
         upto: u64,
     },
     Answered {
         id: Id,
     },
-    /// A request to the client, which it has not answered.
+    /// Request to the client, still unanswered.
     Question {
         id: Id,
     },
     Resolved {
         id: Id,
     },
-    /// Message to repeat to the next daemon.
+    /// Message that the next daemon must hear: `initialize`, `initialized`, or the log level.
     Said {
         what: SetupMessage,
         line: Vec<u8>,
@@ -62,6 +62,8 @@ pub(crate) struct AskedRequest {
     pub(crate) again: Vec<u8>,
 }
 
+// Layout: tag, number, count of texts, then each text after its length; all numbers little-endian. Tags are
+// never reused, since a daemon of another version may read them.
 pub(crate) fn encode(entry: &JournalEntry, into: &mut Vec<u8>) {
     let mut put = |tag: u8, number: u64, texts: &[&[u8]]| {
         into.push(tag);
@@ -89,7 +91,8 @@ pub(crate) fn encode(entry: &JournalEntry, into: &mut Vec<u8>) {
     }
 }
 
-/// Entries of one append. What cannot be read was not written by this version, and neither was what follows it.
+/// Entries of one append. Decoding stops at the first unknown entry, which another version wrote: without its
+/// layout, the rest cannot be read either.
 pub(crate) fn decode(mut bytes: &[u8]) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     while let Some(entry) = decode_one(&mut bytes) {

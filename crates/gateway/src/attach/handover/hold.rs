@@ -1,4 +1,4 @@
-//! The daemon's side: holds a client's streams as long as its attachment is there.
+//! The daemon's side of a handover: holds a client's streams as long as its attachment is connected.
 
 use super::journal::HoldState;
 use super::lend::{self, ALIVE, END};
@@ -14,7 +14,7 @@ use switchboard_process::local::Connection;
 use switchboard_process::pipe::{ByteReader, ByteWriter, MIN_SPARE_BYTES};
 use tokio::sync::Notify;
 
-/// Serves clients that hand their streams over.
+/// Serves clients that hand over their streams.
 pub(crate) struct Handover;
 
 impl StreamHolder for Handover {
@@ -30,6 +30,7 @@ impl StreamHolder for Handover {
 async fn receive(hub: &Arc<Hub>, held: HeldClient<'_>) {
     let HeldClient { mut connection, arrival, options, admission, part } = held;
     let received = Streams::receive(&mut connection).await;
+    // The streams have arrived, so their descriptors need no reservation any more.
     drop(admission);
     let hold = match received {
         Ok(streams) => hold(hub, arrival, &streams, options, &mut connection).await,
@@ -39,6 +40,7 @@ async fn receive(hub: &Arc<Hub>, held: HeldClient<'_>) {
     let last_word = match hold {
         HoldState::Over => lend::OVER,
         HoldState::Exited => lend::EXITED,
+        // An attachment that closed the connection, or that takes its streams back, waits for no word.
         HoldState::Serving | HoldState::LetGo => return,
     };
     let _ = lend::say(&connection.writer, last_word).await;
@@ -54,13 +56,14 @@ async fn hold(
     let end = Notify::new();
     let Connection { reader, writer, .. } = connection;
     tokio::select! {
-        // The attachment is gone, or wants them back: nobody else may be kept waiting for their end.
+        // The attachment is gone or wants its streams back. Letting go at once keeps
+        // the next daemon from waiting.
         () = listen(reader, writer, &end) => HoldState::LetGo,
         served = serve(hub, arrival, streams, options, end.notified()) => served.unwrap_or(HoldState::LetGo),
     }
 }
 
-/// Until the other's end.
+/// Answers the attachment's bytes until it closes the connection.
 async fn listen(reader: &mut ByteReader, writer: &ByteWriter, end: &Notify) {
     let mut words = BytesMut::with_capacity(MIN_SPARE_BYTES);
     while let Ok(1..) = reader.read(&mut words).await {

@@ -1,5 +1,5 @@
-//! Journal of one client, kept where it outlives this process. The reader's tap enters what the client says before anybody
-//! acts upon it; the output enters answers together with their bytes.
+//! Journal of one client, stored where it outlives this process. The input tap enters a message before the
+//! core sees it; the output enters an answer together with its bytes. Must not know how messages are routed.
 
 use super::entries::{Entries, MAX_REPEATED_BYTES, of_too_long};
 use super::entry::{Id, JournalEntry, encode};
@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 pub(crate) struct ClientJournal {
     inner: Lock<Inner>,
     taken: Arc<AtomicU64>,
-    /// The rest of the client's stream is not read: the next daemon reads it.
+    /// The rest of the client's stream stays unread for the next daemon.
     leaves_the_rest: AtomicBool,
     changed: Notify,
 }
@@ -28,9 +28,9 @@ struct Inner {
     file: Journal,
     state: JournalState,
     hold: HoldState,
-    /// The client has said `exit`.
+    /// The client has sent `exit`.
     exits: bool,
-    /// Entries, encoded.
+    /// Scratch space for encoded entries.
     buffer: Vec<u8>,
     own: OwnIds,
 }
@@ -39,19 +39,20 @@ struct Inner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HoldState {
     Serving,
-    /// We have let the client go; another may serve it.
+    /// Released; another daemon may serve the client.
     LetGo,
-    /// The client wants nothing more.
+    /// The client has ended and needs no further daemon.
     Over,
-    /// The client has said `exit`: it does not wait for what is open, which is refused.
+    /// The client sent `exit` and waits for no answer. The attachment refuses open requests.
     Exited,
 }
 
 impl ClientJournal {
-    /// Goes on with a journal that others have left.
+    /// Opens the journal and continues from its last state.
     pub(crate) fn of(streams: &Streams) -> io::Result<Self> {
         let (mut file, appends) = streams.journal()?;
         let state = JournalState::of(&appends);
+        // Starting with a summary bounds the file: every daemon would otherwise inherit all earlier entries.
         file.renew(&[state.summary()])?;
         file.show_open(state.open.len() as u32);
         let taken = Arc::new(AtomicU64::new(state.taken));
@@ -74,10 +75,11 @@ impl ClientJournal {
         look(&self.inner().state)
     }
 
-    /// Nothing more is read or written by us. The first call decides.
+    /// Closes the journal: this process reads and writes no more. The first call decides the state.
     pub(crate) fn close(&self, hold: HoldState) {
         let mut inner = self.inner();
         if inner.hold == HoldState::Serving {
+            // A client that sent `exit` needs no next daemon.
             let is_exit = inner.exits && hold == HoldState::LetGo;
             inner.hold = if is_exit { HoldState::Exited } else { hold };
             drop(inner);
@@ -88,6 +90,7 @@ impl ClientJournal {
     /// Waits until the journal is closed.
     pub(crate) async fn closed(&self) -> HoldState {
         loop {
+            // Registered before the check, so a change between check and wait is not missed.
             let changed = self.changed.notified();
             match self.hold() {
                 HoldState::Serving => changed.await,
@@ -107,7 +110,7 @@ impl ClientJournal {
         }
     }
 
-    /// Waits until so many answers to repeated messages have come.
+    /// Waits for this many answers to repeated messages.
     pub(crate) async fn swallowed(&self, count: usize) {
         loop {
             let changed = self.changed.notified();
@@ -142,7 +145,8 @@ impl ClientJournal {
         }
         entries.push(JournalEntry::Taken { upto });
         if inner.append(entries).is_err() {
-            // Without memory for an entry nothing can be promised.
+            // Without an entry, the next daemon would not know of the request, so the client is
+            // released before the core sees it.
             inner.hold = HoldState::LetGo;
             drop(inner);
             self.changed.notify_waiters();
@@ -152,7 +156,7 @@ impl ClientJournal {
         true
     }
 
-    /// Gives back memory that is not needed while the client is quiet.
+    /// Frees memory while the client is idle.
     pub(crate) fn trim(&self) {
         let mut inner = self.inner();
         inner.buffer = Vec::new();
@@ -166,12 +170,12 @@ impl ClientJournal {
         }
     }
 
-    /// Enters that a request is given to a core for the second time; it is not given to a third.
+    /// Records that a request is given to a second daemon, so that it never reaches a third.
     pub(crate) fn repeated(&self, id: &Id) -> io::Result<()> {
         self.inner().append(vec![JournalEntry::Repeated { id: id.clone() }])
     }
 
-    /// Enters what goes out, up to here, with all that it answers and asks.
+    /// Enters output up to this position, with the requests it answers and asks.
     pub(crate) fn write(&self, upto: u64, mut entries: Vec<JournalEntry>) -> io::Result<()> {
         let mut inner = self.inner();
         let was_open = !inner.state.open.is_empty();
@@ -185,7 +189,8 @@ impl ClientJournal {
         Ok(())
     }
 
-    /// Whether this answers a message that was repeated under an id of ours. Nobody else is to see it.
+    /// Whether this answers a message that we repeated under our own id. Such an
+    /// answer must not reach the client.
     pub(crate) fn swallow(&self, out: &Outgoing) -> bool {
         let is_response = matches!(out.kind(), OutgoingKind::Response { .. });
         let id = out.id().filter(|id| is_response && id.starts_with(PREFIX));
@@ -196,7 +201,7 @@ impl ClientJournal {
         is_ours
     }
 
-    /// An id for a message that is repeated. Its answer is swallowed.
+    /// Mints an id for a repeated message. [`swallow`](Self::swallow) consumes its answer.
     pub(crate) fn own_id(&self) -> Id {
         self.inner().own.mint()
     }
@@ -218,7 +223,8 @@ impl InputTap for ClientJournal {
         }
     }
 
-    /// Once another daemon succeeds us, the next request with all that follows is left to it, unread.
+    /// Admits an event to the core. Once a newer daemon waits for this client, the next request and
+    /// everything after it stay unread for that daemon.
     fn admit(&self, event: &Event, upto: u64, is_succeeded: bool) -> bool {
         if is_succeeded && asks_something(event) {
             self.leaves_the_rest.store(true, Ordering::Relaxed);
@@ -236,7 +242,7 @@ impl InputTap for ClientJournal {
     }
 }
 
-/// Whether a client wants an answer.
+/// Whether the client expects an answer.
 fn asks_something(event: &Event) -> bool {
     let is_request = |message: &Message| message.kind() == Kind::Request;
     match event {
@@ -257,6 +263,7 @@ impl Inner {
         self.file.append(&buffer)?;
         buffer.shrink_to(MAX_REPEATED_BYTES);
         self.buffer = buffer;
+        // Memory changes only after the file has the entries: a failed append must leave the old state.
         entries.into_iter().for_each(|entry| self.state.enter(entry));
         self.file.show_open(self.state.open.len() as u32);
         if self.file.is_long() {

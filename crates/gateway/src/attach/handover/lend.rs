@@ -1,6 +1,6 @@
-//! The attachment's side: lends a client's streams to a daemon, and outlives all daemons. While one holds them there is
-//! nothing to do but to watch it; when it is gone, what it owed is settled at once, and the streams are lent to the next as
-//! soon as the client wants something.
+//! The attachment's side of a handover: lends a client's streams to one daemon after the other, and outlives
+//! all of them. While a daemon holds the streams, the attachment only watches it. When the daemon is gone,
+//! its debts are settled at once, and the streams go to the next daemon at the client's next message.
 
 use super::output::JournaledOutput;
 use super::settle::{refuse_open, settle};
@@ -17,22 +17,23 @@ use switchboard_process::parent::Parent;
 use switchboard_process::pipe::{ByteWriter, MIN_SPARE_BYTES};
 use switchboard_process::signals::Signals;
 
-/// What is said on the connection while the streams are elsewhere: a byte each.
+/// Sign of life, in both directions. Every word on the connection is one byte.
 pub(crate) const ALIVE: u8 = b'a';
-/// To the one who holds them: end with what is open.
+/// To the daemon: finish open requests and end.
 pub(crate) const END: u8 = b'e';
-/// From it: the client has ended, and has its answers.
+/// From the daemon: the client has ended and has its answers.
 pub(crate) const OVER: u8 = b'o';
-/// From it: the client has said `exit`. What is open is left to us.
+/// From the daemon: the client sent `exit`; open requests are left to the attachment.
 pub(crate) const EXITED: u8 = b'x';
 
-/// How long the last answers may take to be read.
+/// Time limit for the client to read its last answers.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
-/// Daemons that may die within [`DEATHS_WINDOW`]; after that the relay, which waits between tries, takes over.
+/// Daemons that may die within [`DEATHS_WINDOW`]. After that the relay takes over,
+/// which waits between attempts.
 const MAX_DEATHS: usize = 5;
 const DEATHS_WINDOW: Duration = Duration::from_secs(60);
 
-/// Whose end is the end of lending.
+/// Events that end lending: a signal, or the end of our parent process.
 pub(crate) struct Lookout {
     pub(crate) signals: Signals,
     pub(crate) parent: Parent,
@@ -42,26 +43,27 @@ pub(crate) struct Lookout {
 
 /// Outcome of lending.
 pub(crate) enum Lent {
-    /// The client has ended, or we are to.
+    /// The client has ended, or this process must.
     Over,
-    /// No daemon takes the streams.
+    /// No daemon accepts the streams.
     Back(Streams, Lookout),
 }
 
 /// How one daemon's hold ended.
 enum HoldEnd {
     Over,
-    /// The client has said `exit`.
+    /// The client has sent `exit`.
     Exited,
-    /// The one who held them is gone, or has let go.
+    /// The daemon died, or released the streams.
     Lost,
 }
 
-/// The connection is with one who has said that it takes them.
+/// Lends the streams, starting with a daemon that has already agreed to take them.
 pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, mut watch: Lookout) -> Lent {
     let mut connection = connection;
     let mut deaths = VecDeque::new();
     loop {
+        // Taken while the daemon still runs: afterwards its process id may belong to another process.
         let witness = link.sweeps().witness(connection.peer);
         let end = match streams.pass(&connection).await {
             Ok(()) => watch.over(&mut connection, &streams).await,
@@ -86,6 +88,7 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
         if let HoldEnd::Over = watch.until_wanted(&streams, output).await {
             return Lent::Over;
         }
+        // A daemon that dies at every start would otherwise be restarted in a tight loop.
         if deaths.len() > MAX_DEATHS {
             return Lent::Back(streams, watch);
         }
@@ -101,7 +104,7 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
 }
 
 impl Lookout {
-    /// A signal, or the end of whoever started us.
+    /// Waits for a signal, or for the end of our parent process.
     async fn ended(&mut self) {
         let Self { signals, parent, ignore_parent, .. } = self;
         tokio::select! {
@@ -126,7 +129,7 @@ impl Lookout {
                     Some(HoldEnd::Over)
                 }
                 () = parent.gone(), if !*ignore_parent => Some(HoldEnd::Over),
-                // A rest ends with the client's next message. If the system cannot tell of it, timers do as before.
+                // While the watchdog rests no timer runs, so the client's next message must wake it.
                 _ = streams.readable(), if watchdog.wake().is_none() => {
                     watchdog.stir(Instant::now());
                     None
@@ -142,7 +145,7 @@ impl Lookout {
         }
     }
 
-    /// Asks the daemon to end with what is open. A second signal ends at once; and nobody waits for ever.
+    /// Asks the daemon to finish what is open. A second signal, or the grace period, ends the wait.
     async fn end_in_order(&mut self, connection: &mut Connection, words: &mut BytesMut) {
         let orderly = async {
             let _ = say(&connection.writer, END).await;
@@ -155,7 +158,7 @@ impl Lookout {
         }
     }
 
-    /// While nobody holds them: gives out what is left, until the client says something.
+    /// Sends stored output while no daemon holds the streams, until the client sends something.
     async fn until_wanted(&mut self, streams: &Streams, output: JournaledOutput) -> HoldEnd {
         let has_open = output.journal().with_state(|state| !state.open.is_empty());
         let taken = output.journal().with_state(|state| state.taken);
@@ -188,7 +191,7 @@ async fn until_client_speaks(streams: &Streams, output: &JournaledOutput) -> Hol
     }
 }
 
-/// What the daemon's bytes mean; nothing if it only gave a sign of life.
+/// Meaning of the daemon's bytes; `None` for a mere sign of life.
 fn hear(read: io::Result<usize>, words: &mut BytesMut) -> Option<HoldEnd> {
     if !matches!(read, Ok(1..)) {
         return Some(HoldEnd::Lost);
@@ -208,7 +211,8 @@ async fn act_upon(verdict: WatchdogVerdict, connection: &Connection) -> Option<H
         WatchdogVerdict::Fine => None,
         WatchdogVerdict::Ask => say(&connection.writer, ALIVE).await.is_err().then_some(HoldEnd::Lost),
         WatchdogVerdict::Hung => {
-            // It must not wake up and go on with what is another's by then. Its guards clear up.
+            // A daemon that wakes up later must not write to streams that another daemon holds by
+            // then. Its guards end its servers.
             connection.kill_peer();
             Some(HoldEnd::Lost)
         }
@@ -246,7 +250,8 @@ pub(crate) async fn say(writer: &ByteWriter, word: u8) -> io::Result<()> {
     }
 }
 
-/// In debug builds `SWITCHBOARD_RELAY=1` keeps the streams here, as everywhere but on Linux.
+/// The client's streams, if this system can hand them over. In debug builds
+/// `SWITCHBOARD_RELAY=1` forces the relay.
 pub(crate) fn streams_of(stdio: &switchboard_process::stdio::OwnStdio) -> Option<Streams> {
     #[cfg(debug_assertions)]
     if std::env::var_os("SWITCHBOARD_RELAY").is_some_and(|wish| wish == "1") {

@@ -1,13 +1,15 @@
-//! Handover of a client's own streams to the daemon that serves it, and from one daemon to the next. Lower layers know it only
-//! as a [`StoredOutput`](crate::io::output::StoredOutput), an [`InputTap`](crate::io::reader::tap::InputTap) and a
-//! [`StreamHolder`](crate::daemon::StreamHolder).
+//! Handover of a client's own streams to a daemon, and from one daemon to the next. Lower layers know it only
+//! as a [`StoredOutput`](crate::io::output::StoredOutput), an [`InputTap`](crate::io::reader::tap::InputTap)
+//! and a [`StreamHolder`](crate::daemon::StreamHolder).
 //!
 //! # Layout
-//! - `entry`: entries of a client's journal; `state`: what they add up to; `entries`: from messages to entries.
-//! - `own_ids`: ids of repeated messages; `journal`: the journal and its input tap; `output`: its output.
-//! - `settle`: answers that are owed after a daemon's end; `watchdog`: tells a daemon that hangs.
-//! - `serve`: one client from its coming to its going; `hold`: the daemon's side; `lend`: the attachment's side, which
-//!   outlives all daemons.
+//! - `entry`: entries of a client's journal; `state`: the state they add up to;
+//!   `entries`: conversion from messages.
+//! - `own_ids`: ids of repeated messages; `journal`: the journal and its input tap;
+//!   `output`: output through the journal.
+//! - `settle`: answers owed after a daemon's death; `watchdog`: detection of a hung daemon.
+//! - `serve`: one client from arrival to departure; `hold`: the daemon's side; `lend`: the attachment's
+//!   side, which outlives all daemons.
 
 mod entry;
 mod state;

@@ -1,4 +1,4 @@
-//! Output through a log that outlives this process, and from which another one can go on.
+//! Output of a client through a log that outlives this process, so that another process can continue it.
 
 use super::entries::of_outgoing;
 use super::entry::JournalEntry;
@@ -11,11 +11,11 @@ use switchboard_process::handover::Output;
 use switchboard_process::lock::Lock;
 use switchboard_protocol::Outgoing;
 
-/// Output of a client whose journal is kept. What is put here is sent by us, or by the next.
+/// Output with a journal. Stored messages are sent by this daemon or by its successor.
 pub(crate) struct JournaledOutput {
     log: Output,
     journal: Arc<ClientJournal>,
-    /// Entries of the messages that wait to be stored.
+    /// Entries of messages that are admitted but not yet stored.
     entries: Lock<Vec<JournalEntry>>,
 }
 
@@ -30,6 +30,8 @@ impl JournaledOutput {
 
     /// Stores whole messages together with their entries.
     pub(crate) fn store_with(&self, bufs: &[IoSlice<'_>], entries: Vec<JournalEntry>) -> io::Result<()> {
+        // The order matters: bytes, journal, commit. The journal's position decides after a crash: bytes
+        // beyond it are dropped, and their requests are still open.
         let upto = self.log.append(bufs)?;
         self.journal.write(upto, entries)?;
         self.log.commit();
@@ -64,7 +66,7 @@ impl StoredOutput for JournaledOutput {
         Box::pin(self.log.writable())
     }
 
-    /// Nobody reads any more, whoever serves.
+    /// The client no longer reads, so no other daemon can serve it either.
     fn lost(&self) {
         self.journal.close(HoldState::Over);
     }

@@ -1,19 +1,18 @@
-//! Ids of messages that are repeated to a new daemon under ids of our own.
+//! Our own ids for messages that are repeated to a new daemon.
 
 use super::entry::Id;
 use std::hash::{BuildHasher, RandomState};
 
-/// Prefix of our ids. It tells most other ids from them at a glance, and no more: ours are those that were minted and not
-/// answered.
+/// Prefix of our ids: a cheap first check. Only ids that were minted and are still open count as ours.
 pub(super) const PREFIX: &[u8] = b"\"switchboard/again/";
 
-/// Ids of the messages that are repeated.
+/// Open ids of repeated messages.
 pub(super) struct OwnIds {
-    /// A number that no client can know, so that none can choose one of these ids for itself.
+    /// Random, so that no client can choose one of our ids.
     secret: u64,
     minted: usize,
     open: Vec<Id>,
-    /// Answers that came, and that nobody else has seen.
+    /// Number of answers consumed so far.
     pub(super) swallowed: usize,
 }
 
@@ -30,7 +29,7 @@ impl OwnIds {
         id
     }
 
-    /// Whether this is one of ours and open; it is answered then.
+    /// Consumes the answer to an open id of ours; false for any other id.
     pub(super) fn swallow(&mut self, id: &[u8]) -> bool {
         let Some(at) = self.open.iter().position(|open| open == id) else { return false };
         self.open.swap_remove(at);

@@ -1,5 +1,5 @@
-//! Serves a client whose streams were handed over: repeats what a predecessor had heard, then reads and writes until the
-//! client's end, or until the streams are another's.
+//! Service of a client whose streams were handed over: repeats the messages that its last daemon had heard,
+//! then reads and writes until the client ends or the streams are released.
 
 use super::journal::{ClientJournal, HoldState};
 use super::output::JournaledOutput;
@@ -21,10 +21,10 @@ use switchboard_protocol::{
     Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, SetupMessage, parse,
 };
 
-/// How long the last answers may take to be read.
+/// Time limit for the client to read its last answers.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Serves until the client's end, until we are `asked` to end, or until we let it go.
+/// Serves until the client ends, until `asked` resolves, or until the streams are released.
 pub(crate) async fn serve(
     hub: &Arc<Hub>,
     arrival: Arrival,
@@ -38,9 +38,10 @@ pub(crate) async fn serve(
     let input = streams.reader(journal.taken(), options.max_message_bytes)?;
     let output = JournaledOutput::new(streams.output(written)?, journal.clone());
     let peer = Peer::Client(client);
+    // The outbox must exist before the core hears of the client, since it may answer at once.
     hub.open_outbox(peer, Output::Stored(Box::new(output)), framing.unwrap_or_default());
     hub.handle(wants.event(client, surroundings));
-    // What a predecessor could not give out any more.
+    // Sends output that the last daemon had stored but not written.
     hub.turn().touch(peer);
     let reading = async {
         let mut reader = reader.with_tap(journal.clone());
@@ -59,6 +60,7 @@ pub(crate) async fn serve(
     tokio::select! {
         hold = journal.closed() => return Ok(hold),
         settled = settled => {
+            // Requests that outlast the grace period are refused, so that every request has an answer.
             if settled.is_err() {
                 let late = journal.with_state(|state| settle::too_late(state, &options.server));
                 let mut turn = hub.turn();
@@ -73,8 +75,8 @@ pub(crate) async fn serve(
     Ok(HoldState::Over)
 }
 
-/// Tells the core what the client had told a predecessor; nobody but us hears the answers. Then what is open and may be
-/// asked again.
+/// Repeats the client's setup to the core under ids of our own, then the open
+/// requests that are safe to repeat.
 async fn repeat(
     hub: &Arc<Hub>,
     client: ClientId,
@@ -86,6 +88,8 @@ async fn repeat(
         let again: Vec<_> = state.open.iter().filter_map(OpenRequest::again).cloned().collect();
         let setup = &state.setup;
         let initialize = setup.get(SetupMessage::Initialize).map(|line| &line[..]);
+        // An `initialize` that is still open is repeated below under the client's own id, so
+        // that the client gets its answer.
         let is_greeting = again.iter().any(|asked| Some(&asked.again[..]) == initialize);
         let mut lines: Vec<(Option<SetupMessage>, Bytes)> = Vec::new();
         for what in SetupMessage::ALL {
@@ -101,10 +105,12 @@ async fn repeat(
         let Some(line) = under_own_id(line, journal) else { continue };
         reading::repeat(hub, client, line, framing, reader).await;
         if what == Some(SetupMessage::Initialize) {
+            // Servers expect no other message before they have answered `initialize`.
             journal.swallowed(1).await;
         }
     }
     for asked in open {
+        // Journaled first: if this daemon dies over the request, no third daemon may try it.
         journal.repeated(&asked.id)?;
         reading::repeat(hub, client, asked.again.into(), framing, reader).await;
     }

@@ -1,5 +1,6 @@
-//! Settles what a client is owed when its daemon is gone: the rest of what it was being told, an error for each request that
-//! may have taken effect, and the end of questions that nobody waits for any more.
+//! Settlement of a client's account after its daemon's death: the rest of a message that was being
+//! written, an error for each request that may have taken effect, and a cancellation of each
+//! question from a server that is gone.
 
 use super::entry::{Id, JournalEntry};
 use super::journal::ClientJournal;
@@ -12,13 +13,13 @@ use std::sync::Arc;
 use switchboard_process::handover::Streams;
 use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, RawId, SetupMessage};
 
-/// Enters and writes all of it, as far as it goes without waiting.
+/// Journals and writes all that is owed, as far as that is possible without waiting.
 pub(super) fn settle(streams: &Streams, server: &str) -> io::Result<JournaledOutput> {
-    // What is safe to ask again goes to the next one.
+    // Requests that are safe to repeat are left to the next daemon.
     settle_with(streams, &died(server), |open| open.again().is_none())
 }
 
-/// The same after `exit`: nobody comes next, and everything that is open is refused.
+/// Refuses every open request after `exit`: no other daemon follows.
 pub(super) fn refuse_open(streams: &Streams, server: &str) -> io::Result<JournaledOutput> {
     settle_with(streams, &ending(server), |_| true)
 }
@@ -80,7 +81,7 @@ fn owed(
     (words, entries)
 }
 
-/// Those who leave `jsonrpc` out do not expect it either.
+/// Dialect of our own messages: clients that omit `jsonrpc` do not expect it either.
 pub(super) fn dialect(state: &JournalState) -> Dialect {
     let has_version = |line: &Bytes| memchr::memmem::find(line, b"\"jsonrpc\"").is_some();
     if state.setup.get(SetupMessage::Initialize).is_none_or(has_version) {
@@ -90,7 +91,7 @@ pub(super) fn dialect(state: &JournalState) -> Dialect {
     }
 }
 
-/// In the words of the core of an attachment that carries every message itself.
+/// Same text as the relay's core uses for the end of the daemon.
 fn died(server: &str) -> ErrorAnswer {
     let text = "the Switchboard daemon died while it worked on this: the connection to the daemon ended";
     ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
@@ -108,7 +109,7 @@ fn ending(server: &str) -> ErrorAnswer {
         .hint("start it again")
 }
 
-/// For those who closed their end, and whose answers did not come in time.
+/// Errors for a client that closed its input and whose answers missed the grace period.
 pub(super) fn too_late(state: &JournalState, server: &str) -> Vec<(RawId, Vec<u8>)> {
     let error = ending(server);
     let dialect = dialect(state);

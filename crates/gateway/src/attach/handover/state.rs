@@ -1,13 +1,13 @@
-//! State of a client whose streams are handed over: how far its input was handled and its output was written, which requests are
-//! open, and which messages the next daemon must hear again. Pure: a list of entries makes the state, and the state can be
-//! written down as such a list.
+//! State of a client whose streams are handed over: positions in its input and output, open requests, and the
+//! messages that the next daemon must hear again. Pure: a list of entries makes the state, and
+//! [`JournalState::summary`] turns it back into entries.
 
 use super::entry::{AskedRequest, Id, JournalEntry, decode, encode};
 use bytes::Bytes;
 use switchboard_core::settings::{MAX_SUBSCRIPTION_BYTES, MAX_SUBSCRIPTIONS};
 use switchboard_protocol::{Framing, PeerSetup, SetupMessage};
 
-/// Request, or batch, that is to be answered.
+/// Request or batch that awaits its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OpenRequest {
     One(AskedRequest),
@@ -20,7 +20,7 @@ pub(crate) struct JournalState {
     pub(crate) written: u64,
     pub(crate) open: Vec<OpenRequest>,
     pub(crate) questions: Vec<Id>,
-    /// With no more subscriptions than a client may have.
+    /// Setup to replay. The number and size of subscriptions are limited here as in the core.
     pub(crate) setup: PeerSetup,
     pub(crate) framing: Option<Framing>,
 }
@@ -36,6 +36,7 @@ impl JournalState {
                 let is_it =
                     |open: &&mut OpenRequest| matches!(open, OpenRequest::One(asked) if asked.id == id);
                 if let Some(OpenRequest::One(asked)) = self.open.iter_mut().find(is_it) {
+                    // Without its text the request cannot be repeated a second time.
                     asked.again = Vec::new();
                 }
             }
@@ -54,6 +55,7 @@ impl JournalState {
     }
 
     fn subscribe(&mut self, uri: Vec<u8>) {
+        // A repeated subscription must not count twice against the limits.
         self.setup.unsubscribe(&uri);
         let known = self.setup.subscriptions();
         let bytes: usize = known.iter().map(Bytes::len).sum();
@@ -62,7 +64,7 @@ impl JournalState {
         }
     }
 
-    /// A member of a batch is only left out: the others are still waited for.
+    /// Removes a cancelled request. A batch stays open for its other members.
     fn cancel(&mut self, id: &Id) {
         self.open.retain_mut(|open| match open {
             OpenRequest::One(asked) => asked.id != *id,
@@ -80,7 +82,7 @@ impl JournalState {
         state
     }
 
-    /// The same state, as one append.
+    /// This state as one append.
     pub(crate) fn summary(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut put = |entry: &JournalEntry| encode(entry, &mut bytes);

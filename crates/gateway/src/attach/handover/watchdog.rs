@@ -1,40 +1,40 @@
-//! Tells a daemon that hangs from one that works, for an attachment that sees none of the messages. Pure: time is an
-//! argument.
+//! Detection of a hung daemon, for an attachment that sees none of the messages. Pure: time is an argument.
 //!
-//! While there is work, a request is seen at the next look, the daemon is asked in the same moment, and has
-//! [`ANSWER_TIMEOUT`] from there: a request that comes to a hung daemon waits for [`GIVE_UP_TIMEOUT`] at most, whenever it comes.
-//! After [`QUIET_LOOKS`] looks without work no timer runs: the client's next message ends the rest.
+//! A look that finds work asks the daemon at once for a sign of life, due within [`ANSWER_TIMEOUT`]. A
+//! request to a hung daemon thus waits for [`GIVE_UP_TIMEOUT`] at most, whenever it arrives. After
+//! [`QUIET_LOOKS`] looks without work no timer runs until the client's next message.
 
 use std::time::{Duration, Instant};
 
-/// How often is looked whether there is work.
+/// Interval between looks for work.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
-/// How long a daemon that has work may take for a sign of life.
+/// Time that a daemon with work has for a sign of life.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(9);
-/// What `docs/daemon.md` promises.
+/// Limit that `docs/daemon.md` promises.
 const GIVE_UP_TIMEOUT: Duration = Duration::from_secs(15);
-/// Woken so much later than we wanted to be, we have been suspended, and perhaps the daemon with us.
+/// Delay of a timer that proves a suspended machine: the daemon may have been suspended
+/// too, and gets another chance.
 const MAX_OVERSLEEP: Duration = Duration::from_secs(3);
-/// Looks without work before a rest. One is not enough: a request that the daemon has just read and not yet entered is
-/// nowhere to be seen.
+/// Looks without work before a rest. One look would not do: a request that the daemon has read but
+/// not yet journaled is invisible.
 const QUIET_LOOKS: u32 = 2;
 
 const _: () = assert!(LOOK_INTERVAL.as_secs() + ANSWER_TIMEOUT.as_secs() < GIVE_UP_TIMEOUT.as_secs());
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Watchdog {
-    /// Looks at `wake`, after so many looks without work.
+    /// Next look at `wake`, after `quiet` looks without work.
     Looking { wake: Instant, quiet: u32 },
-    /// The daemon was asked, and has until `wake` to answer.
+    /// The daemon was asked and has until `wake` to answer.
     Asked { wake: Instant },
-    /// There is nothing to do before the client's next message.
+    /// No timer until the client's next message.
     Resting,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WatchdogVerdict {
     Fine,
-    /// It is to be asked for a sign of life.
+    /// Ask the daemon for a sign of life.
     Ask,
     Hung,
 }
@@ -44,7 +44,8 @@ impl Watchdog {
         Self::Looking { wake: now + LOOK_INTERVAL, quiet: 0 }
     }
 
-    /// When [`look`](Self::look) is to be called. None: when the client has said something, [`stir`](Self::stir) is.
+    /// Time of the next [`look`](Self::look). `None` waits for the client's next message,
+    /// which calls [`stir`](Self::stir).
     pub(super) fn wake(&self) -> Option<Instant> {
         match *self {
             Self::Looking { wake, .. } | Self::Asked { wake } => Some(wake),
@@ -52,19 +53,20 @@ impl Watchdog {
         }
     }
 
-    /// The daemon has given a sign of life.
+    /// Records a sign of life from the daemon.
     pub(super) fn heard(&mut self, now: Instant) {
         *self = Self::new(now);
     }
 
-    /// The client has said something during a rest.
+    /// Ends a rest: the client has sent something.
     pub(super) fn stir(&mut self, now: Instant) {
         *self = Self::new(now);
     }
 
-    /// `has_work`: something is open, or waits to be read.
+    /// Decides at `wake`. `has_work` means an open request or unread input.
     pub(super) fn look(&mut self, now: Instant, has_work: bool) -> WatchdogVerdict {
         match *self {
+            // A timer that fires much later means a suspended machine: the daemon is asked once more.
             Self::Asked { wake } if now <= wake + MAX_OVERSLEEP => return WatchdogVerdict::Hung,
             Self::Looking { quiet, .. } if !has_work => {
                 *self = match quiet + 1 {
@@ -87,8 +89,8 @@ mod tests {
 
     const STEP: Duration = Duration::from_millis(10);
 
-    /// How long a request waits that comes `after` the beginning to a daemon that hangs from then on. Before that, it
-    /// is `busy` with others, and answers after a while.
+    /// How long a request waits that arrives at time `after` at a daemon that hangs from then on. Before
+    /// that, the daemon is `busy` with other requests.
     fn wait_at_hung(after: Duration, busy: Option<Duration>) -> Duration {
         let start = Instant::now();
         let asked_at = start + after;
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_given_up_by_one_who_was_suspended() {
+    fn suspension_is_not_a_hang() {
         let mut watchdog = Watchdog::new(Instant::now());
         assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Ask);
         let late = wake(&watchdog) + MAX_OVERSLEEP + STEP;

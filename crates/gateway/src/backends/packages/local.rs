@@ -1,4 +1,4 @@
-//! Whether a workspace has the package that an isolated runner could not start: then its owner may want that one.
+//! Detection of a package in the workspace that an isolated runner could not start, for a hint.
 
 use crate::command_line;
 use serde::Deserialize;
@@ -6,9 +6,9 @@ use serde_json::Value;
 use std::path::Path;
 use switchboard_process::child::Launch;
 
-/// How many words behind the runner may be the package.
+/// Words after the runner that may name the package.
 const MAX_CANDIDATES: usize = 4;
-/// A file beyond this is no package.json.
+/// Largest package.json that is read.
 const MAX_BYTES: u64 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -17,7 +17,7 @@ struct Manifest {
     bin: Option<Value>,
 }
 
-/// What to say about a failed launch, as it was before it was isolated.
+/// Hint for a failed launch; takes the launch before isolation.
 pub(crate) fn hint(launch: &Launch) -> Option<String> {
     let found = command_line::find(&launch.program, &launch.args)?;
     let words = launch.args.get(found.flags_at..)?.iter().map(|word| word.to_string_lossy());
@@ -34,7 +34,7 @@ pub(crate) fn hint(launch: &Launch) -> Option<String> {
     ))
 }
 
-/// `@scope/name@1.2` is `@scope/name`.
+/// Strips the version: `@scope/name@1.2` becomes `@scope/name`.
 fn without_version(package: String) -> String {
     match package.rfind('@') {
         Some(at) if at > 0 => package[..at].to_owned(),
@@ -43,6 +43,7 @@ fn without_version(package: String) -> String {
 }
 
 fn has(cwd: &Path, package: &str) -> bool {
+    // The name becomes part of a path, which must not leave `node_modules`.
     if package.is_empty() || Path::new(package).is_absolute() || package.contains("..") {
         return false;
     }
@@ -53,7 +54,7 @@ fn has(cwd: &Path, package: &str) -> bool {
     })
 }
 
-/// Whether the folder is the package itself.
+/// Whether the folder itself is the package.
 fn is(folder: &Path, package: &str) -> bool {
     let file = folder.join("package.json");
     if !file.metadata().is_ok_and(|found| found.is_file() && found.len() <= MAX_BYTES) {
@@ -72,7 +73,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_package_of_the_workspace_is_named() {
+    fn workspace_package_is_named() {
         let scratch = std::env::temp_dir().join(format!("local-package-{}", std::process::id()));
         fs::create_dir_all(scratch.join("node_modules/@scope/thing")).unwrap();
         fs::create_dir_all(scratch.join("deep/er")).unwrap();

@@ -1,10 +1,11 @@
-//! Package runners (`npx`, `pnpm dlx`, …) prefer what lies in their working folder: its `node_modules`, its `.npmrc`. In a
-//! foreign clone that is foreign code, run with the user's tokens. Here such a command is changed so that it takes the
-//! package from the registry, as it would in an empty folder; the server's working folder stays. `docs/security.md` says
-//! what was found out about each runner.
+//! Isolation of package runners (`npx`, `pnpm dlx`, …) from their working folder. They prefer its
+//! `node_modules` and `.npmrc`, which in a cloned repository is a stranger's code, run with the user's
+//! tokens. This module changes such a command so that it takes the package from the registry, as it would in
+//! an empty folder; the server's working folder stays. `docs/security.md` has the findings for each runner.
 //!
+//! # Layout
 //! - `npmrc`: npm's machine-wide settings, which `--prefix` would hide.
-//! - `local`: whether a workspace has the package, for the hint of a failed start.
+//! - `local`: detection of the package in the workspace, for the hint of a failed start.
 
 mod local;
 mod npmrc;
@@ -23,10 +24,10 @@ pub(crate) use local::hint;
 const NPM_SHELL: &str = include_str!("npm-shell.sh");
 const BUN_NODE: &str = include_str!("bun-node.sh");
 
-/// Where `bun-node.sh` finds the server's working folder.
+/// Variable that tells `bun-node.sh` the server's working folder.
 const WORKING_FOLDER: &str = "SWITCHBOARD_WORKING_FOLDER";
 
-/// The folder that runners are pointed at, inside our state folder.
+/// Folder for isolated runners, inside our state folder.
 #[derive(Clone, Debug)]
 pub(crate) struct PackagesFolder(PathBuf);
 
@@ -35,7 +36,7 @@ impl PackagesFolder {
         Self(state_folder.join("packages"))
     }
 
-    /// Holds no packages and no settings.
+    /// Folder without packages and settings.
     fn empty(&self) -> PathBuf {
         self.0.join("empty")
     }
@@ -44,12 +45,12 @@ impl PackagesFolder {
         self.0.join("npm-shell")
     }
 
-    /// Holds nothing but our `node`.
+    /// Folder with nothing but our `node`.
     fn bun(&self) -> PathBuf {
         self.0.join("bun")
     }
 
-    /// Makes what [`isolate`](Self::isolate) points at.
+    /// Creates the files that [`isolate`](Self::isolate) refers to.
     pub(crate) fn prepare(&self) -> io::Result<()> {
         let bun_programs = self.bun().join("node_modules").join(".bin");
         for folder in [&self.0, &self.empty(), &bun_programs] {
@@ -59,7 +60,8 @@ impl PackagesFolder {
         private::script(&bun_programs.join("node"), BUN_NODE.as_bytes())
     }
 
-    /// Changes the launch of a package runner so that it ignores its working folder; tells whether it is one.
+    /// Changes the launch of a package runner so that it ignores its working
+    /// folder. False for other commands.
     pub(crate) fn isolate(&self, launch: &mut Launch) -> bool {
         let Some(FoundRunner { runner, flags_at, .. }) = command_line::find(&launch.program, &launch.args)
         else {
@@ -67,9 +69,11 @@ impl PackagesFolder {
         };
         let mut flags = Vec::new();
         match runner {
-            // A flag of the user's own comes later, and the last one counts.
+            // The user's own flags come later on the command line, and the last one wins.
             Runner::Npm => {
                 flags.push(flag("--prefix=", &self.empty()));
+                // npm puts the workspace's `node_modules/.bin` in front of PATH; our shell, a
+                // POSIX script, removes it again.
                 if cfg!(unix) {
                     flags.push(flag("--script-shell=", &self.npm_shell()));
                 }
@@ -84,17 +88,17 @@ impl PackagesFolder {
                     set(&mut launch.env, WORKING_FOLDER, cwd.into());
                 }
             }
-            // They read no settings of the workspace, and run no code of it.
+            // These runners read no settings and run no code of the workspace.
             Runner::Uv | Runner::Pipx => return false,
             Runner::Yarn => {
-                // `yarnPath` in a workspace's settings is a program, which is run first of all.
+                // `yarnPath` in a workspace's settings names a program that yarn runs first of all.
                 set(&mut launch.env, "YARN_IGNORE_PATH", "1".into());
                 set(&mut launch.env, "YARN_RC_FILENAME", unguessable().into());
             }
         }
-        // The workspace's `packageManager` may name any version of pnpm and yarn, even by URL.
+        // The workspace's `packageManager` may name any version of pnpm or yarn, even by URL.
         set(&mut launch.env, "COREPACK_ENABLE_PROJECT_SPEC", "0".into());
-        // Windows looks into the working folder before it looks into PATH.
+        // Windows searches the working folder before PATH.
         if cfg!(windows) {
             set(&mut launch.env, "NoDefaultCurrentDirectoryInExePath", "1".into());
         }
@@ -104,7 +108,7 @@ impl PackagesFolder {
     }
 }
 
-/// The name of a file that no workspace can contain, since nobody can know it.
+/// Random file name that no workspace can contain.
 fn unguessable() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -119,19 +123,19 @@ fn flag(name: &str, path: &Path) -> OsString {
     flag
 }
 
-/// Sets a variable, unless it has a value.
+/// Sets a variable that has no value yet.
 fn set(env: &mut Vec<(OsString, OsString)>, name: &str, value: OsString) {
     if !env.iter().any(|(known, _)| is_name(known, name)) {
         env.push((name.into(), value));
     }
 }
 
-/// npm's variables may be written in capitals, and Windows' own anyhow.
+/// Case-insensitive: npm accepts its variables in capitals, and Windows ignores case.
 fn is_name(name: &OsStr, other: &str) -> bool {
     name.eq_ignore_ascii_case(other)
 }
 
-/// A relative entry of PATH, such as `./node_modules/.bin`, is a folder of the workspace.
+/// Removes relative entries of PATH, such as `./node_modules/.bin`: they are folders of the workspace.
 fn keep_absolute_folders(env: &mut [(OsString, OsString)]) {
     for (_, value) in env.iter_mut().filter(|(name, _)| is_name(name, "PATH")) {
         let folders = std::env::split_paths(value).filter(|folder| folder.is_absolute());

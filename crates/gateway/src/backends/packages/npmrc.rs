@@ -1,14 +1,15 @@
-//! npm's machine-wide settings, which often name a company's registry. `--prefix` makes npm look for them elsewhere, and
-//! packages of that registry would then be taken from the public one.
+//! npm's machine-wide settings, which often name a company's registry. `--prefix` makes npm look for them
+//! elsewhere, and it would then take the company's packages from the public registry.
 
 use super::is_name;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A file beyond this is not read.
+/// Largest settings file that is read.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Where npm would find them with this environment, if it is not told.
+/// Path at which npm would find its machine-wide settings with this environment. `None`
+/// if the environment names one.
 pub(super) fn machine_wide(env: &[(OsString, OsString)]) -> Option<PathBuf> {
     let value = |name: &str| env.iter().rev().find(|(known, _)| is_name(known, name)).map(|(_, value)| value);
     if value("npm_config_globalconfig").is_some() {
@@ -16,6 +17,7 @@ pub(super) fn machine_wide(env: &[(OsString, OsString)]) -> Option<PathBuf> {
     }
     let home = value("HOME").or_else(|| value("USERPROFILE")).map(Path::new);
     let settings = value("npm_config_userconfig").map(PathBuf::from).or_else(|| Some(home?.join(".npmrc")));
+    // npm's own order of precedence.
     let prefix = None
         .or_else(|| value("npm_config_prefix").map(PathBuf::from))
         .or_else(|| prefix_in(&settings?, home))
@@ -40,7 +42,7 @@ fn prefix_in(file: &Path, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// npm's own default: `/usr/local` for `/usr/local/bin/node`.
+/// npm's default prefix: `/usr/local` for `/usr/local/bin/node`.
 fn beside_node(path: &OsString) -> Option<PathBuf> {
     let node = std::env::split_paths(path).map(|folder| folder.join("node")).find(|file| file.is_file())?;
     Some(node.canonicalize().ok()?.parent()?.parent()?.to_owned())
@@ -52,7 +54,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn it_is_where_npm_looks() {
+    fn global_settings_are_where_npm_looks() {
         let scratch = std::env::temp_dir().join(format!("npmrc-{}", std::process::id()));
         let file = |name: &str, text: &str| {
             let path = scratch.join(name);

@@ -1,4 +1,5 @@
-//! A message as the body of a request: sent as often as needed without a copy; and how far it has got.
+//! Body of an HTTP request: one message, sent any number of times without a copy,
+//! with a record of its progress.
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -16,11 +17,11 @@ use tokio::sync::watch;
 pub(super) struct RequestBody {
     pieces: Arc<[Bytes]>,
     length: usize,
-    /// All of it has been handed to a connection once.
+    /// True once the whole body has been handed to a connection.
     sent: Arc<watch::Sender<bool>>,
 }
 
-/// Whether a server can have seen anything of one attempt.
+/// Whether the server may have seen part of one attempt.
 #[derive(Clone, Default)]
 pub(super) struct Trace(Arc<AtomicBool>);
 
@@ -55,7 +56,7 @@ impl RequestBody {
         self.sent.subscribe()
     }
 
-    /// It was, or never will be.
+    /// Marks the body as sent, or as never to be sent: either way, later messages need not wait for it.
     pub(super) fn settle(&self) {
         self.sent.send_replace(true);
     }
@@ -66,7 +67,7 @@ impl RequestBody {
     }
 }
 
-/// The body of one attempt.
+/// Body of one attempt.
 struct BodyStream {
     body: RequestBody,
     next: usize,
@@ -82,12 +83,14 @@ impl Body for BodyStream {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        // Set before the first byte leaves: a request that may have arrived is not sent again.
         self.trace.0.store(true, Ordering::Release);
         let piece = self.body.pieces.get(self.next).cloned();
         if let Some(piece) = &piece {
             self.next += 1;
             self.left -= piece.len() as u64;
         }
+        // Settled with the last piece: the HTTP client does not poll again after it.
         if self.left == 0 {
             self.body.settle();
         }

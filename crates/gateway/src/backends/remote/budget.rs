@@ -1,4 +1,4 @@
-//! How often something may be tried again: a few times at once, and not more often than once a second for long. Pure.
+//! Retry budget: a burst of retries, then one per second. Pure.
 
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,9 @@ impl Budget {
         Self { tokens: MAX_RETRIES, at: now }
     }
 
-    /// Whether once more is within bounds.
+    /// Takes one retry from the budget; false if none is left.
     pub(super) fn spend(&mut self, now: Instant) -> bool {
+        // Token bucket: refilled over time, up to the burst.
         let since = now.saturating_duration_since(self.at).as_secs_f64();
         self.tokens = (self.tokens + since * RETRIES_PER_SECOND).min(MAX_RETRIES);
         self.at = now;
@@ -31,22 +32,22 @@ impl Budget {
     }
 }
 
-/// How long to wait before the next of several tries: twice as long each time, a quarter more or less.
+/// Pause before retry number `tries`: doubles each time, with jitter.
 pub(super) fn pause(tries: u32) -> Duration {
     jittered(FIRST_PAUSE.saturating_mul(2u32.saturating_pow(tries)).min(MAX_PAUSE))
 }
 
-/// A quarter more or less, so that many do not come back at the same instant.
+/// Adds a jitter of ±25 %, so that many clients do not retry in the same instant.
 pub(super) fn jittered(time: Duration) -> Duration {
     time.mul_f64(0.75 + chance() / 2.0)
 }
 
-/// Up to a quarter more, never less: a server that names a time does not want us earlier.
+/// Adds up to 25 %, never less: a server that names a time rejects earlier requests.
 pub(super) fn prolonged(time: Duration) -> Duration {
     time + time.mul_f64(chance() / 4.0)
 }
 
-/// From 0 to 1.
+/// Random number from 0 to 1.
 fn chance() -> f64 {
     let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
     (random % 1000) as f64 / 1000.0

@@ -1,5 +1,4 @@
-//! The HTTP clients, each with its pool of connections. They are made when first needed and shared by all servers for
-//! which they are the same.
+//! HTTP clients with their connection pools, created on demand and shared by all servers with the same needs.
 
 use super::target::Target;
 use reqwest::redirect::Policy;
@@ -8,12 +7,12 @@ use std::time::Duration;
 use switchboard_process::lock::Lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Node's and uvicorn's servers close a connection that was idle for five seconds. A request that meets the close half
-/// way would be lost, so ours is given up before.
+/// Node and uvicorn close connections after five idle seconds. A request that crosses the close
+/// would be lost, so we close first.
 const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
-/// What stands before servers on the net waits for a minute or more.
+/// Reverse proxies keep idle connections for a minute or more.
 const SECURE_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
-/// A machine that has gone without a word is noticed.
+/// Detects a peer that vanished without closing the connection.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,10 +38,11 @@ impl Clients {
 }
 
 fn make(sort: Sort) -> Result<reqwest::Client, reqwest::Error> {
-    // An error says that somebody has done it before.
+    // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder()
         .user_agent(concat!("switchboard/", env!("CARGO_PKG_VERSION")))
+        // Redirects are followed by `Remote::send`, which checks that this is safe.
         .redirect(Policy::none())
         .referer(false)
         .connect_timeout(CONNECT_TIMEOUT)
@@ -53,10 +53,10 @@ fn make(sort: Sort) -> Result<reqwest::Client, reqwest::Error> {
             .pool_idle_timeout(SECURE_IDLE_TIMEOUT)
             .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
             .http2_adaptive_window(true),
-        // No authorities are needed there, and reading them takes a while.
+        // Plain HTTP needs no certificate authorities, and loading them takes a while.
         false => builder.pool_idle_timeout(PLAIN_IDLE_TIMEOUT).tls_certs_only([]),
     };
-    // What is on this machine is behind no proxy.
+    // Servers on this machine are never behind a proxy.
     let builder = if sort.is_here { builder.no_proxy() } else { builder };
     builder.build()
 }

@@ -1,4 +1,4 @@
-//! What went wrong with a remote server, in words: what happened, and what to do. No value of a header is among them.
+//! Failures of a remote server, with their texts: the cause, and the fix. No header value appears in them.
 
 use super::target::{Target, shown};
 use bytes::Bytes;
@@ -12,30 +12,30 @@ use switchboard_protocol::{ErrorAnswer, ErrorKind};
 
 #[derive(Debug, Clone)]
 pub(super) enum Fault {
-    /// No connection: nothing was sent.
+    /// No connection; nothing was sent.
     Unreachable {
         why: String,
         hint: &'static str,
         prospect: Prospect,
     },
-    /// It was sent, and the connection broke before the answer came.
+    /// Sent, but the connection broke before the answer.
     Broken {
         why: String,
     },
-    /// The same, and the server does not say the rest again.
+    /// Like `Broken`, on an event stream that the server does not resume.
     NotResumed {
         why: String,
     },
-    /// The server does not know our session (any more).
+    /// The server does not know our session, or no longer does.
     SessionLost,
-    /// It refused this with a word about a session, and may have executed it all the same.
+    /// Refused with a mention of a session; the server may have executed the request all the same.
     PerhapsLost {
         status: u16,
         said: String,
-        /// The refusal, if it is an answer to the very request.
+        /// The refusal, if it answers this very request.
         answer: Option<Bytes>,
     },
-    /// The same, and the session was indeed lost; there is a new one.
+    /// Like `PerhapsLost`, and the session was indeed lost. A new one exists.
     Forgotten {
         status: u16,
         said: String,
@@ -47,9 +47,9 @@ pub(super) enum Fault {
     Forbidden {
         said: String,
     },
-    /// 404 or 410, and no session that could be lost.
+    /// 404 or 410 without a session that could be lost.
     NotFound,
-    /// 400 or 405 or another refusal.
+    /// 400, 405 or another refusal.
     Refused {
         status: u16,
         said: String,
@@ -68,30 +68,30 @@ pub(super) enum Fault {
         status: u16,
         to: Option<String>,
     },
-    /// A redirect that may come from whoever has executed this.
+    /// Redirect of a request that the server may have executed.
     NotFollowed {
         status: u16,
         to: Option<String>,
     },
-    /// The refusal was an answer in itself, and has been heard.
+    /// The refusal was a complete answer and has been delivered.
     Answered,
-    /// An answer that is none.
+    /// Response without a usable answer.
     Unexpected {
         what: String,
     },
 }
 
-/// Whether a connection that did not come about may come about by itself.
+/// Whether a failed connection may succeed later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Prospect {
-    /// Within seconds: somebody is being restarted.
+    /// Within seconds: the server is being restarted.
     Soon,
-    /// When the machine is online, or a firewall is opened.
+    /// Once the machine is online or a firewall is opened.
     Later,
     Never,
 }
 
-/// What a person reads.
+/// Text of a failure, for people.
 pub(super) struct FaultWords {
     pub(super) kind: ErrorKind,
     pub(super) text: String,
@@ -100,9 +100,10 @@ pub(super) struct FaultWords {
 }
 
 impl Fault {
-    /// An error of the HTTP client, before there was a response.
+    /// Error of the HTTP client before there was a response.
     pub(super) fn sending(error: reqwest::Error, was_begun: bool) -> Self {
         let why = innermost(&error);
+        // A connect error means that nothing reached the server, even if the body was polled.
         if was_begun && !error.is_connect() {
             return Self::Broken { why };
         }
@@ -118,12 +119,13 @@ impl Fault {
         )
     }
 
-    /// A response with a status that is no success.
+    /// Response with an error status.
     pub(super) fn status(status: u16, headers: &HeaderMap, said: String) -> Self {
         match status {
             401 => {
                 let challenge =
                     headers.get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+                // Both are signs of the authorization that MCP specifies.
                 let wants_oauth =
                     challenge.contains("resource_metadata") || challenge.contains("authorization_uri");
                 Self::Unauthorized { wants_oauth, said }
@@ -144,12 +146,12 @@ impl Fault {
         Self::NotFollowed { status, to: to.map(shown) }
     }
 
-    /// Whether an older kind of server may be there: one that knows no POST to this address.
+    /// Whether the server may be of 2024-11-05, which accepts no POST at this address.
     pub(super) fn may_be_older(&self) -> bool {
         matches!(self, Self::NotFound | Self::Refused { status: 400 | 405, .. })
     }
 
-    /// Whether the server says that there is no such thing, which will not change.
+    /// Whether the server says that it never offers this.
     pub(super) fn is_not_offered(&self) -> bool {
         matches!(self, Self::Refused { status: 405, .. })
     }
@@ -286,7 +288,7 @@ impl Fault {
         }
     }
 
-    /// When the server wants to be asked again, if it says so.
+    /// Time after which the server accepts a retry, if it named one.
     pub(super) fn after(&self) -> Option<Duration> {
         match self {
             Self::Busy { after, .. } => *after,
@@ -299,7 +301,7 @@ fn with(text: String, said: &str) -> String {
     if said.is_empty() { text } else { format!("{text}; it said: {said}") }
 }
 
-/// In seconds, or a date; which is by the server's clock, if that shows.
+/// `Retry-After` in seconds, or as a date by the server's own clock if it sent one.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
     let after = text(&RETRY_AFTER)?;
@@ -311,14 +313,14 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(at.duration_since(now.unwrap_or_else(SystemTime::now)).unwrap_or_default())
 }
 
-/// The last cause: the ones before only say that there is one.
+/// The innermost cause: the outer ones only say that there is one.
 pub(super) fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
     if cause.downcast_ref::<reqwest::Error>().is_some() {
-        // Its own text names the address.
+        // Its text would repeat the address.
         return if error.is_timeout() {
             "it took too long".to_owned()
         } else {
@@ -337,7 +339,7 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     })
 }
 
-/// What to do about a connection that did not come about, and whether it may come about by itself.
+/// Advice about a failed connection, and whether a retry may succeed.
 fn advice(error: &reqwest::Error, why: &str) -> (&'static str, Prospect) {
     let texts = || causes(error).map(ToString::to_string);
     if texts().any(|text| text.contains("dns error")) {
@@ -366,7 +368,7 @@ mod tests {
     use reqwest::header::HeaderValue;
 
     #[test]
-    fn a_status_says_what_to_do() {
+    fn status_has_a_hint() {
         let headers = |pairs: &[(reqwest::header::HeaderName, &'static str)]| -> HeaderMap {
             pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
         };

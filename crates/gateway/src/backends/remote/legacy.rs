@@ -1,5 +1,5 @@
-//! HTTP with server-sent events, as of 2024-11-05: one stream says everything, and first of all where to post to. The
-//! session is the stream.
+//! HTTP with server-sent events, as of 2024-11-05: one event stream carries all messages, the first of which
+//! names the address to post to. The stream is the session.
 
 use super::budget::pause;
 use super::fault::{Fault, Prospect};
@@ -11,13 +11,13 @@ use reqwest::{Response, Url};
 use std::sync::Arc;
 use switchboard_protocol::{SseItem, SseParser};
 
-/// A stream that is lost is asked for again after pauses that grow from a second to half a minute, for some ten minutes.
-/// After that, by whoever has something to say.
+/// A lost stream is reopened with pauses that grow from a second to half a minute, for about ten minutes.
+/// After that the next request reopens it.
 const FIRST_RENEWALS: u32 = 3;
 const MAX_RENEWALS: u32 = 24;
 
 impl Remote {
-    /// Opens the stream and waits for its first word.
+    /// Opens the stream and waits for its `endpoint` event.
     pub(super) async fn open_legacy(self: &Arc<Self>, number: u32) -> Result<(), Fault> {
         let mut response = self.open_patiently().await?;
         let (endpoint, rest) = self.endpoint(&mut response).await?;
@@ -29,6 +29,7 @@ impl Remote {
         };
         let remote = self.clone();
         self.spawn("listening", async move {
+            // Events that arrived in the same chunk as the endpoint.
             for data in rest {
                 remote.hear(data, None).await;
             }
@@ -42,7 +43,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Nothing is sent, so that it can be tried again.
+    /// Opens the stream with retries, which are safe because nothing is sent.
     async fn open_patiently(&self) -> Result<Response, Fault> {
         let mut tries = 0;
         loop {
@@ -58,7 +59,7 @@ impl Remote {
         }
     }
 
-    /// Where to post to; and what came along with that.
+    /// Address to post to, and the events that arrived with it.
     async fn endpoint(&self, response: &mut Response) -> Result<(Url, Vec<bytes::Bytes>), Fault> {
         let mut parser = SseParser::new(self.limit);
         let mut found: Option<String> = None;
@@ -79,21 +80,24 @@ impl Remote {
                 SseItem::TooLong { .. } => {}
             });
         }
+        // The endpoint may be relative to the stream's address.
         let endpoint = found.and_then(|text| self.target.url.join(&text).ok());
         match endpoint {
+            // A foreign origin would receive the headers, and with them the tokens.
             Some(endpoint) if endpoint.origin() == self.target.url.origin() => Ok((endpoint, rest)),
             endpoint => Err(Fault::elsewhere(200, endpoint.as_ref())),
         }
     }
 
-    /// Whoever waits for an answer waits in vain: it would have come by the stream. A new one is made at once, since the
-    /// server may have something to say by itself.
+    /// Answers the requests whose answers were due on this stream, and opens a new one at once: the server
+    /// may send messages of its own.
     fn lose_stream(self: &Arc<Self>, number: u32, stream: u32, why: String) {
         let (waiting, is_latest) = {
             let mut state = self.state();
             let is_latest = state.stream == stream;
             if is_latest {
                 state.endpoint = Endpoint::Legacy(None);
+                // Dropping the senders fails our own requests, which wait for answers on this stream.
                 state.own.clear();
             }
             (state.in_flight.take_elsewhere(stream), is_latest)
@@ -102,7 +106,7 @@ impl Remote {
         for id in waiting {
             self.answer(&id, &fault);
         }
-        // Another has taken its place before it ended.
+        // A newer stream has replaced this one already.
         if !is_latest {
             return;
         }
@@ -111,9 +115,8 @@ impl Remote {
             for tries in FIRST_RENEWALS..MAX_RENEWALS {
                 match remote.renew(number).await {
                     Ok(()) => return,
-                    Err(fault) => {
-                        remote.note(&format!("no new session: {}", fault.words(&remote.target).text))
-                    }
+                    Err(fault) => remote
+                        .note(&format!("cannot make a new session: {}", fault.words(&remote.target).text)),
                 }
                 tokio::time::sleep(pause(tries)).await;
             }

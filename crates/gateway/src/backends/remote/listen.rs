@@ -1,4 +1,4 @@
-//! What a server says by itself: the stream of events that a session may have besides those that answer its requests.
+//! The event stream of messages that a server sends by itself, beside the streams that answer requests.
 
 use super::Remote;
 use super::budget::pause;
@@ -8,11 +8,11 @@ use super::streams::{Heard, Mark};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A stream that lasts no longer was none.
+/// Shortest life of a working stream.
 const MIN_STREAM_LIFE: Duration = Duration::from_secs(5);
 
 impl Remote {
-    /// Listens for as long as there is a session, to whichever there is.
+    /// Listens to the current session's stream, for as long as there is a session.
     pub(super) async fn keep_listening(self: Arc<Self>) {
         let mut listened = self.listened.subscribe();
         loop {
@@ -22,6 +22,7 @@ impl Remote {
             let number = *listened.borrow_and_update();
             let session = self.session();
             let following = async {
+                // A session of 2024-11-05 has only one stream, which `legacy` reads.
                 if session.number == number && !self.is_legacy() {
                     self.follow(&session).await;
                 }
@@ -34,7 +35,7 @@ impl Remote {
         }
     }
 
-    /// Until the server says that there is no such stream. Many have none.
+    /// Reads the stream, and reopens it until the server says that it offers none. Many do.
     async fn follow(self: &Arc<Self>, session: &RemoteSession) {
         let mut mark = Mark::default();
         let (mut failures, mut has_one) = (0, false);

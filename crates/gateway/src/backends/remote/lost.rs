@@ -1,15 +1,15 @@
-//! Whether a refusal means that the server does not know our session (any more). Pure.
+//! Recognition of a lost session in a server's refusal. Pure.
 //!
-//! It matters how sure that is: what was refused by the transport has not been executed and may be sent again, also a
-//! call. What the application says about sessions of its own is none of ours.
+//! Certainty matters: a request that the transport refused was not executed and may be sent again, even a
+//! call. An application's words about sessions of its own mean nothing to us.
 
 use super::session::RemoteSession;
 use serde::Deserialize;
 use switchboard_protocol::RawId;
 use switchboard_protocol::hunt;
 
-/// What the transports of the official SDKs and of the servers made with them say with 400, before anything of the
-/// message is looked at. 404 is the rule; these are older, or have no session to look for.
+/// Texts that the official SDKs' transports send with 400, before they look at the message. The specification
+/// asks for 404; these servers are older, or have no session to look up.
 const REFUSALS: [&str; 5] = [
     // server-everything, Python 1
     "Bad Request: No valid session ID provided",
@@ -22,7 +22,7 @@ const REFUSALS: [&str; 5] = [
     "Invalid session ID",
 ];
 
-/// What they say with 404.
+/// Texts that they send with 404.
 const NOT_FOUND: [&str; 5] = [
     // TypeScript 1 and 2, Python 1 and 2
     "Session not found",
@@ -35,22 +35,22 @@ const NOT_FOUND: [&str; 5] = [
     "Not Found: Session not found",
 ];
 
-/// How sure it is that the session is lost.
+/// Certainty that the session is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Loss {
     No,
-    /// It speaks of a session; but which one, and whether it has executed the request, is not to be seen.
+    /// The refusal mentions a session, but which one, and whether the request was executed, is unclear.
     Perhaps,
-    /// The transport has said so, and has not passed the request on.
+    /// The transport said so, and did not pass the request on.
     Surely,
 }
 
-/// What a refusal of the request with this id means.
+/// Meaning of a refusal of the request with this id.
 pub(super) fn loss(status: u16, session: &RemoteSession, said: &[u8], id: Option<&RawId>) -> Loss {
     let known: &[&str] = match status {
         400 => &REFUSALS,
         404 => &NOT_FOUND,
-        // No transport is known to say it so.
+        // No known transport uses 410.
         410 => &[],
         _ => return Loss::No,
     };
@@ -59,19 +59,19 @@ pub(super) fn loss(status: u16, session: &RemoteSession, said: &[u8], id: Option
     let text = String::from_utf8_lossy(said).to_lowercase();
     let is_about_sessions = text.contains("session") || text.contains("not initialized");
     match (status, id.is_some_and(|id| is_answer(said, id))) {
-        // It was read and answered: by the application, for all that is known.
+        // Read and answered, so it may be the application that speaks.
         (_, true) if is_known || (status != 400 && is_about_sessions) => Loss::Perhaps,
         (_, true) => Loss::No,
         (_, false) if is_known => Loss::Surely,
         (404, false) if session.id.is_some() && is_of_transport(said) => Loss::Surely,
-        // A page may be anybody's: of a router, or of an application that has done its work.
+        // A page may come from a router, or from an application that has done its work.
         (404 | 410, false) if session.id.is_some() => Loss::Perhaps,
         (_, false) if is_about_sessions => Loss::Perhaps,
         (_, false) => Loss::No,
     }
 }
 
-/// Whether a refusal has the form that transports give it: nothing, or an error of JSON-RPC.
+/// Whether a refusal has a transport's form: empty, or a JSON-RPC error.
 fn is_of_transport(said: &[u8]) -> bool {
     said.trim_ascii().is_empty() || (hunt::look(said).is_answer && is_json(said))
 }
@@ -80,7 +80,7 @@ fn is_json(said: &[u8]) -> bool {
     serde_json::from_slice::<&serde_json::value::RawValue>(said).is_ok()
 }
 
-/// The one thing that is said: the message of an error of JSON-RPC, or a text without anything around it.
+/// The refusal's only sentence: the message of a JSON-RPC error, or a bare text.
 fn sentence(said: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Answer {
@@ -96,7 +96,7 @@ fn sentence(said: &[u8]) -> Option<String> {
     }
 }
 
-/// Whether an error's body is the answer to this very request.
+/// Whether an error's body answers this very request.
 pub(super) fn is_answer(said: &[u8], id: &RawId) -> bool {
     let glimpse = hunt::look(said);
     glimpse.is_answer && glimpse.id.as_ref() == Some(id) && is_json(said)
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn transports_say_it_in_known_words() {
+    fn known_texts_mean_a_lost_session() {
         for sentence in REFUSALS {
             check(400, true, &error("7", -32000, sentence), Loss::Perhaps);
             check(400, true, &error("null", -32600, sentence), Loss::Surely);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn not_found_under_our_session_is_the_rule() {
+    fn plain_404_means_a_lost_session() {
         for said in ["", "\n", &error("null", -32001, "who?")] {
             check(404, true, said, Loss::Surely);
             check(410, true, said, Loss::Perhaps);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_may_be_anybodys() {
+    fn html_page_leaves_doubt() {
         for said in ["<html>", "gone", r#"{"detail":"Not Found"}"#] {
             check(404, true, said, Loss::Perhaps);
             check(410, true, said, Loss::Perhaps);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_application_is_none() {
+    fn application_error_is_no_lost_session() {
         check(400, true, &error("7", -32602, "argument `session` is missing"), Loss::No);
         check(400, true, &error("7", -32000, "Session not found"), Loss::No);
         check(404, true, &error("7", -32601, "Method not found"), Loss::No);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_of_a_session_otherwise_is_doubtful() {
+    fn unknown_session_text_leaves_doubt() {
         check(400, true, "your session is over", Loss::Perhaps);
         check(400, true, &error("null", -32000, "server not initialized"), Loss::Perhaps);
         check(400, true, &error("8", -32602, "no such session"), Loss::Perhaps);

@@ -1,15 +1,16 @@
-//! A backend that is a server elsewhere, spoken to by HTTP. To the core it is a process like any other: it is started
-//! (found), spoken to, and ends.
+//! A backend that is a remote server, reached over HTTP. To the core it is a process like any other: started
+//! (connected), written to, ended.
 //!
 //! # Layout
 //! - `target`: address and headers; `client`: pools of connections.
-//! - `body`: a message as the body of a request; `requests`: messages on their way, and their order.
-//! - `post`: one message, sent and answered; `streams`: event streams, and how a broken one is resumed.
-//! - `listen`: messages that the server sends by itself; `legacy`: the same for servers of 2024-11-05.
-//! - `session`: what the server knows of us; `renew`: how it is told again; `lost`: how it says that it does not know us.
-//! - `fault`: failures, in words; `budget`: limits of retries.
+//! - `body`: a message as a request body; `requests`: messages under way, and their order.
+//! - `post`: one message, sent and answered; `streams`: event streams, and their resumption.
+//! - `listen`: messages that the server sends by itself; `legacy`: transport of 2024-11-05.
+//! - `session`: state that the server has about us; `renew`: its restoration; `lost`:
+//!   recognition of a lost session.
+//! - `fault`: failures and their texts; `budget`: retry limits.
 //!
-//! The meaning of messages is not known here, apart from the handshake and what has to be repeated.
+//! Must not know the meaning of messages, apart from the handshake and the setup that is repeated.
 
 mod budget;
 mod client;
@@ -51,10 +52,10 @@ use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::{Dialect, Frame, Kind, Message, Outgoing, RawId};
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// How long a server may take to hear that we go.
+/// Time limit for the farewell to a server.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// One that is spoken to.
+/// One remote backend.
 struct Remote {
     hub: Arc<Hub>,
     launch: Launch,
@@ -62,48 +63,48 @@ struct Remote {
     root: Option<String>,
     client: reqwest::Client,
     target: Target,
-    /// The largest message that it may send.
+    /// Largest message that the server may send.
     limit: usize,
     state: Lock<RemoteState>,
-    /// Held by whoever makes a new session.
+    /// Held while a new session is made.
     renewing: tokio::sync::Mutex<()>,
     budget: Lock<Budget>,
-    /// The number of the session whose stream is to be listened to.
+    /// Number of the session whose stream is to be read.
     listened: watch::Sender<u32>,
-    /// The number of the session that was asked for such a stream last, and whether that was to no avail.
+    /// Number of the session whose stream was requested last, and whether that failed.
     answered: watch::Sender<(u32, bool)>,
-    /// Set at the end: everything that was begun is left.
+    /// True at the end: all tasks of this backend stop.
     over: watch::Sender<bool>,
 }
 
 struct RemoteState {
     endpoint: Endpoint,
-    /// The number of the latest stream of events that says everything.
+    /// Number of the latest event stream (2024-11-05).
     stream: u32,
     session: RemoteSession,
     repeated: RepeatedMessages,
     in_flight: InFlightRequests,
-    /// Who waits for the answer to a request of our own.
+    /// Our own requests that await an answer.
     own: HashMap<RawId, oneshot::Sender<Message>>,
     asked: u32,
 }
 
-/// How messages get there.
+/// Address for messages.
 #[derive(Clone, PartialEq, Eq)]
 enum Endpoint {
-    /// To this address, which may be another one than is written in the config.
+    /// May differ from the config's address after a redirect.
     Streamable(Url),
-    /// To the address that the stream of events has named; nowhere while there is no stream.
+    /// Address that the event stream named; `None` without a stream.
     Legacy(Option<Url>),
 }
 
-/// What waits to be sent.
+/// Queue of messages to send.
 struct RemoteMailbox(Lock<Option<mpsc::UnboundedSender<Outgoing>>>);
 
 impl Mailbox for RemoteMailbox {
     fn put(&self, out: Outgoing, _: About) -> usize {
         if let Some(sender) = &*self.0.lock() {
-            // Nobody takes it any more if it is over.
+            // The receiver is gone once the backend is over.
             let _ = sender.send(out);
         }
         0
@@ -114,7 +115,7 @@ impl Mailbox for RemoteMailbox {
     }
 }
 
-/// One remote backend, from its start to its end.
+/// Governs one remote backend from start to end.
 pub(crate) async fn run(
     hub: Arc<Hub>,
     launch: Launch,
@@ -126,7 +127,7 @@ pub(crate) async fn run(
     let (vars, clients, limit) = surroundings;
     let (target, client) = match reach(server, root, vars, clients) {
         Ok(made) => made,
-        // What is wrong here will be wrong the next time.
+        // A config error stays until the config changes, so there is no retry.
         Err(Unready { reason, hint }) => return fail(&hub, launch, reason, hint, (false, None)),
     };
     #[expect(clippy::disallowed_methods, reason = "the core's byte credits are its limit")]
@@ -146,6 +147,7 @@ pub(crate) async fn run(
         answered: watch::channel((0, false)).0,
         over: watch::channel(false).0,
     });
+    // The mailbox must exist before the core hears of the start, since it answers with messages.
     hub.open_mailbox(Peer::Backend(launch), Arc::new(RemoteMailbox(Lock::new(Some(sender)))));
     hub.handle(Event::Spawned { launch, pid: 0 });
     remote.spawn("listening", remote.clone().keep_listening());
@@ -165,7 +167,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Where the server is, and how it is connected to.
+/// Resolves the server's address and the client to reach it.
 fn reach(
     server: &ServerConfig,
     root: Option<&Path>,
@@ -182,7 +184,7 @@ fn reach(
     }
 }
 
-/// Delivers messages until the order to stop comes, and takes leave of the server. Ends early if the handshake fails.
+/// Delivers messages until the order to stop, then says farewell. Ends early if the handshake fails.
 async fn deliver_until(
     remote: &Arc<Remote>,
     messages: mpsc::UnboundedReceiver<Outgoing>,
@@ -193,11 +195,11 @@ async fn deliver_until(
     let order = tokio::select! {
         delivered = &mut delivering => {
             delivered?;
-            // Nothing more comes: the order to stop does.
+            // No message can follow, only the order to stop.
             orders.recv().await
         }
         order = orders.recv() => {
-            // What was said before it is still sent.
+            // Messages from before the order are still sent.
             if let Some(grace) = order.as_ref().and_then(BackendOrder::grace) {
                 let _ = tokio::time::timeout(grace.min(CLOSE_TIMEOUT), &mut delivering).await;
             }
@@ -208,7 +210,7 @@ async fn deliver_until(
     Ok(())
 }
 
-/// `again` says whether it may work later, and when, if that is known.
+/// Reports a failed start. `again` says whether a retry may succeed, and when, if that is known.
 fn fail(
     hub: &Arc<Hub>,
     launch: Launch,
@@ -255,7 +257,7 @@ impl Remote {
         Peer::Backend(self.launch)
     }
 
-    /// Something that goes on beside the rest, until it or all of it is over.
+    /// Spawns a task that ends with this backend.
     fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         let mut over = self.over.subscribe();
         task::spawn(name, async move {
@@ -266,12 +268,12 @@ impl Remote {
         });
     }
 
-    /// Into the server's own log.
+    /// Writes a line into the server's own log.
     fn note(&self, text: &str) {
         self.hub.telemetry().stderr(&self.name, format!("[switchboard] {}", self.target.scrub(text)));
     }
 
-    /// Tells the core what the server has sent. Says whether the answer to `wanted` was among it.
+    /// Passes the server's message to the core. True if it holds the answer to `wanted`.
     async fn hear(&self, bytes: Bytes, wanted: Option<&RawId>) -> bool {
         let frame = Frame::Message(bytes);
         self.hub.turn().show(self.peer(), &frame);
@@ -283,11 +285,12 @@ impl Remote {
                 None => continue,
             }
         }
+        // Backpressure: a server that leaves too much of our output unread is not read from.
         self.hub.wait_for_room(self.peer()).await;
         is_answered
     }
 
-    /// Takes out what is for us.
+    /// Takes out answers to our own requests; returns all other events.
     fn claim(&self, event: Event, wanted: Option<&RawId>, is_answered: &mut bool) -> Option<Event> {
         let Event::FromBackend { message, .. } = &event else { return Some(event) };
         let (Kind::Response { .. }, Some(id)) = (message.kind(), message.id()) else { return Some(event) };
@@ -303,7 +306,7 @@ impl Remote {
         }
     }
 
-    /// Answers a request with what went wrong with it.
+    /// Answers a request with an error about its failure.
     fn answer(&self, id: &RawId, fault: &Fault) {
         let answer = fault.answer(&self.target, &self.name, self.root.as_deref());
         let bytes = answer.to_bytes(id, Dialect::Standard);
@@ -312,7 +315,7 @@ impl Remote {
         }
     }
 
-    /// A number for a request of our own. The core's are numbers too, without quotes.
+    /// Id for a request of our own. The core's ids are bare numbers, so a quoted one cannot collide.
     fn next_id(&self) -> RawId {
         let mut state = self.state();
         state.asked += 1;

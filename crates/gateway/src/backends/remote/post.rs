@@ -1,4 +1,4 @@
-//! A message is posted, and what comes back is heard, to the answer. Posted again only if that is safe: see `Retries`.
+//! One message, posted and read to its answer. Sent again only where that is safe: see `Retries`.
 
 use super::body::Trace;
 use super::budget::{jittered, pause};
@@ -22,13 +22,13 @@ pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-i
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(super) const MAX_CONNECTS: u32 = 5;
 const MAX_WAITS: u32 = 3;
-/// Nobody is kept waiting for longer before a message is sent again.
+/// Longest wait before a message is sent again.
 const MAX_RETRY_WAIT: Duration = Duration::from_secs(30);
 pub(super) const MAX_REDIRECTS: u32 = 3;
-/// How long a server may take to show that it knows a session.
+/// Time limit for a server to show that it knows a session.
 const SESSION_CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often a message was posted again, and why.
+/// Retries of one message, by cause.
 #[derive(Default)]
 struct Retries {
     connects: u32,
@@ -38,7 +38,7 @@ struct Retries {
 }
 
 impl Retries {
-    /// After which pause it is posted once more, if it is.
+    /// Pause before the next attempt; `None` gives up.
     fn after(&mut self, fault: &Fault, request: &RemoteRequest) -> Option<Duration> {
         match fault {
             // Nothing was sent.
@@ -46,7 +46,7 @@ impl Retries {
                 self.connects += 1;
                 Some(pause(self.connects - 1))
             }
-            // It may have been executed; but then nothing was changed by that.
+            // The request may have been executed, which changed nothing.
             Fault::Broken { .. } | Fault::NotResumed { .. }
                 if request.is_repeatable() && !self.is_repeated =>
             {
@@ -63,14 +63,14 @@ impl Retries {
     }
 }
 
-/// Not earlier than was asked for.
+/// Adds a little jitter, never going below the requested time.
 fn jittered_up(time: Duration) -> Duration {
     time + jittered(Duration::from_millis(200))
 }
 
 impl Remote {
-    /// Sends a message and hears what comes back. Under the session that there is, which is made anew if it is lost; or
-    /// under `session`, as it is. Gives the id of a session that the server has begun.
+    /// Sends a message and reads the reply, either in the current session, which is renewed if it is lost, or
+    /// in `session` as it is. Returns the id of a session that the server began.
     pub(super) async fn post(
         self: &Arc<Self>,
         request: &RemoteRequest,
@@ -83,6 +83,7 @@ impl Remote {
                 Ok(begun) => return Ok(begun),
                 Err(fault) => fault,
             };
+            // One renewal per message: a server that loses every session would otherwise loop for ever.
             if fault.is_about_session() && session.is_none() && !again.is_renewed {
                 again.is_renewed = true;
                 match self.make_up_for(fault, request, &under).await {
@@ -98,7 +99,7 @@ impl Remote {
         }
     }
 
-    /// The session is, or may be, lost. Whether the message may be sent again on the one that there is then.
+    /// Handles a session that is, or may be, lost. `Ok` if the message may be sent again in the new session.
     async fn make_up_for(
         self: &Arc<Self>,
         fault: Fault,
@@ -109,7 +110,7 @@ impl Remote {
             return self.renew(under.number).await;
         };
         if !self.is_forgotten(under).await {
-            // It was about something else.
+            // The session is fine; the refusal had another reason.
             if let Some(answer) = &answer
                 && self.hear(answer.clone(), request.id.as_ref()).await
             {
@@ -118,29 +119,31 @@ impl Remote {
             return Err(Fault::PerhapsLost { status, said, answer });
         }
         self.renew(under.number).await?;
-        // It may have been executed before it was refused.
+        // The server may have executed the request before it refused it.
         if request.is_repeatable() { Ok(()) } else { Err(Fault::Forgotten { status, said }) }
     }
 
-    /// Whether anybody still waits for the answer. It may have been taken back, or answered with an error when a stream broke.
+    /// Whether the answer is still awaited. The request may have been cancelled, or answered with
+    /// an error when a stream broke.
     fn is_wanted(&self, request: &RemoteRequest) -> bool {
         request.method == Method::Initialize
             || request.id.as_ref().is_none_or(|id| self.state().in_flight.has(id))
     }
 
-    /// Asks for a sign of life under this session.
+    /// Pings in this session to find out whether the server knows it.
     async fn is_forgotten(self: &Arc<Self>, session: &RemoteSession) -> bool {
         let id = self.next_id();
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let request = RemoteRequest::of(&Outgoing::request(Method::Ping, id.clone(), text.into()));
-        // Asking is posting, which may need this.
+        // Boxed because posting may lead here again.
         let asking = Box::pin(self.ask(&request, session));
         let asked = tokio::time::timeout(SESSION_CHECK_TIMEOUT, asking).await;
+        // After a timeout the entry would stay for ever.
         self.state().own.remove(&id);
         matches!(asked, Ok(Err(fault)) if fault.is_about_session())
     }
 
-    /// A request of our own, and its answer.
+    /// Sends a request of our own and waits for its answer.
     pub(super) async fn ask(
         self: &Arc<Self>,
         request: &RemoteRequest,
@@ -148,6 +151,7 @@ impl Remote {
     ) -> Result<(Message, Option<HeaderValue>), Fault> {
         let Some(id) = &request.id else { return Err(no_answer()) };
         let (asker, answer) = oneshot::channel();
+        // Registered before sending: the answer may arrive on another stream before the response.
         self.state().own.insert(id.clone(), asker);
         let posted = self.post(request, Some(session)).await;
         if posted.is_err() {
@@ -187,6 +191,7 @@ impl Remote {
                 false => Err(no_answer()),
             },
             "text/event-stream" => {
+                // The response itself may have begun a session, which resuming its stream must name.
                 let session =
                     RemoteSession { id: begun.clone().or_else(|| session.id.clone()), ..session.clone() };
                 self.hear_to_answer(response, id, &session).await.map(|()| begun)
@@ -199,7 +204,7 @@ impl Remote {
         }
     }
 
-    /// Posts it where it belongs. Only a success comes back.
+    /// Posts a message to the server's address. Only a success is returned.
     async fn send(&self, request: &RemoteRequest, session: &RemoteSession) -> Result<Response, Fault> {
         let (endpoint, stream) = {
             let state = self.state();
@@ -219,7 +224,7 @@ impl Remote {
                 .header(ACCEPT, "application/json, text/event-stream")
                 .body(request.body.stream(&trace));
             if let (Endpoint::Legacy(_), Some(id)) = (&endpoint, &request.id) {
-                // The answer may be there before the word that the request has been taken.
+                // The answer on the event stream may precede the response to this POST.
                 self.state().in_flight.goes_on_elsewhere(id, stream);
             }
             let response = sending.send().await.map_err(|error| Fault::sending(error, trace.is_begun()))?;
@@ -228,6 +233,7 @@ impl Remote {
                 self.keep_to(&endpoint, url);
                 return Ok(response);
             }
+            // No event stream owes an answer to a refused request.
             if let Some(id) = &request.id {
                 self.state().in_flight.is_refused(id);
             }
@@ -239,7 +245,7 @@ impl Remote {
         Err(Fault::elsewhere(307, Some(&self.target.url)))
     }
 
-    /// Messages go at once where this one was sent on to, which was taken there.
+    /// Remembers the address that a redirect led to, once it has accepted a message.
     fn keep_to(&self, from: &Endpoint, url: Url) {
         let to = match from {
             Endpoint::Streamable(_) => Endpoint::Streamable(url),
@@ -251,8 +257,8 @@ impl Remote {
         }
     }
 
-    /// Where a response leads to, if that is on the same server. 307 and 308 say that nothing was done with the request; the
-    /// others do not, and only what may be repeated is sent on by them.
+    /// Target of a redirect within the same origin. 307 and 308 promise that the request was not executed;
+    /// the other codes do not, and are followed only by repeatable requests.
     pub(super) fn redirected(&self, from: &Url, response: &Response, may_repeat: bool) -> Result<Url, Fault> {
         let status = response.status().as_u16();
         let to = response
@@ -283,7 +289,7 @@ impl Remote {
         matches!(self.state().endpoint, Endpoint::Legacy(_))
     }
 
-    /// What a response without success means.
+    /// Meaning of an error response.
     pub(super) async fn why_not(
         &self,
         response: Response,
@@ -298,7 +304,7 @@ impl Remote {
         if is_known && !is_greeting {
             match loss(status, session, &said, id) {
                 Loss::Surely => return Fault::SessionLost,
-                // Nothing is executed by listening.
+                // Listening executes nothing, so a new session does no harm.
                 Loss::Perhaps if to.is_none() => return Fault::SessionLost,
                 Loss::Perhaps => {
                     let gist = self.target.scrub(&streams::gist(&said));
@@ -308,6 +314,7 @@ impl Remote {
                 Loss::No => {}
             }
         }
+        // Authorization and rate limits get our own texts, which say what to do.
         if let Some(id) = id
             && !matches!(status, 401 | 403 | 429 | 503)
             && is_answer(&said, id)
@@ -316,14 +323,14 @@ impl Remote {
             return Fault::Answered;
         }
         let said = self.target.scrub(&streams::gist(&said));
-        // The server is there, and may have done something before it said so.
+        // The server exists and may have executed the request before this answer.
         if is_known && matches!(status, 404 | 410) && to.is_some_and(|request| !request.is_repeatable()) {
             return Fault::Failed { status, said };
         }
         Fault::status(status, &headers, said)
     }
 
-    /// One message, or an array of them.
+    /// Reads a response body: one message, or an array. True if it holds the answer.
     async fn hear_body(&self, mut response: Response, request: &RemoteRequest) -> Result<bool, Fault> {
         let Some(id) = &request.id else { return Ok(false) };
         let most = response.content_length().map_or(0, |length| (length as usize).min(self.limit));
@@ -342,6 +349,7 @@ impl Remote {
                 }
                 None if body.len() + chunk.len() <= self.limit => body.extend_from_slice(&chunk),
                 None => {
+                    // Beyond the limit only the ids are kept, so that the request can get an error.
                     let mut fresh = Box::<Hunter>::default();
                     fresh.feed(&body);
                     fresh.feed(&chunk);
@@ -356,7 +364,7 @@ impl Remote {
         }
     }
 
-    /// Something beyond the limit went by. `true` if it was the answer to `wanted`.
+    /// Reports a message beyond the size limit. True if it was the answer to `wanted`.
     pub(super) fn hear_too_long(&self, length: u64, glimpses: Vec<Glimpse>, wanted: &RawId) -> bool {
         let is_it =
             glimpses.iter().any(|glimpse| glimpse.method.is_none() && glimpse.id.as_ref() == Some(wanted));
@@ -384,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_sent_again_only_if_it_was_not_sent() {
+    fn call_is_resent_only_if_unsent() {
         let unreachable = Fault::Unreachable { why: String::new(), hint: "", prospect: Prospect::Soon };
         let broken = Fault::Broken { why: String::new() };
         let busy = |seconds| Fault::Busy {

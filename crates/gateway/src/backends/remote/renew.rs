@@ -1,4 +1,4 @@
-//! The handshake, and how it is repeated when the server does not know us any more.
+//! The handshake, and its repetition after the server lost our session.
 
 use super::fault::Fault;
 use super::requests::RemoteRequest;
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use switchboard_core::Event;
 use switchboard_protocol::{Frame, Message, Method, Outgoing};
 
-/// What a client hears whose server came back as another.
+/// Lists whose change is announced to clients after a renewed session.
 const CHANGES: [&str; 3] = ["tools", "prompts", "resources"];
 
 impl Remote {
-    /// A client's own handshake. Finds out how the server is spoken to.
+    /// Performs a client's own handshake and detects the server's transport.
     pub(super) async fn greet(self: &Arc<Self>, request: &RemoteRequest) -> Result<(), Fault> {
         let before = self.session();
         let number = before.number + 1;
@@ -37,7 +37,7 @@ impl Remote {
             state.session = RemoteSession { number, id, version: session::version(&answer) };
         }
         if before.id.is_some() {
-            // It was left for this one.
+            // The new session replaces this one.
             let remote = self.clone();
             self.spawn("exchange", async move { remote.close(&before).await });
         }
@@ -45,7 +45,7 @@ impl Remote {
         Ok(())
     }
 
-    /// It takes no POST here; perhaps it is older. If not, the first fault is the one to tell.
+    /// Tries the transport of 2024-11-05 after a refused POST. If that fails too, reports the first fault.
     async fn greet_older(
         self: &Arc<Self>,
         request: &RemoteRequest,
@@ -58,22 +58,24 @@ impl Remote {
         self.ask(request, &RemoteSession::default()).await
     }
 
-    /// A new session in place of the one with this number, unless somebody else has made one meanwhile. What the server
-    /// knew of us it is told again; nobody else notices.
+    /// Makes a new session in place of the one with this number, unless another task has done so. The
+    /// server's state about us is restored; clients notice nothing.
     pub(super) fn renew(
         self: &Arc<Self>,
         number: u32,
     ) -> Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + '_>> {
-        // Posting may need a new session, and a new session is made by posting.
+        // Boxed: posting may need a new session, and a new session is made by posting.
         Box::pin(self.make_new(number))
     }
 
     async fn make_new(self: &Arc<Self>, number: u32) -> Result<(), Fault> {
         let _one = self.renewing.lock().await;
+        // Another task may have renewed the session while this one waited for the lock.
         if self.session().number != number {
             return Ok(());
         }
         let initialize = self.state().repeated.initialize();
+        // Number 0 means that no handshake was ever made, so there is none to repeat.
         let Some(initialize) = initialize.filter(|_| number > 0) else { return Err(Fault::SessionLost) };
         if self.is_legacy() {
             self.open_legacy(number + 1).await?;
@@ -93,7 +95,7 @@ impl Remote {
             self.post(&RemoteRequest::of(&ready), Some(&session)).await?;
         }
         for message in settings {
-            // What it does not want to hear again is not worth failing for.
+            // A server that rejects a setting now should not fail the whole session.
             let _ = self.ask(&self.own_request(&message), &session).await;
         }
         let is_another = {
@@ -101,7 +103,7 @@ impl Remote {
             state.session = session;
             state.repeated.welcome(&answer)
         };
-        self.note("the server had forgotten the session; a new one was made");
+        self.note("the server lost the session; a new one was made");
         if is_another {
             self.tell_of_changes(&answer);
         }
@@ -115,7 +117,7 @@ impl Remote {
         RemoteRequest::of(&session::readdressed(message, &self.next_id()))
     }
 
-    /// It may offer other things than before.
+    /// Announces list changes: the server may offer something else than before.
     fn tell_of_changes(&self, answer: &Message) {
         let answer: serde_json::Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
         let changes =
@@ -128,7 +130,7 @@ impl Remote {
         }
     }
 
-    /// Tells the server that we go, if it can be told.
+    /// Ends the session at the server, if the order leaves time for it.
     pub(super) async fn say_farewell(&self, order: Option<BackendOrder>) {
         let Some(grace) = order.as_ref().and_then(BackendOrder::grace) else { return };
         let session = self.session();
@@ -139,7 +141,7 @@ impl Remote {
         let (Endpoint::Streamable(url), Some(_)) = (self.state().endpoint.clone(), &session.id) else {
             return;
         };
-        // Not every server knows how; it is none of our business then.
+        // Servers need not support DELETE.
         let _ = self.client.delete(url).headers(self.headers(session)).send().await;
     }
 }

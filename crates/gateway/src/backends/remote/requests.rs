@@ -1,7 +1,7 @@
-//! Messages to a remote server: taken from the mailbox and delivered, many at a time, in the order that matters.
+//! Messages to a remote server: taken from the mailbox and delivered concurrently, in the order that matters.
 //!
-//! Requests go side by side. The handshake goes before all else; notifications keep their order; a cancellation goes
-//! after what it cancels.
+//! Requests run side by side. The handshake comes first; notifications keep their order; a cancellation
+//! follows the request it cancels.
 
 use super::Remote;
 use super::body::RequestBody;
@@ -12,16 +12,15 @@ use std::time::Duration;
 use switchboard_protocol::{Message, Method, Outgoing, Parsed, Part, RawId, parse};
 use tokio::sync::{Notify, mpsc, watch};
 
-/// Longer messages are not read: nothing that has to be repeated is that long.
+/// Longest message that is parsed; messages that must be repeated are shorter.
 const MAX_PARSED_BYTES: usize = 256 << 10;
-/// How long the answer to a cancelled request is still listened for. The server decides whether there is one.
+/// Time to wait for the answer to a cancelled request, which the server may or may not send.
 const CANCELLED_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a server may take to hear that we are ready before it is taken to have heard it.
+/// Time limit for the server to accept `initialized`.
 const INITIALIZED_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long is waited for the stream on which the server speaks by itself. Some say nothing before they have something to
-/// say.
+/// Time limit for the server's own stream to open. Some servers send no headers before their first event.
 const LISTEN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// One message to the server.
@@ -29,18 +28,18 @@ const LISTEN_TIMEOUT: Duration = Duration::from_millis(500);
 pub(super) struct RemoteRequest {
     pub(super) body: RequestBody,
     pub(super) method: Method,
-    /// Of a request; others are not answered.
+    /// Id of a request; other messages have no answer.
     pub(super) id: Option<RawId>,
 }
 
-/// Requests that are on their way or being worked on, by their ids.
+/// Requests under way, by id.
 #[derive(Default)]
 pub(super) struct InFlightRequests(HashMap<RawId, InFlightRequest>);
 
 struct InFlightRequest {
     sent: watch::Receiver<bool>,
     cancelled: Arc<Notify>,
-    /// The common stream of events by which its answer comes.
+    /// Number of the event stream that will carry the answer (2024-11-05).
     elsewhere: Option<u32>,
     method: Method,
 }
@@ -68,29 +67,30 @@ impl InFlightRequests {
         cancelled
     }
 
-    /// It has been taken; the answer comes by this stream of events.
+    /// Records that the answer will come on this event stream.
     pub(super) fn goes_on_elsewhere(&mut self, id: &RawId, stream: u32) {
         if let Some(entry) = self.0.get_mut(id) {
             entry.elsewhere = Some(stream);
         }
     }
 
-    /// It was refused: no stream owes its answer.
+    /// Records a refusal: no stream owes the answer.
     pub(super) fn is_refused(&mut self, id: &RawId) {
         if let Some(entry) = self.0.get_mut(id) {
             entry.elsewhere = None;
         }
     }
 
-    /// Those whose answers this stream of events owes; they are taken out.
+    /// Removes and returns the requests whose answers were due on this stream.
     pub(super) fn take_elsewhere(&mut self, stream: u32) -> Vec<RawId> {
         let gone = self.0.extract_if(|_, entry| entry.elsewhere == Some(stream));
-        // Whoever looks for a sign of life is to find none.
+        // A ping stays unanswered: it is a health check, which must see that the server is gone.
         let gone = gone.filter(|(_, entry)| entry.method != Method::Ping);
         gone.map(|(id, _)| id).collect()
     }
 
-    /// Nobody needs its answer any more. Gives what a cancellation has to wait for.
+    /// Drops a request whose answer is no longer needed. Returns the signal that
+    /// its cancellation must wait for.
     fn cancel(&mut self, id: &RawId) -> Option<watch::Receiver<bool>> {
         let entry = self.0.remove(id)?;
         entry.cancelled.notify_one();
@@ -104,7 +104,7 @@ impl RemoteRequest {
         Self { body: RequestBody::of(out), method: out.method(), id }
     }
 
-    /// The message itself, for those whose content counts here.
+    /// The parsed message, for methods whose content matters here.
     fn message(&self) -> Option<Message> {
         let counts = matches!(
             self.method,
@@ -124,18 +124,18 @@ impl RemoteRequest {
         }
     }
 
-    /// Sending it twice does no more than sending it once.
+    /// Whether sending twice has the same effect as sending once.
     pub(super) fn is_repeatable(&self) -> bool {
         self.id.is_none() || self.method.is_repeatable() || self.method == Method::Initialize
     }
 }
 
-/// Takes messages until no more come, and what must be waited for is done. Ends early if the handshake fails.
+/// Delivers messages until the mailbox closes and notifications are sent. Ends early if the handshake fails.
 pub(super) async fn deliver_all(
     remote: &Arc<Remote>,
     mut messages: mpsc::UnboundedReceiver<Outgoing>,
 ) -> Result<(), Fault> {
-    // Whoever still has one of these is not done.
+    // `idle` resolves once every clone of `busy` is dropped, that is, once every notification is sent.
     let (busy, mut idle) = mpsc::channel::<()>(1);
     let mut before: Option<watch::Receiver<bool>> = None;
     while let Some(out) = messages.recv().await {
@@ -151,19 +151,21 @@ pub(super) async fn deliver_all(
                 greeted?;
             }
             Method::Initialized => {
-                // Some have something to say as soon as they hear it.
+                // Some servers send messages as soon as they receive `initialized`.
                 remote.begin_listening().await;
-                // What follows must not come before it; but nobody has to be answered.
+                // Later messages must not overtake `initialized`, which itself has no answer.
                 let sent = tokio::time::timeout(INITIALIZED_TIMEOUT, remote.post(&request, None)).await;
                 remote.settle(&request);
                 remote.report(&request, sent.ok().and_then(Result::err));
                 remote.listen_again().await;
             }
             _ if request.id.is_some() => {
+                // Registered here, in order: a cancellation that follows must find the request.
                 let cancelled = remote.state().in_flight.begin(&request);
                 remote.spawn("exchange", remote.clone().ask_for_core(request, cancelled));
             }
             _ => {
+                // A notification waits for the one before it, and a cancellation also for its request.
                 let after = [before.take(), remote.cancelled_by(&request)];
                 before = Some(request.body.sent());
                 remote.spawn("exchange", remote.clone().tell(request, after, busy.clone()));
@@ -176,7 +178,7 @@ pub(super) async fn deliver_all(
 }
 
 impl Remote {
-    /// What the server says by itself from now on must find someone who listens.
+    /// Opens the server's own stream, so that no message from now on is missed.
     async fn begin_listening(&self) {
         let number = self.session().number;
         self.listened.send_replace(number);
@@ -188,7 +190,7 @@ impl Remote {
         }
     }
 
-    /// A server may not want to be listened to before the handshake is complete.
+    /// Retries the stream: some servers refuse it before the handshake is complete.
     async fn listen_again(&self) {
         if *self.answered.borrow() == (self.session().number, true) {
             self.answered.send_replace((0, false));
@@ -196,7 +198,7 @@ impl Remote {
         }
     }
 
-    /// What a cancellation has to wait for; the one that is meant hears of it.
+    /// Signal that a cancellation must wait for; the cancelled request is told.
     fn cancelled_by(&self, request: &RemoteRequest) -> Option<watch::Receiver<bool>> {
         if request.method != Method::Cancelled {
             return None;
@@ -205,7 +207,7 @@ impl Remote {
         self.state().in_flight.cancel(&id)
     }
 
-    /// A request: its answer, or an error in its place.
+    /// Sends a request of the core, which gets the answer or an error.
     async fn ask_for_core(self: Arc<Self>, request: RemoteRequest, cancelled: Arc<Notify>) {
         let mut sent = request.body.sent();
         let flushing = async {
@@ -224,7 +226,7 @@ impl Remote {
         self.report(&request, posted.err());
     }
 
-    /// A notification or an answer.
+    /// Sends a notification or an answer.
     async fn tell(
         self: Arc<Self>,
         request: RemoteRequest,
@@ -240,13 +242,14 @@ impl Remote {
         drop(busy);
     }
 
-    /// Whatever became of it, it does not wait any more.
+    /// Releases the message's byte credit, whatever its outcome.
     fn settle(&self, request: &RemoteRequest) {
         request.body.settle();
         self.hub.flushed(self.peer(), request.body.len());
     }
 
-    /// A request that failed is answered with why. Whoever looks for a sign of life is to find none.
+    /// Logs a failure and answers the request with an error. A ping gets no answer, so that the
+    /// health check sees the failure.
     fn report(&self, request: &RemoteRequest, fault: Option<Fault>) {
         let Some(fault) = fault else { return };
         let name = request.method.name().unwrap_or("a message");

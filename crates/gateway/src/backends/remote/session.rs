@@ -1,4 +1,4 @@
-//! What a remote server knows of us, and what it would have to be told again by someone who starts anew. Pure.
+//! Session with a remote server, and the messages that restore it after a loss. Pure.
 
 use bytes::Bytes;
 use reqwest::header::HeaderValue;
@@ -9,31 +9,32 @@ use switchboard_protocol::{
     Dialect, Kind, Message, Method, Outgoing, Parsed, Part, Patch, PeerSetup, RawId, SetupMessage, parse,
 };
 
-/// One talk with the server, from `initialize` on.
+/// One session, from `initialize` on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RemoteSession {
-    /// Each has another; 0 is none.
+    /// Unique per session; 0 means no session.
     pub(super) number: u32,
     pub(super) id: Option<HeaderValue>,
-    /// What was agreed on.
+    /// Negotiated protocol version.
     pub(super) version: Option<HeaderValue>,
 }
 
-/// What has to be said again on a new session.
+/// Messages to repeat in a new session.
 #[derive(Debug, Default)]
 pub(super) struct RepeatedMessages {
     setup: PeerSetup,
-    /// The server's answer to the handshake.
+    /// The server's answer to `initialize`.
     welcome: Option<Bytes>,
 }
 
 impl RepeatedMessages {
-    /// Notes what is on its way to the server.
+    /// Records a message on its way to the server.
     pub(super) fn note(&mut self, message: &Message) {
         let bytes = || message.bytes().clone();
         let uri = || message.part(Part::Uri).unwrap_or_default();
         match message.method() {
             Method::Initialize => {
+                // A new handshake discards the settings of the old session.
                 *self = Self::default();
                 self.setup.set(SetupMessage::Initialize, bytes());
             }
@@ -53,7 +54,7 @@ impl RepeatedMessages {
         self.setup.get(SetupMessage::Initialized)
     }
 
-    /// Requests that make the new session what the old one was.
+    /// Requests that restore the log level and the subscriptions.
     pub(super) fn settings(&self) -> Vec<Message> {
         let level = self.setup.get(SetupMessage::Level).and_then(one);
         // The id is replaced when the request is sent.
@@ -62,7 +63,7 @@ impl RepeatedMessages {
         level.into_iter().chain(self.setup.subscriptions().iter().filter_map(subscribe)).collect()
     }
 
-    /// Notes what the server answered to `initialize`. `true` if it is no longer what it was.
+    /// Records the server's answer to `initialize`. True if it differs from the last one.
     pub(super) fn welcome(&mut self, answer: &Message) -> bool {
         let result = result_of(answer.bytes()).map(|result| Bytes::copy_from_slice(result.get().as_bytes()));
         let before = std::mem::replace(&mut self.welcome, result);
@@ -70,7 +71,7 @@ impl RepeatedMessages {
     }
 }
 
-/// A message that was one before.
+/// Parses bytes that are known to be one message.
 fn one(bytes: &Bytes) -> Option<Message> {
     match parse(bytes.clone()) {
         Ok(Parsed::One(message)) => Some(message),
@@ -82,13 +83,14 @@ fn one(bytes: &Bytes) -> Option<Message> {
 pub(super) fn readdressed(message: &Message, id: &RawId) -> Outgoing {
     let mut out = Outgoing::of(message);
     out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+    // SDKs use the request's id as its progress token.
     if message.has(Part::MetaProgressToken) {
         out.replace(message.span(Part::MetaProgressToken), Patch::Id(id.clone()));
     }
     out
 }
 
-/// Which version the server has settled on.
+/// Protocol version that the server chose.
 pub(super) fn version(answer: &Message) -> Option<HeaderValue> {
     #[derive(Deserialize)]
     struct Welcome {
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_is_said_again() {
+    fn settings_are_restored() {
         let mut repeated = RepeatedMessages::default();
         for text in [
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn another_welcome_is_noticed() {
+    fn changed_welcome_is_noticed() {
         let mut repeated = RepeatedMessages::default();
         let answer = |id, name| {
             message(&format!(

@@ -1,4 +1,4 @@
-//! Streams of events: heard to the answer that is waited for, and taken up again where they broke, if the server can.
+//! Event streams: read to the awaited answer, and resumed after a break if the server supports that.
 
 use super::budget::{pause, prolonged};
 use super::fault::{Fault, Prospect, innermost};
@@ -13,28 +13,28 @@ use switchboard_core::Event;
 use switchboard_protocol::{RawId, SseItem, SseParser};
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-/// How much of what a server says about an error is read, and for how long.
+/// Bytes and time spent on the text of an error response.
 pub(super) const MAX_QUOTED_BYTES: usize = 8 << 10;
 const QUOTE_TIMEOUT: Duration = Duration::from_secs(5);
-/// And how much of it is repeated.
+/// Length of the text that is quoted.
 const MAX_GIST_CHARS: usize = 300;
-/// How long the end of a stream is waited for behind the answer, so that its connection can be used again.
+/// Time to wait for a stream's end after the answer, so that its connection can be reused.
 const EPILOGUE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often in a row a stream is not to be had before it is given up.
+/// Failed attempts in a row before a stream is given up.
 const MAX_RESUMES: u32 = 5;
 const MIN_RETRY_WAIT: Duration = Duration::from_millis(100);
 const DEFAULT_RETRY_WAIT: Duration = Duration::from_secs(1);
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(60);
 
-/// How far a stream was heard.
+/// Result of reading a stream.
 pub(super) enum Heard {
-    /// The answer that was waited for has come.
+    /// The awaited answer has come.
     Answer,
-    /// It ended, or broke.
+    /// The stream ended or broke, with the reason.
     End(String),
 }
 
-/// From where a stream goes on, and when to ask for that.
+/// Position from which to resume a stream, and the server's requested pause.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Mark {
     pub(super) last_id: Option<String>,
@@ -48,7 +48,7 @@ impl Mark {
 }
 
 impl Remote {
-    /// Hears a stream until the answer has come; what comes before it is passed on.
+    /// Reads a stream to the answer. Earlier messages are passed on.
     pub(super) async fn hear_to_answer(
         &self,
         mut response: Response,
@@ -66,11 +66,12 @@ impl Remote {
                 }
                 Heard::End(why) => why,
             };
+            // Without an event id the server cannot know where to resume.
             if mark.last_id.is_none() {
                 return Err(Fault::Broken { why });
             }
             fruitless = if mark.last_id == before { fruitless + 1 } else { 0 };
-            // A server may let us come again and again while it works.
+            // A server may close the stream again and again while it works, as a way of polling.
             let patience = if fruitless > MAX_RESUMES { pause(fruitless) } else { Duration::ZERO };
             response = self.resume(session, &mark, patience).await?;
         }
@@ -98,6 +99,7 @@ impl Remote {
                     | Fault::Failed { .. }
             );
             if !may_pass || tries >= MAX_RESUMES {
+                // No renewal here: the answer was due in the lost session and cannot come in a new one.
                 let why = match fault {
                     Fault::SessionLost => "the server has forgotten the session".to_owned(),
                     fault => fault.words(&self.target).text,
@@ -107,7 +109,7 @@ impl Remote {
         }
     }
 
-    /// Hears a stream to its end, or to the answer that is wanted.
+    /// Reads a stream to its end, or to the `wanted` answer.
     pub(super) async fn hear_stream(
         &self,
         response: &mut Response,
@@ -143,7 +145,7 @@ impl Remote {
             (SseItem::Event { name, data }, wanted) if name.is_empty() || name == "message" => {
                 self.hear(data, wanted).await
             }
-            // Some send names of their own, such as `ping`.
+            // Some servers send events of their own, such as `ping`.
             (SseItem::Event { .. }, _) => false,
             (SseItem::TooLong { length, glimpses }, Some(wanted)) => {
                 self.hear_too_long(length, glimpses, wanted)
@@ -158,7 +160,7 @@ impl Remote {
         }
     }
 
-    /// Asks for a stream of events: what the server says by itself, or what follows on an event.
+    /// Opens an event stream: the server's own messages, or the continuation after `last_id`.
     pub(super) async fn open_stream(
         &self,
         session: &RemoteSession,
@@ -180,7 +182,7 @@ impl Remote {
             if !response.status().is_redirection() {
                 break response;
             }
-            // Nothing is executed by listening.
+            // Listening executes nothing, so any redirect may be followed.
             let to = self.redirected(&url, &response, true)?;
             redirects += 1;
             if redirects > MAX_REDIRECTS {
@@ -200,7 +202,7 @@ impl Remote {
     }
 }
 
-/// Reads what nobody needs, so that the connection can be used again; not much of it.
+/// Discards a short rest of a response, so that the connection can be reused.
 pub(super) async fn drain(mut response: Response) {
     let mut left = MAX_QUOTED_BYTES;
     while let Ok(Some(chunk)) = response.chunk().await {
@@ -209,7 +211,7 @@ pub(super) async fn drain(mut response: Response) {
     }
 }
 
-/// The beginning of what a server says about an error.
+/// The beginning of an error response.
 pub(super) async fn first_words(mut response: Response) -> Vec<u8> {
     let mut said = Vec::new();
     let reading = async {
@@ -224,7 +226,7 @@ pub(super) async fn first_words(mut response: Response) -> Vec<u8> {
     said
 }
 
-/// The message in an error's body, if there is one for people; a page is none.
+/// Readable message in an error's body; empty for a page.
 pub(super) fn gist(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let told = |value: &Value| {
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gist_of_an_error_is_for_people() {
+    fn error_gist_is_readable() {
         let check = |said: &str, expect: &str| assert_eq!(gist(said.as_bytes()), expect, "{said}");
         check(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No\nway"}}"#, "No way");
         check(r#"{"error":"invalid_token","error_description":"it expired"}"#, "it expired");

@@ -1,4 +1,5 @@
-//! Where a remote server is and what is sent along, filled in; and how that is spoken of without giving away a secret.
+//! Address and headers of a remote server with their variables expanded, and how
+//! to show them without a secret.
 
 use crate::backends::launch::Unready;
 use crate::config::{ServerConfig, Transport, expand, is_loopback};
@@ -9,14 +10,14 @@ use std::path::Path;
 use switchboard_core::redact::redact;
 
 const MASK: &str = "[redacted]";
-/// Shorter values are words like `v1`, which may stand anywhere.
+/// Shorter values are words like `v1`, which may occur anywhere.
 const MIN_SECRET_BYTES: usize = 6;
 
 pub(crate) struct Target {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) transport: Transport,
-    /// What must not be repeated, whoever repeats it to us.
+    /// Values to redact, longest first, even where the server repeats them to us.
     secrets: Vec<String>,
 }
 
@@ -27,7 +28,7 @@ impl Target {
         let (Some((url, given)), Some(remote)) = (parts.remote, &server.remote) else {
             return Err(unready("it is not a remote server".to_owned(), "give its entry a `url`"));
         };
-        // The text is not repeated: there may be a key in it.
+        // The text is not quoted: it may contain a key.
         let url = Url::parse(url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = url.ok_or_else(|| {
             unready("`url`: not an http(s) address".to_owned(), "write it as https://HOST/PATH")
@@ -41,17 +42,20 @@ impl Target {
                 let reason = format!("`headers.{name}`: not a valid header once its variables are filled in");
                 return Err(unready(reason, "check the variable's value: a header is one line of text"));
             };
+            // Keeps the value out of the HTTP client's debug output.
             value.set_sensitive(true);
             headers.insert(header, value);
+            // The token in `Bearer TOKEN` is as secret as the whole value.
             secrets.extend(text.split_whitespace().map(str::to_owned));
             secrets.push(text);
         }
         secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
+        // Longest first: a short secret inside a longer one must not leave the rest of it visible.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         Ok(Self { url, headers, transport: remote.transport, secrets })
     }
 
-    /// For people: the address and the names of the headers.
+    /// The address and the names of the headers, for people.
     pub(crate) fn described(&self) -> String {
         let kind = match self.transport {
             Transport::Auto => "remote",
@@ -68,14 +72,14 @@ impl Target {
         is_loopback(&self.url)
     }
 
-    /// What a server said, without what it must not repeat.
+    /// A server's text with all secrets redacted.
     pub(super) fn scrub(&self, text: &str) -> String {
         let text = self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK));
         redact(&text)
     }
 }
 
-/// An address without what may be secret in it: user, password and query.
+/// Address without its possible secrets: user, password and query.
 pub(super) fn shown(url: &Url) -> String {
     format!("{}{}", url.origin().ascii_serialization(), url.path())
 }
@@ -115,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_filled_in_is_said_without_its_value() {
+    fn expansion_errors_hide_values() {
         let why = |url, headers: &[_], vars: &[_]| target(url, headers, vars).err().unwrap_or_default();
         assert_eq!(why("https://x/${NONE}", &[], &[]), "`url`: the variable NONE is not set");
         assert_eq!(why("${U}", &[], &[("U", "file:///s3cret")]), "`url`: not an http(s) address");

@@ -1,17 +1,17 @@
-//! Why a text of the config could not be filled in, and what to do.
+//! Errors of expansion, with their fixes.
 
-/// A text that could not be filled in.
+/// A text that could not be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{key}: {cause}; {}", server.as_ref().map(|name| format!("server \"{name}\", ")).unwrap_or_default(), cause.remedy())]
 pub struct ExpandError {
     /// `None` for a key of the file itself.
     pub server: Option<String>,
-    /// Such as `env.GITHUB_TOKEN`.
+    /// Path of the key, such as `env.GITHUB_TOKEN`.
     pub key: String,
     pub cause: ExpandCause,
 }
 
-/// The cause. A value is never repeated: it may be a secret.
+/// Cause of the error. It never quotes a value, which may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandCause {
     #[error("the variable {0} is not set")]
@@ -41,7 +41,7 @@ pub enum ExpandCause {
 }
 
 impl ExpandCause {
-    /// What to do about it.
+    /// How to fix it.
     pub fn remedy(&self) -> String {
         match self {
             Self::Unset(name) => {

@@ -1,16 +1,16 @@
-//! Checks of whole files, for all tests here.
+//! Checks of whole files, shared by these tests.
 
 use std::path::Path;
 
 use crate::config::{Config, Scope, ServerConfig, load};
 
-/// A server with every default, as it stands in a file.
+/// Server with every default, as loaded from a file.
 pub(super) fn server(name: &str, command: &str, args: &[&str]) -> ServerConfig {
     let args = args.iter().map(|arg| arg.to_string()).collect();
     ServerConfig { expand: true, scope: Scope::Auto, ..ServerConfig::for_command(name, command, args) }
 }
 
-/// The file is understood, without a word.
+/// The file loads without a problem.
 #[track_caller]
 pub(super) fn check(source: &str, expect: Config) {
     let loaded = load(Path::new("config.json"), source);
@@ -24,7 +24,7 @@ pub(super) fn check_server(keys: &str, expect: ServerConfig) {
     check(&source, Config { servers: vec![expect], ..Config::default() });
 }
 
-/// What is said about the file, one line per problem: severity, path, position, message, help.
+/// Problems of the file, one line each: severity, path, position, message, help.
 #[track_caller]
 pub(super) fn check_problems(source: &str, expect: &[&str]) {
     let loaded = load(Path::new("config.json"), source);
@@ -42,7 +42,7 @@ pub(super) fn check_problems(source: &str, expect: &[&str]) {
     assert_eq!(loaded.config.is_none(), failed, "a config exactly if there is no error");
 }
 
-/// What is said about one server's keys, as in `check_problems` but without the position.
+/// Problems of one server's keys, like `check_problems` but without the position.
 #[track_caller]
 pub(super) fn check_server_problems(keys: &str, expect: &[&str]) {
     let source = format!("{{ \"mcpServers\": {{ \"s\": {{ \"command\": \"c\", {keys} }} }} }}");

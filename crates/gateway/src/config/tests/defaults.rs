@@ -1,4 +1,4 @@
-//! `defaults`: keys of a server, for all servers; and servers that are known by name.
+//! `defaults`: keys of a server that apply to all servers; and presets.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn loaded(source: &str) -> Config {
     loaded.config.unwrap()
 }
 
-/// A server of a file with these keys for all and these of its own.
+/// Server of a file with these defaults and these keys of its own.
 fn server(defaults: &str, own: &str) -> ServerConfig {
     let source =
         format!(r#"{{ "defaults": {{ {defaults} }}, "mcpServers": {{ "s": {{ "command": "c"{own} }} }} }}"#);
@@ -33,7 +33,7 @@ fn defaults_are_as_if_each_entry_had_them() {
         let example = &value["examples"][0];
         let written = format!(r#""{key}": {example}"#);
         assert_eq!(server(&written, ""), server("", &format!(", {written}")), "{key}");
-        // On a command line too.
+        // The same on a command line.
         let config = loaded(&format!(r#"{{ "defaults": {{ {written} }}, "mcpServers": {{}} }}"#));
         let plain = ServerConfig::for_command("s", "c", Vec::new());
         let mut given = plain.clone();

@@ -1,4 +1,4 @@
-//! `docs/config.md`, the schema and the loader say the same: the same keys, the same defaults, the same
+//! Agreement of `docs/config.md`, the schema and the loader: equal keys, defaults and
 //! examples, and examples that work.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::config::{load, schema};
 
 const DOCS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config.md"));
 
-/// The cells of the tables under a heading, without the head of each.
+/// Cells of the tables under a heading, without the header rows.
 fn rows(heading: &str) -> Vec<Vec<&'static str>> {
     let (_, section) = DOCS.split_once(&format!("\n{heading}\n")).expect("the docs have this heading");
     let section = section.split("\n#").next().unwrap_or_default();
@@ -28,7 +28,7 @@ fn code(cell: &str) -> Option<&str> {
     cell.strip_prefix('`')?.strip_suffix('`')
 }
 
-/// What the docs say about each key: its default and its example, as JSON.
+/// Default and example of each key in the docs, as JSON.
 fn documented(heading: &str) -> BTreeMap<&'static str, (Option<Value>, Option<Value>)> {
     let json = |cell| {
         code(cell).map(|text| serde_json::from_str(text).unwrap_or_else(|_| panic!("not JSON: {text}")))
@@ -42,7 +42,7 @@ fn documented(heading: &str) -> BTreeMap<&'static str, (Option<Value>, Option<Va
         .collect()
 }
 
-/// What the schema says about each key.
+/// Default and example of each key in the schema.
 fn defined(object: &Value) -> BTreeMap<&str, (Option<Value>, Option<Value>)> {
     let properties = object["properties"].as_object().expect("an object has properties");
     properties
@@ -54,7 +54,7 @@ fn defined(object: &Value) -> BTreeMap<&str, (Option<Value>, Option<Value>)> {
 }
 
 #[test]
-fn docs_and_schema_have_the_same_keys_defaults_and_examples() {
+fn docs_and_schema_agree() {
     let file = schema();
     let server = &file["properties"]["mcpServers"]["additionalProperties"];
     assert_eq!(documented("## Keys of the file"), defined(&file));
@@ -68,7 +68,7 @@ fn docs_and_schema_have_the_same_keys_defaults_and_examples() {
     assert_eq!(documented("## Keys of `resources`"), defined(full(server, "resources")));
 }
 
-/// The object that may stand at a key, where an array may stand too.
+/// Schema of the object form of a key that also accepts an array.
 fn full<'a>(server: &'a Value, key: &str) -> &'a Value {
     let forms = &server["properties"][key]["anyOf"];
     assert_eq!(forms[0]["type"], "array", "{key}");
@@ -89,7 +89,7 @@ fn every_key_has_a_description() {
 }
 
 #[test]
-fn the_loader_knows_every_key_and_takes_its_default_and_its_example() {
+fn loader_takes_defaults_and_examples() {
     let all = |heading: &str| {
         let keys = documented(heading).into_iter();
         keys.flat_map(|(key, (default, example))| {
@@ -161,7 +161,7 @@ fn the_foreign_keys_are_listed() {
     assert_eq!(listed, known);
 }
 
-/// The rows of a table with a label and names in backticks.
+/// Rows of a table with a label and names in backticks.
 fn named_rows(heading: &str) -> Vec<(String, Vec<String>)> {
     let names = |text: &str| {
         text.split(", ").map(|name| code(name).expect("a name in backticks").to_owned()).collect()
@@ -170,7 +170,7 @@ fn named_rows(heading: &str) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn the_safe_list_is_the_one_in_the_code() {
+fn safe_list_matches_the_code() {
     let listed = named_rows("### The safe list");
     let known: Vec<(String, Vec<String>)> = SAFE
         .iter()
@@ -183,13 +183,13 @@ fn the_safe_list_is_the_one_in_the_code() {
 }
 
 #[test]
-fn session_variables_are_those_in_the_code() {
+fn session_variables_match_the_code() {
     let names: Vec<String> = SESSION.iter().map(|name| format!("`{name}`")).collect();
     assert!(DOCS.contains(&format!("Session: {}.", names.join(", "))), "{}", names.join(", "));
 }
 
 #[test]
-fn runner_variables_are_those_in_the_code() {
+fn runner_variables_match_the_code() {
     let listed = named_rows("### Variables of package runners");
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     let known: Vec<(String, Vec<String>)> =

@@ -1,4 +1,4 @@
-//! Any text whatever: `load` neither panics nor takes long.
+//! Arbitrary text: `load` neither panics nor takes long.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const SAMPLE: &str = r#"// a comment
   "maxMessageBytes": "16MiB", "log": { "level": "info", "bodies": false },
 }"#;
 
-/// Shown as well as loaded: both must work for any text.
+/// Loads and displays: both must work for any text.
 fn try_out(source: &str) {
     for problem in load(Path::new("config.json"), source).problems {
         let shown = problem.to_string();
@@ -27,7 +27,7 @@ fn try_out(source: &str) {
     }
 }
 
-/// A small generator of random numbers (xorshift), so that a failure can be repeated.
+/// Small random number generator (xorshift), so that a failure can be repeated.
 struct Random(u64);
 
 impl Random {
@@ -114,7 +114,7 @@ fn random_tokens() {
 }
 
 #[test]
-fn nesting_is_refused_before_it_is_followed() {
+fn deep_nesting_is_refused() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[", ""), ("{\"a\":[", "")] {
         for depth in [101, 1_000, 300_000] {
             let source = format!("{{\"x\": {}1{}}}", open.repeat(depth), close.repeat(depth));
@@ -134,7 +134,7 @@ fn a_file_full_of_problems_is_cut_short() {
     assert!(problems.len() <= 201);
     assert!(problems.iter().any(|problem| problem.message.contains("more problems")));
 
-    // However many warnings there are, the error is shown.
+    // Warnings never hide an error, however many there are.
     let unknown: String = (0..1_000).map(|i| format!("\"x{i}\": 1,")).collect();
     let source = format!("{{ \"mcpServers\": {{}}, {unknown} \"framing\": 1 }}");
     let loaded = load(Path::new("config.json"), &source);
@@ -142,7 +142,7 @@ fn a_file_full_of_problems_is_cut_short() {
     assert!(errors.any(|problem| problem.path == "framing"));
 }
 
-/// Four times the text may take about four times as long; sixteen times would be the square.
+/// Four times the text may take about four times as long; sixteen times would be quadratic.
 #[cfg(unix)]
 #[test]
 fn loading_takes_linear_time() {
@@ -178,7 +178,7 @@ fn loading_takes_linear_time() {
         |n| "/*".repeat(n * 4),
         |n| format!("{{ \"a\": \"{}", "\\u00e9".repeat(n)),
     ];
-    // This thread's CPU time, so that other work on the machine does not count.
+    // CPU time of this thread, so that other work on the machine does not count.
     let cpu_time = || {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap())

@@ -1,4 +1,4 @@
-//! Whole files that are understood.
+//! Whole files that load without problems.
 
 use std::path::Path;
 use std::time::Duration;
@@ -147,13 +147,13 @@ fn every_setting_is_read() {
                 file: Some("a.log".into()),
                 bodies: true,
             },
-            // What clients see has tests of its own.
+            // Filters and names have tests of their own.
             ..Config::default()
         },
     );
 }
 
-/// The default times, without some and with others, which are in milliseconds.
+/// Default times without some and with others, in milliseconds.
 fn debounced(without: &[&str], with: &[(&str, u64)]) -> Vec<(String, Duration)> {
     let defaults = defaults::DEBOUNCE.iter().filter(|(method, _)| !without.contains(method)).copied();
     let with = with.iter().map(|(method, millis)| (*method, Duration::from_millis(*millis)));
@@ -215,7 +215,7 @@ fn keys_of_other_clients_are_ignored() {
 }
 
 #[test]
-fn remote_servers_are_written_in_several_ways() {
+fn remote_servers_have_several_spellings() {
     use crate::config::{RemoteConfig, Transport};
     for (keys, transport) in [
         (r#""url": "https://x/mcp""#, Transport::Auto),
@@ -251,7 +251,7 @@ fn large_timeout_is_milliseconds() {
         r#""timeout": 999"#,
         ServerConfig { timeout: Duration::from_secs(999), ..server("s", "c", &[]) },
     );
-    // Other times are ours, and in seconds.
+    // Other times are ours, in seconds.
     check_server(
         r#""startTimeout": 1000"#,
         ServerConfig { start_timeout: Duration::from_secs(1000), ..server("s", "c", &[]) },

@@ -1,5 +1,4 @@
-//! What only the parts together can show: [`load`](super::load) on whole files, and that docs, schema and
-//! loader say the same.
+//! Tests across modules: [`load`](super::load) on whole files, and the agreement of docs, schema and loader.
 
 mod checks;
 mod defaults;
@@ -16,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(super) use crate::presets::tests::lookup;
 
-/// A folder of its own for one test, removed at its end.
+/// A test's own folder, removed at its end.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {

@@ -1,4 +1,4 @@
-//! What clients see of the servers, and under which names.
+//! The servers' offers as clients see them: filters and names.
 
 use super::checks::{check, check_problems, check_server, check_server_problems, server};
 use crate::config::{Config, FilterConfig, Names, ServerConfig};
@@ -44,7 +44,7 @@ fn every_setting_is_read() {
 }
 
 #[test]
-fn an_array_is_short_for_what_is_allowed() {
+fn array_is_short_for_allow() {
     let allowed = filter(&["a", "b*"], &[], &[]);
     check_server(
         r#""tools": ["a", "b*"], "prompts": ["a", "b*"], "resources": ["a", "b*"]"#,
@@ -130,7 +130,7 @@ fn wrong_settings_of_the_file_are_told() {
 }
 
 #[test]
-fn a_notification_goes_to_servers_that_there_are() {
+fn notifications_need_existing_servers() {
     check_problems(
         r#"{ "mcpServers": { "github": { "command": "c" }, "far": { "url": "https://x" }, "off": { "command": "c", "disabled": true } },
   "notifications": { "notifications/x": ["github", "githib", "far", "off"], "editor/opened": ["other"] } }"#,
@@ -150,7 +150,7 @@ fn a_notification_goes_to_servers_that_there_are() {
 }
 
 #[test]
-fn names_that_do_not_tell_servers_apart_are_warned_of() {
+fn ambiguous_names_are_warned_of() {
     let source = |servers: &str, more: &str| {
         let servers: Vec<String> =
             servers.split(',').map(|name| format!(r#""{name}": {{ "command": "c" }}"#)).collect();
@@ -185,7 +185,7 @@ fn names_that_do_not_tell_servers_apart_are_warned_of() {
              | give it a name of at most 24 characters"],
     );
     check_problems(&source("my server,my.server,my_server__x", r#", "names": "plain""#), &[]);
-    // One that is not used is nobody's rival.
+    // A disabled server collides with none.
     check_problems(
         r#"{ "servers": { "a": { "command": "c", "disabled": true }, "a__b": { "command": "c" } } }"#,
         &[],

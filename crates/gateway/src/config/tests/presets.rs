@@ -1,4 +1,4 @@
-//! Presets as servers: the table, and the command line that was found, filled in like any other entry.
+//! Presets as servers: the table, and the located command line, expanded like any other entry.
 
 use super::lookup;
 use crate::config::{Capabilities, Preset, expand};

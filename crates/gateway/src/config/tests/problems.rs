@@ -1,4 +1,4 @@
-//! Whole files with problems: what is reported, and where.
+//! Whole files with problems: the reports and their places.
 
 use std::path::Path;
 
@@ -61,7 +61,7 @@ fn server_with_more_backends_than_the_pool() {
            | write at most 8, or raise `pool.maxBackends`",
         ],
     );
-    // A default is not anybody's mistake.
+    // A default is never reported.
     check_problems(r#"{ "mcpServers": { "s": { "command": "c" } }, "pool": { "maxBackends": 1 } }"#, &[]);
 }
 

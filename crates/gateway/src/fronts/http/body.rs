@@ -1,4 +1,4 @@
-//! What is answered: whole, or piece by piece for as long as there is something to say.
+//! Body of an answer: whole, or a stream of events.
 
 use super::events::Receipt;
 use super::inbox::Inbox;
@@ -15,10 +15,10 @@ use switchboard_core::ClientId;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream on which nothing happens says so, lest somebody in between takes it for dead.
+/// Interval of comments on an idle stream, so that no proxy closes it.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(25);
 
-/// Bytes that the core counts as waiting for a client. Whatever becomes of them, they no longer wait when this is dropped.
+/// Bytes that the core counts as waiting for a client. Dropping it gives them back, sent or not.
 pub(crate) struct Charge {
     client: ClientId,
     count: usize,
@@ -30,7 +30,7 @@ impl Charge {
         Self { client, count, inbox }
     }
 
-    /// The client will never get them.
+    /// Gives the bytes back as lost.
     pub(crate) fn lose(self) {
         self.inbox.dropped(self.client);
     }
@@ -47,9 +47,9 @@ impl Drop for Charge {
 /// Bytes on their way to a client.
 pub(crate) struct BodyPart {
     pub(crate) bytes: Bytes,
-    /// None if somebody else holds it.
+    /// `None` if the stored event holds it.
     _charge: Option<Charge>,
-    /// Signed when the client gets them.
+    /// Signed when the client gets the bytes.
     receipt: Option<Receipt>,
 }
 
@@ -70,7 +70,7 @@ impl BodyPart {
     }
 }
 
-/// The body of an answer.
+/// Body of an answer.
 pub(crate) enum AnswerBody {
     Whole(Option<Bytes>),
     Message(Option<BodyPart>),
@@ -83,11 +83,11 @@ impl AnswerBody {
     }
 }
 
-/// Server-sent events, until there are no more.
+/// Stream of server-sent events.
 pub(crate) struct Events {
     parts: mpsc::UnboundedReceiver<BodyPart>,
     quiet: Pin<Box<Sleep>>,
-    /// The session that ends with this stream.
+    /// Session that ends with this stream.
     ends: Option<Arc<Session>>,
 }
 
@@ -123,6 +123,7 @@ impl Body for AnswerBody {
                 }
                 Poll::Pending if events.quiet.as_mut().poll(context).is_ready() => {
                     events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
+                    // The timer was reset above and must be polled again to register the waker.
                     context.waker().wake_by_ref();
                     Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b": \n\n")))))
                 }

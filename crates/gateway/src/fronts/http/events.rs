@@ -1,7 +1,8 @@
-//! Events of all sessions' streams, kept for clients that have lost a connection, or have none yet, and come back. They share
-//! one budget of bytes. Beyond it, events that were read on a stream that is over go first; then the session that holds most
-//! gives up its own: so none loses anything while it holds less than its share. Of an answer that had to go it is remembered
-//! that it was there. A question is kept until it is read: the core's credits bound it. Pure.
+//! Stored events of all sessions' streams, for clients that reconnect or are not connected yet. They
+//! share one budget of bytes. When it is exceeded, events that were read on a finished stream go first;
+//! then the session that holds most gives up its own, so no session loses anything while it holds less
+//! than its share. A dropped answer is remembered as such. A question is kept until it is read, bounded
+//! by the core's byte credits. Pure.
 
 use super::body::Charge;
 use bytes::Bytes;
@@ -11,17 +12,18 @@ use switchboard_core::ClientId;
 use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::RawId;
 
-/// What an event costs beside its message.
+/// Cost of an event beside its message.
 const EVENT_OVERHEAD_BYTES: usize = 256;
-/// Notifications that wait for a session without a stream may hold so many bytes.
+/// Limit for notifications that wait for a session without a stream.
 const MAX_UNREAD_BYTES: usize = 1 << 20;
-/// So many questions of one session are kept whatever happens. Far fewer can be open at a time: the oldest are no longer.
+/// Questions of one session that are always kept. Far fewer can be open at a
+/// time, so older ones have expired.
 const MAX_QUESTIONS: usize = 4096;
-/// So many answers that had to go are remembered for one session, and only under ids that are not longer than this.
+/// Dropped answers that are remembered per session, and the longest id for that.
 const MAX_DROPPED_ANSWERS: usize = 256;
 const MAX_ID_BYTES: usize = 256;
 
-/// Which stream of a session, and which of its events.
+/// Stream of a session, and event on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EventId {
     pub(crate) stream: u64,
@@ -41,27 +43,27 @@ impl std::fmt::Display for EventId {
     }
 }
 
-/// The message of an event.
+/// Kind of an event's message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum What {
     Notice,
     Question,
-    /// The last one ends its stream.
+    /// Answer to a request; the last one ends its stream.
     Answer {
         to: RawId,
         is_last: bool,
     },
 }
 
-/// One event to be said again.
+/// Event to send again.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ReplayedEvent {
     Message(EventId, Bytes),
-    /// It answered this request, and is gone.
+    /// The answer to this request was dropped.
     Dropped(EventId, RawId),
 }
 
-/// The events of one session.
+/// Events of one session.
 pub(crate) struct EventLog {
     store: Arc<EventStore>,
     client: ClientId,
@@ -73,8 +75,8 @@ impl EventLog {
         Self { store, client, next: 1 }
     }
 
-    /// Notes what is said on a stream, and gives it its number. A charge that comes with it is held until the event is read
-    /// or goes: nobody else has this message.
+    /// Stores an event and numbers it. Its charge is held until the event is read or dropped, since there is
+    /// no other copy of the message.
     pub(crate) fn note(
         &mut self,
         stream: u64,
@@ -97,19 +99,19 @@ impl EventLog {
         id
     }
 
-    /// A number for an event that says nothing.
+    /// Number for an event without a message.
     pub(crate) fn mint(&mut self, stream: u64) -> EventId {
         let id = EventId { stream, number: self.next };
         self.next += 1;
         id
     }
 
-    /// What was said on a stream after this.
+    /// Events of a stream after this one.
     pub(crate) fn after(&self, id: EventId) -> Vec<ReplayedEvent> {
         self.again(id.stream, |number, _| number > id.number)
     }
 
-    /// What was said on a stream after this, or was never read.
+    /// Events of a stream after this one, and unread ones.
     pub(crate) fn after_or_unread(&self, id: EventId) -> Vec<ReplayedEvent> {
         self.again(id.stream, |number, is_read| number > id.number || !is_read)
     }
@@ -127,7 +129,7 @@ impl EventLog {
         again.into_iter().map(|(_, again)| again).collect()
     }
 
-    /// The charge of a notification that goes out now: it waits in the stream from here on.
+    /// Charge of a notification that is sent now; from here on the stream holds it.
     pub(crate) fn hand_out(&self, id: EventId) -> Option<Charge> {
         let mut charge = None;
         self.store.lock().change(self.client, |events| {
@@ -140,7 +142,7 @@ impl EventLog {
         charge
     }
 
-    /// Says when the event has been read.
+    /// Receipt to sign when the event has been read.
     pub(crate) fn receipt(&self, id: EventId) -> Receipt {
         Receipt { store: self.store.clone(), client: self.client, id }
     }
@@ -156,7 +158,7 @@ impl Drop for EventLog {
     }
 }
 
-/// The way back from a stream to the event that was read on it.
+/// Reports that an event was read.
 pub(crate) struct Receipt {
     store: Arc<EventStore>,
     client: ClientId,
@@ -168,13 +170,13 @@ impl Receipt {
         let mut store = self.store.lock();
         if store.sessions.contains_key(&self.client) {
             store.change(self.client, |events| events.read(self.id));
-            // A question counts from now on.
+            // A question counts against the budget once it is read.
             store.make_room();
         }
     }
 }
 
-/// The events of all sessions.
+/// Events of all sessions.
 pub(crate) struct EventStore(Lock<Store>);
 
 impl EventStore {
@@ -192,7 +194,7 @@ struct Store {
     limit: usize,
     held: usize,
     sessions: HashMap<ClientId, SessionEvents>,
-    /// Sessions by the bytes that they hold, and by those of them that are spent.
+    /// Sessions by stored bytes, and by bytes of spent events.
     by_held: BTreeSet<(usize, ClientId)>,
     by_spent: BTreeSet<(usize, ClientId)>,
 }
@@ -222,7 +224,7 @@ impl Store {
     }
 }
 
-/// Sessions that hold nothing are not listed.
+/// Updates an index, which lists only sessions that hold something.
 fn move_to(list: &mut BTreeSet<(usize, ClientId)>, client: ClientId, before: usize, after: usize) {
     if before == after {
         return;
@@ -233,19 +235,19 @@ fn move_to(list: &mut BTreeSet<(usize, ClientId)>, client: ClientId, before: usi
     }
 }
 
-/// What one session has.
+/// Events of one session.
 #[derive(Default)]
 struct SessionEvents {
     kept: BTreeMap<EventId, StoredEvent>,
-    /// Those that may go, the first one first; questions last, which may not.
+    /// Events in the order in which they are dropped; questions come last and are never dropped.
     order: BTreeSet<(Worth, u64, EventId)>,
-    /// Answers that had to go.
+    /// Dropped answers.
     gone: BTreeMap<EventId, RawId>,
-    /// Bytes of those that may go.
+    /// Bytes of events that may be dropped.
     held: usize,
-    /// Those of them that are spent.
+    /// Bytes of spent events among them.
     spent: usize,
-    /// Those of them that wait for a stream.
+    /// Bytes of unread notifications among them.
     unread: usize,
     questions: usize,
 }
@@ -255,21 +257,21 @@ struct StoredEvent {
     what: What,
     charge: Option<Charge>,
     is_read: bool,
-    /// Its stream is over, and was read to the end.
+    /// The stream is finished and was read to its end.
     is_spent: bool,
 }
 
-/// How much is lost with an event; the least goes first.
+/// Value of an event; the lowest is dropped first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
     Spent,
     Read,
-    /// On its way to somebody who reads.
+    /// On its way to a reading client.
     Copied,
-    /// A notification that nobody has.
+    /// Notification without another copy.
     Unread,
     Answer,
-    /// It is not counted here, and does not go.
+    /// Neither counted here nor dropped.
     Question,
 }
 
@@ -329,6 +331,7 @@ impl SessionEvents {
         kept.charge = None;
         let is_last = matches!(kept.what, What::Answer { is_last: true, .. });
         self.put(id, kept);
+        // The stream was read to its end, so its events are the first to go.
         if is_last {
             let stream: Vec<EventId> = self.kept.range(all_of(id.stream)).map(|(id, _)| *id).collect();
             for id in stream {
@@ -337,7 +340,7 @@ impl SessionEvents {
         }
     }
 
-    /// Questions on a stream whose call has been answered: nobody waits for their answers any more.
+    /// Releases questions on a stream whose call has been answered: their answers are no longer awaited.
     fn drop_questions(&mut self, stream: u64) {
         if self.questions == 0 {
             return;
@@ -371,7 +374,7 @@ impl SessionEvents {
         }
     }
 
-    /// The first that goes of those that are worth so much or more.
+    /// First event in dropping order with at least this worth.
     fn first_of(&self, worth: Worth) -> Option<EventId> {
         let least = EventId { stream: 0, number: 0 };
         self.order.range((worth, 0, least)..).next().map(|(_, _, id)| *id)
@@ -419,7 +422,7 @@ mod tests {
         EventLog::new(store.clone(), ClientId(client))
     }
 
-    /// A message of so many bytes, all told.
+    /// Message of this many bytes, including the overhead.
     fn of(size: usize) -> Bytes {
         vec![b'x'; size - EVENT_OVERHEAD_BYTES].into()
     }
@@ -474,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_holds_most_gives_up_its_own() {
+    fn largest_holder_gives_up_its_own() {
         let store = EventStore::new(10_000);
         let (mut one, mut other) = (log(&store, ONE), log(&store, OTHER));
         let start = other.mint(1);
@@ -510,7 +513,7 @@ mod tests {
         Some(Charge::new(ClientId(ONE), count, inbox.clone()))
     }
 
-    /// How many were dropped, and how many bytes were given back.
+    /// Number of dropped notifications, and bytes given back.
     fn told(inbox: &Inbox) -> (usize, usize) {
         let mut items = InboxItems::default();
         inbox.take(&mut items);
@@ -527,7 +530,7 @@ mod tests {
         }
         assert_eq!(log.after(start).len(), 3);
         assert_eq!(told(&inbox), (197, 197 * (300 << 10)));
-        // One goes out: it is no longer among those that wait here, and its charge goes with it.
+        // A sent notification no longer waits here, and takes its charge along.
         let Some(ReplayedEvent::Message(first, _)) = log.after(start).into_iter().next() else {
             panic!("a message")
         };
@@ -556,7 +559,7 @@ mod tests {
             !log.after(start).contains(&ReplayedEvent::Message(asked, of(2000))),
             "it counts, and is too long"
         );
-        // With its call answered, nobody waits for it.
+        // Once its call is answered, the question is released.
         log.note(1, &of(2000), What::Question, charged(&inbox, 2000));
         log.note(1, &of(400), answer(), None);
         assert_eq!(log.after(EventId { stream: 1, number: 0 }).len(), 1);

@@ -1,4 +1,4 @@
-//! Messages as they go over HTTP: in an array, or as events of a stream. Pure.
+//! Messages as HTTP carries them: in an array, or as events of a stream. Pure.
 
 use super::events::EventId;
 use bytes::Bytes;
@@ -33,7 +33,7 @@ pub(super) fn old_event(message: &[u8]) -> Bytes {
     text.into()
 }
 
-/// In place of an answer that was not kept long enough.
+/// Error in place of an answer that is no longer stored.
 pub(super) fn dropped(request: &RawId) -> Bytes {
     let error = ErrorAnswer::new(
         ErrorKind::ClientTooSlow,

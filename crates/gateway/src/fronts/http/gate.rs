@@ -1,24 +1,23 @@
-//! Who may come in at all, decided from the head of a request alone, before a byte of its body is read: the host that it
-//! was sent to, the page that it came from, and its token. Pure.
+//! Admission of requests by their head, before a byte of the body is read: host, origin and token. Pure.
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What is let in.
+/// Rules of admission.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gate {
-    /// Names under which we may be addressed, beside those of this machine.
+    /// Host names by which we may be addressed, beside those of this machine.
     pub(crate) hosts: Vec<String>,
-    /// Pages that may talk to us, beside those of this machine.
+    /// Origins of pages that may access us, beside those of this machine.
     pub(crate) origins: Vec<String>,
-    /// Nothing: everybody may come in who is on this machine.
+    /// None disables authentication.
     pub(crate) token: Option<String>,
 }
 
-/// Why somebody is not let in.
+/// Reason for a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// A page of somebody else's may have got here by a name that leads to us.
+    /// Guards against DNS rebinding: a foreign page may reach us by a name that resolves to this machine.
     Host(String),
     Origin(String),
     NoToken,
@@ -26,7 +25,7 @@ pub(crate) enum Refused {
 }
 
 impl Gate {
-    /// Of the page that a browser shows: whether it may be answered so that it can read it.
+    /// Whether a browser may let this origin read our answers.
     pub(crate) fn allows_origin(&self, origin: &str) -> bool {
         self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
             || origin.split_once("://").is_some_and(|(scheme, host)| {
@@ -43,10 +42,11 @@ impl Gate {
                 .any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(host))
     }
 
-    /// Host and origin: what a page that is not ours could not forge. `authority` is the host that the request line names
-    /// (HTTP/2, or an absolute target). It must be one of ours too: it overrides the header.
+    /// Checks host and origin, which a foreign page cannot forge. `authority` is the host in the request line
+    /// (HTTP/2, or an absolute target); it must be allowed too, since it overrides the header.
     pub(crate) fn check_way(&self, headers: &HeaderMap, authority: Option<&str>) -> Result<(), Refused> {
         let hosts = [only(headers, &HOST).map_err(Refused::Host)?, authority];
+        // HTTP/1.0 without a host: the gate cannot tell which name was used.
         if hosts == [None, None] {
             return Err(Refused::Host(String::new()));
         }
@@ -73,27 +73,27 @@ impl Gate {
 const FORWARDED: [&str; 6] =
     ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
-/// Whether a proxy has passed a request on: it says so, or the client called us by a name that is not this machine's own. The
-/// connection is the proxy's then, and does not tell where the client is.
+/// Whether a proxy forwarded the request: it says so, or the host is not a name of this machine. The
+/// connection then belongs to the proxy and does not tell where the client is.
 pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
     FORWARDED.iter().any(|name| headers.contains_key(*name))
         || text(headers, &HOST).is_some_and(|host| !host_of(host).is_some_and(is_this_machine))
 }
 
-/// The credentials of a request, however their scheme is spelled. They decide whose a session is.
+/// Credentials of a request, with the scheme normalized. They identify the owner of a session.
 pub(crate) fn credentials(headers: &HeaderMap) -> Option<&[u8]> {
     let given = headers.get(AUTHORIZATION)?.as_bytes();
     Some(bearer(given).unwrap_or(given))
 }
 
-/// The token of `Bearer TOKEN`.
+/// Token of `Bearer TOKEN`.
 fn bearer(given: &[u8]) -> Option<&[u8]> {
     let space = given.iter().position(|byte| *byte == b' ')?;
     let (scheme, token) = given.split_at(space);
     scheme.eq_ignore_ascii_case(b"bearer").then(|| token.trim_ascii())
 }
 
-/// The value of a header that may stand there once; an error if it stands there twice or is no text.
+/// Value of a header that may occur once; an error if it occurs twice or is not text.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, String> {
     let mut values = headers.get_all(name).iter();
     let (first, second) = (values.next(), values.next());
@@ -108,8 +108,8 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a 
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// The name or address of a host, without the port; nothing if it is malformed. Brackets hold an IPv6 address and nothing
-/// else, and only a port follows them.
+/// Host without the port; `None` if malformed. Brackets contain an IPv6 address, and
+/// only a port may follow them.
 fn host_of(host: &str) -> Option<&str> {
     let Some(rest) = host.strip_prefix('[') else {
         return match host.rsplit_once(':') {
@@ -126,7 +126,7 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Names that lead here and nowhere else, whoever resolves them. `0.0.0.0` is none: pages can use it.
+/// Names that always resolve to this machine. `0.0.0.0` is excluded: foreign pages can use it.
 fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| match address {
@@ -135,9 +135,10 @@ fn is_this_machine(host: &str) -> bool {
         })
 }
 
-/// Takes as long whatever differs, so that nobody can find out a token byte by byte.
+/// Comparison in constant time, so that a token cannot be guessed byte by byte.
 pub(crate) fn same(one: &[u8], other: &[u8]) -> bool {
     let difference = one.iter().zip(other).fold(0, |sum, (one, other)| sum | (one ^ other));
+    // `black_box` keeps the compiler from ending the comparison early.
     one.len() == other.len() && std::hint::black_box(difference) == 0
 }
 
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_and_those_that_were_given_lead_here() {
+    fn only_own_and_allowed_hosts_pass() {
         for (host, is_allowed) in [
             ("localhost", true),
             ("LOCALHOST:7411", true),
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_ignore_the_case_of_their_scheme() {
+    fn credential_scheme_ignores_case() {
         let of = |value: &str| credentials(&headers(&[("authorization", value)])).map(<[u8]>::to_vec);
         assert_eq!(of("Bearer secret"), of("bearer  secret"));
         assert_ne!(of("Bearer secret"), of("Bearer Secret"));
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_of_this_machine_and_those_that_were_given_may_talk() {
+    fn only_own_and_allowed_origins_pass() {
         for (origin, is_allowed) in [
             ("http://localhost:3000", true),
             ("http://127.0.0.1", true),

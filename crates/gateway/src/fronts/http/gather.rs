@@ -1,5 +1,5 @@
-//! The body of a request, as one piece. A short one comes in one piece and is taken as it is; a long one is put together in
-//! one buffer while it comes, so that it is never held twice. A body must come in time, and not too slowly.
+//! Body of a request as one piece. A short body arrives in one piece and is used as it is; a long one is
+//! collected in one buffer, so that it is never held twice. A body must arrive in time and not too slowly.
 
 use crate::io::spare;
 use bytes::{Bytes, BytesMut};
@@ -12,19 +12,19 @@ use switchboard_process::aside;
 use switchboard_protocol::hunt::{Glimpse, Hunter};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// So much must have come before room is made for all that was announced: to announce costs nothing.
+/// Bytes that must arrive before the announced length is allocated: an announcement costs the client nothing.
 const MIN_ARRIVED_BYTES: usize = 512 << 10;
 /// Time that every body has.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-/// Later it is looked this often whether a body still comes.
+/// Interval of speed checks after that.
 const BODY_CHECK_INTERVAL: Duration = Duration::from_secs(10);
-/// The least that must come in that time.
+/// Slowest acceptable rate.
 const MIN_BYTES_PER_SECOND: u64 = 1 << 10;
 
-/// Why there is no body.
+/// Reason why there is no body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// With what was seen of it.
+    /// With the ids that were seen in it.
     TooLong(Vec<Glimpse>),
     TooSlow,
     /// The connection ended first.
@@ -54,7 +54,7 @@ where
         }
         if length > all.capacity() {
             spare::enlarge(&mut all);
-            // All of what was announced, or else twice as much each time.
+            // Reserves the announced length, or else doubles each time.
             let wanted = if announced >= length { announced.min(limit) } else { (2 * length).min(limit) };
             all.reserve(wanted.saturating_sub(all.len()));
         }
@@ -63,11 +63,11 @@ where
     Ok(all.freeze())
 }
 
-/// A body that must come at some pace.
+/// Body with a minimum speed.
 struct Paced<B> {
     body: B,
     received: u64,
-    /// The time until which `wanted` bytes must have come. Most bodies are there at once, and need none.
+    /// Time by which `wanted` bytes must have arrived. Set on the first wait, since most bodies need none.
     alarm: Option<Pin<Box<Sleep>>>,
     wanted: u64,
 }
@@ -91,7 +91,7 @@ impl<B: Body<Data = Bytes> + Unpin> Paced<B> {
             match frame {
                 None => return Poll::Ready(Ok(None)),
                 Some(Err(_)) => return Poll::Ready(Err(Unread::Cut)),
-                // Trailers say nothing to us.
+                // Trailers are ignored.
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(piece) if !piece.is_empty() => {
                         self.received += piece.len() as u64;
@@ -115,9 +115,10 @@ impl<B: Body<Data = Bytes> + Unpin> Paced<B> {
         false
     }
 
-    /// Looks for the ids in a body that is too long, up to twice the limit: many clients write the id last, and read no
+    /// Searches an oversized body for ids, up to twice the limit: many clients write the id last, and read no
     /// answer before they have sent everything.
     async fn skim(mut self, begun: BytesMut, piece: Bytes, limit: usize) -> Unread {
+        // Scanning megabytes would hold up the event loop.
         let mut hunter = aside::run(move || {
             let mut hunter = Hunter::default();
             hunter.feed(&begun);
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(seen[0].id.as_ref().map(|id| id.as_bytes()), Some(&b"7"[..]));
     }
 
-    /// A body of so many pieces, of which one comes every so often.
+    /// Body of so many pieces, one at each interval.
     struct Trickle {
         pieces: usize,
         bytes: usize,
@@ -229,7 +230,7 @@ mod tests {
         }
     }
 
-    /// What comes of such a body, and after how many seconds.
+    /// Result for such a body, and the seconds it took.
     async fn gathered(bytes: usize, every: u64) -> (u64, Result<usize, Unread>) {
         let began = Instant::now();
         let body = gather(Trickle::new(bytes, Duration::from_secs(every)), 16 << 20).await;
@@ -240,7 +241,7 @@ mod tests {
     async fn a_body_that_trickles_is_given_up() {
         assert_eq!(gathered(1, 1).await, (60, Err(Unread::TooSlow)));
         assert_eq!(gathered(1, 1000).await, (60, Err(Unread::TooSlow)));
-        // It came fast enough for a minute, and then no more.
+        // Fast enough for a minute, then stalled.
         assert_eq!(gathered(100 << 10, 55).await, (70, Err(Unread::TooSlow)));
         assert_eq!(gathered(2 << 10, 1).await, (501, Ok(1000 << 10)));
     }

@@ -1,6 +1,7 @@
-//! Everybody who is connected. A connection is a stranger's until a request on it has shown the token, or names or begins a
-//! session where there is none. Strangers have few places of their own, and the newest gets in: so probes are answered
-//! however many others are connected, and nobody without a token keeps out those who have it.
+//! Open connections. A connection is a stranger until one of its requests shows the token or,
+//! without authentication, names or begins a session. Strangers have few places of their own, and
+//! the newest displaces the oldest: probes are answered however many clients are connected, and no
+//! one without a token can keep clients out.
 
 use super::listen::CallerOrigin;
 use super::refusal::HttpRefusal;
@@ -26,21 +27,21 @@ pub(crate) struct Guests {
 
 #[derive(Default)]
 struct List {
-    /// By the order in which they came.
+    /// Strangers in order of arrival.
     strangers: BTreeMap<u64, Arc<Notice>>,
     next: u64,
     known: usize,
     all: usize,
 }
 
-/// The word to a connection that its place is needed.
+/// Tells a connection that its place is needed.
 #[derive(Default)]
 struct Notice {
     is_given: AtomicBool,
     given: Notify,
 }
 
-/// One connection, for as long as it is there.
+/// One connection, for as long as it is open.
 pub(crate) struct Guest {
     guests: Arc<Guests>,
     number: u64,
@@ -48,10 +49,10 @@ pub(crate) struct Guest {
     notice: Arc<Notice>,
 }
 
-/// Where a request comes from.
+/// Origin of a request.
 pub(crate) struct Caller {
     pub(super) origin: CallerOrigin,
-    /// None if it is one of our own.
+    /// `None` for our own requests.
     guest: Option<Arc<Guest>>,
 }
 
@@ -66,7 +67,7 @@ impl Guests {
         self.list.lock()
     }
 
-    /// A stranger comes. The one who has been here longest makes room, if there is none.
+    /// Registers a stranger. The oldest stranger makes room if there is none.
     pub(super) fn arrive(self: &Arc<Self>) -> Arc<Guest> {
         let mut list = self.lock();
         if list.strangers.len() >= MAX_STRANGERS {
@@ -79,7 +80,7 @@ impl Guests {
         Arc::new(Guest { guests: self.clone(), number, is_known: AtomicBool::new(false), notice })
     }
 
-    /// There is no descriptor for one more connection.
+    /// Frees a descriptor for another connection.
     pub(super) fn dismiss_oldest(&self) {
         self.lock().dismiss_oldest();
     }
@@ -92,12 +93,13 @@ impl Guests {
         self.closing.subscribe()
     }
 
-    /// Lets them finish, for a while.
+    /// Lets connections finish, for up to `patience`.
     pub(crate) async fn see_off(&self, patience: Duration) {
         self.is_closing.store(true, Ordering::Relaxed);
         self.closing.send_replace(true);
         let all_gone = async {
             loop {
+                // Registered before the check, so a close between check and wait is not missed.
                 let empty = self.empty.notified();
                 if self.lock().all == 0 {
                     return;
@@ -112,6 +114,7 @@ impl Guests {
 impl List {
     fn dismiss_oldest(&mut self) {
         if let Some((_, notice)) = self.strangers.pop_first() {
+            // Set before the notice: the connection checks the flag when it is woken.
             notice.is_given.store(true, Ordering::Relaxed);
             notice.given.notify_one();
         }
@@ -123,7 +126,8 @@ impl Guest {
         !self.is_known.load(Ordering::Relaxed)
     }
 
-    /// Whether its place is needed. One who has shown the token in the meantime stays: its request is being worked on.
+    /// Whether its place is needed. A connection that has shown the token meanwhile stays:
+    /// its request is being served.
     pub(super) fn is_dismissed(&self) -> bool {
         self.is_stranger() && self.notice.is_given.load(Ordering::Relaxed)
     }
@@ -132,13 +136,13 @@ impl Guest {
         self.notice.given.notified().await;
     }
 
-    /// It is known from now on; `false` if there are too many known ones.
+    /// Marks the connection as known; `false` if there are too many.
     fn admit(&self) -> bool {
         if !self.is_stranger() {
             return true;
         }
         let mut list = self.guests.lock();
-        // Asked again under the lock: two requests of one connection may be worked on at a time.
+        // Checked again under the lock: two requests of one connection may run at a time.
         if self.is_stranger() {
             if list.known >= MAX_KNOWN_CONNECTIONS {
                 return false;
@@ -170,12 +174,12 @@ impl Caller {
         Self { origin, guest: Some(guest) }
     }
 
-    /// One of our own, on no connection.
+    /// A request of our own, without a connection.
     pub(super) fn ourselves() -> Self {
         Self { origin: CallerOrigin::Here, guest: None }
     }
 
-    /// It has shown that it is no stranger.
+    /// Marks the caller's connection as known.
     pub(super) fn admit(&self) -> Result<(), HttpRefusal> {
         match &self.guest {
             Some(guest) if !guest.admit() => Err(HttpRefusal::overloaded(

@@ -1,7 +1,7 @@
-//! Whether we live, and whether calls would be served.
+//! Liveness and readiness.
 //!
-//! A server that is required is asked before anybody needs it, by a visitor of our own; so is one that failed when it was
-//! needed last, for nobody is sent to us while we are not ready, and it would fail for ever.
+//! A required server is probed before any client needs it, by a client of our own. So is a server that failed
+//! last time: while we are not ready no clients are sent here, and it would stay failed for ever.
 
 use super::body::AnswerBody;
 use super::guests::Caller;
@@ -21,12 +21,12 @@ use switchboard_core::status::ServerStatus;
 use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::{ErrorKind, Parsed, RawId, parse};
 
-/// How often a server that fails is asked again.
+/// Interval of probes to a failing server.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 const READINESS_INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"ready?","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"switchboard-readiness","version":"1"}}}"#;
 
-/// What was asked by a visitor of ours.
+/// Probes by server.
 #[derive(Default)]
 pub(super) struct Visits(Lock<HashMap<String, Visit>>);
 
@@ -34,18 +34,18 @@ pub(super) struct Visits(Lock<HashMap<String, Visit>>);
 enum Visit {
     /// Not answered yet.
     UnderWay,
-    /// What came of it, the core remembers.
+    /// The core remembers the result.
     Over { at: Instant },
-    /// It cannot be asked without a workspace, and our visitor has none. That holds for this entry of the config.
+    /// The server needs a workspace, which our probe does not have. Holds for this entry of the config.
     Homeless { config: Arc<ServerConfig> },
 }
 
-/// What a server is to a client that would come now.
+/// Condition of a server for a new client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Condition {
-    /// It works; or nobody has needed it yet, and nobody has to.
+    /// It works; or it has not been needed yet and is not required.
     Fine,
-    /// It is required, and has yet to answer for the first time.
+    /// Required, and has yet to answer for the first time.
     Unproven,
     Broken,
 }
@@ -55,7 +55,7 @@ pub(super) fn alive() -> HttpReply {
 }
 
 impl Front {
-    /// Green if every server that is required answers, and not all of the others are broken.
+    /// Ready if every required server answers and not all of the others fail.
     pub(super) fn readiness(self: &Arc<Self>) -> HttpReply {
         let status = self.hub.turn().status();
         let (mut is_wanting, mut failing, mut starting) = (false, Vec::new(), Vec::new());
@@ -68,6 +68,7 @@ impl Front {
                 Condition::Broken => failing.push(&server.name),
             }
             is_wanting |= config.is_some();
+            // A server that its owner stopped must not be started by a probe.
             if !server.is_held {
                 self.visit(&server.name);
             }
@@ -80,7 +81,7 @@ impl Front {
         with(code, "application/json", AnswerBody::text(body.to_string()))
     }
 
-    /// `required` is its entry in the config, if it is.
+    /// Condition of a server. `required` is its entry in the config, if it is required.
     fn condition(&self, server: &ServerStatus, required: Option<&Arc<ServerConfig>>) -> Condition {
         match (server.last_start, required) {
             _ if server.is_held || server.is_failing => Condition::Broken,
@@ -89,7 +90,7 @@ impl Front {
         }
     }
 
-    /// Somebody of ours makes the handshake with a server, and leaves.
+    /// Probes a server: a client of ours makes the handshake and leaves.
     fn visit(self: &Arc<Self>, name: &str) {
         if !self.visits.begin(name) {
             return;
@@ -106,7 +107,7 @@ impl Front {
         });
     }
 
-    /// Whether it cannot be greeted without a workspace.
+    /// Makes the handshake. True if the server needs a workspace.
     async fn greet(self: &Arc<Self>, name: &str) -> bool {
         let target = RouteTarget::Server(name.to_owned());
         let opened = self.open(&target, ClientTransport::Streamable, &HeaderMap::new(), &Caller::ourselves());
@@ -117,7 +118,7 @@ impl Front {
         let mut is_homeless = false;
         if let Some((_, answer)) = session.open_call(&id, false, false) {
             self.tell_one(&session, Ok(hello)).await;
-            // There is always one: the core sees to it.
+            // The core answers every request, so this cannot wait for ever.
             if let Ok(CallOutcome::Whole(part)) = answer.await {
                 let answer: Value = serde_json::from_slice(&part.bytes).unwrap_or_default();
                 is_homeless = answer["error"]["data"]["kind"] == ErrorKind::RoutingFailed.name();
@@ -129,7 +130,7 @@ impl Front {
 }
 
 impl Visits {
-    /// Whether now is the time for one.
+    /// Starts a probe unless one is running or was recent.
     fn begin(&self, name: &str) -> bool {
         let mut visits = self.lock();
         let may = match visits.get(name) {
@@ -145,6 +146,7 @@ impl Visits {
 
     fn is_homeless(&self, config: &Arc<ServerConfig>) -> bool {
         let visits = self.lock();
+        // A reload replaces the entry, and thereby discards this verdict.
         matches!(visits.get(&config.name), Some(Visit::Homeless { config: then }) if Arc::ptr_eq(config, then))
     }
 

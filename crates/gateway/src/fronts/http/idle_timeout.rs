@@ -1,6 +1,6 @@
-//! Closes connections that stall: the times that the other side of a connection has. Counted from when nothing is being done for it until a whole head has
-//! come; while it is sent something, it must take some of it; and a stranger must say who it is. hyper can do some of that
-//! too, with an alarm of its own for every request; here a connection has one, which goes off once in such a time at most.
+//! Timeouts of connections that stall. The other side must send a whole head once no request is being served;
+//! it must read what it is sent; and a stranger must identify itself. hyper can do part of this with a timer
+//! per request; here each connection has one timer, which fires at most once per timeout.
 
 use super::body::AnswerBody;
 use bytes::Bytes;
@@ -16,48 +16,48 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The time for the head of a request.
+/// Time limit for the head of a request.
 pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time that a connection of HTTP/2 may be without a request, after the first.
+/// Time limit for an HTTP/2 connection without a request, after the first.
 const HTTP2_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// The time that a stranger has to say who it is.
+/// Time limit for a stranger to identify itself.
 const STRANGER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often it is looked whether what is sent is taken.
+/// Interval of checks that output is being read.
 const SEND_CHECK_INTERVAL: Duration = Duration::from_secs(60);
-/// The least that must be taken in that time.
+/// Bytes that must be read in that interval.
 const MIN_SENT_BYTES: u64 = SEND_CHECK_INTERVAL.as_secs() << 10;
-/// Less than this is written as one piece.
+/// Writes up to this length are joined into one.
 const MAX_JOINED_WRITE_BYTES: usize = 512;
-/// The first words of HTTP/2.
+/// Connection preface of HTTP/2.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What goes on on a connection.
+/// Activity of a connection.
 #[derive(Default)]
 pub(super) struct Work {
     begun: AtomicUsize,
     done: AtomicUsize,
-    /// Whole answers that are there to be sent.
+    /// Whole answers that are ready to be sent.
     ready: AtomicUsize,
-    /// Bytes that the other side was sent.
+    /// Bytes written to the other side.
     written: AtomicU64,
-    /// The other side does not take what it is sent.
+    /// The last write was blocked.
     is_blocked: AtomicBool,
     is_http2: AtomicBool,
 }
 
-/// Whose turn it is.
+/// Side that must act next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionTurn {
-    /// Ours: a request is worked on, or a stream is open.
+    /// Ours: a request is being served, or a stream is open.
     Ours,
-    /// The other side's, to say something; so many requests came before.
+    /// Theirs: a request is due, the first or the next `after` some.
     Theirs { after: usize },
-    /// The other side's, to take what it is sent.
+    /// Theirs: output is to be read.
     Taking,
 }
 
 impl Work {
-    /// A head has come.
+    /// Records the arrival of a head.
     pub(super) fn begin(self: &Arc<Self>) -> Job {
         self.begun.fetch_add(1, Ordering::Relaxed);
         Job(self.clone())
@@ -75,7 +75,7 @@ impl Work {
     }
 }
 
-/// A request that is worked on, until its answer has been handed over.
+/// Request being served, until its answer has been handed over.
 pub(super) struct Job(Arc<Work>);
 
 impl Drop for Job {
@@ -84,7 +84,7 @@ impl Drop for Job {
     }
 }
 
-/// An answer on its way.
+/// Answer on its way.
 pub(super) struct Going {
     answer: AnswerBody,
     is_whole: bool,
@@ -125,26 +125,26 @@ impl Body for Going {
     }
 }
 
-/// Why a connection is not waited for any longer.
+/// Reason to give up a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Over {
-    /// Nothing was asked for long. A request may be on its way: the other side is told first.
+    /// No request for a long time. One may be under way, so the other side is told first.
     Idle,
-    /// The other side should have done something.
+    /// The other side missed a deadline.
     Late,
 }
 
-/// Timeouts of one connection, checked each time that it was polled.
+/// Timeouts of one connection, checked after each poll.
 pub(super) struct IdleTimeout {
     work: Arc<Work>,
     opened: Instant,
     wait: Option<Wait>,
-    /// Nothing more is expected of the other side but that it takes what it is sent.
+    /// Only reading is expected of the other side.
     is_leaving: bool,
     alarm: Pin<Box<Sleep>>,
 }
 
-/// Since when it has been this turn, and how much had been written by then.
+/// Start of the present turn, and the bytes written by then.
 #[derive(Clone, Copy)]
 struct Wait {
     turn: ConnectionTurn,
@@ -163,7 +163,7 @@ impl IdleTimeout {
         self.is_leaving = true;
     }
 
-    /// Whether the other side has taken too long; if not, the task is woken up when it has.
+    /// Reason to give up the connection, if there is one; otherwise the task is woken at the next deadline.
     pub(super) fn check(&mut self, context: &mut Context<'_>, is_stranger: bool) -> Option<Over> {
         loop {
             let turn = match self.work.turn() {
@@ -172,8 +172,9 @@ impl IdleTimeout {
             };
             let until = self.deadline(turn);
             let introduced = is_stranger.then(|| self.opened + STRANGER_TIMEOUT);
+            // While it is our turn, and the client is known, there is no deadline.
             let next = until.into_iter().chain(introduced).min()?;
-            // Set for an earlier wait it goes off too early, and is set anew only then: most waits end long before.
+            // A timer set for an earlier wait fires early and is reset only then: most waits end long before.
             if self.alarm.deadline() > next {
                 self.alarm.as_mut().reset(next);
             }
@@ -199,7 +200,7 @@ impl IdleTimeout {
         }
     }
 
-    /// Until when this turn may last.
+    /// End of the present turn.
     fn deadline(&mut self, turn: ConnectionTurn) -> Option<Instant> {
         let time = match turn {
             ConnectionTurn::Ours => {
@@ -217,7 +218,7 @@ impl IdleTimeout {
         Some(wait.since + time)
     }
 
-    /// Whether enough was taken since the wait began.
+    /// Whether enough was read since the wait began.
     fn is_taken(&self) -> bool {
         self.wait.is_some_and(|wait| self.written() - wait.written >= MIN_SENT_BYTES)
     }
@@ -231,11 +232,11 @@ impl IdleTimeout {
     }
 }
 
-/// The stream itself, by which it is seen what goes on.
+/// The connection's stream, with a record of its activity.
 pub(super) struct Watched<S> {
     stream: S,
     work: Arc<Work>,
-    /// How much of the preface has come; nothing if it was something else.
+    /// Bytes of the preface seen so far; `None` once it is complete or ruled out.
     preface: Option<usize>,
 }
 
@@ -292,7 +293,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // Most answers are a short head and a short body: to copy them together takes less time than the system needs for two.
+        // Most answers are a short head and a short body: copying them together is
+        // cheaper than a second system call.
         let mut short = [0; MAX_JOINED_WRITE_BYTES];
         let length: usize = bytes.iter().map(|piece| piece.len()).sum();
         if length > MAX_JOINED_WRITE_BYTES {
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn http2_is_known_by_its_preface_however_it_comes() {
+    fn http2_is_detected_in_any_pieces() {
         assert!(is_http2(&[HTTP2_PREFACE]));
         assert!(is_http2(&[b"P", b"", &HTTP2_PREFACE[1..20], &HTTP2_PREFACE[20..], b"more"]));
         assert!(is_http2(&[&[HTTP2_PREFACE, b"more"].concat()]));
@@ -352,7 +354,7 @@ mod tests {
         assert!(!is_http2(&[b"x", HTTP2_PREFACE]));
     }
 
-    /// Seconds until a connection is not waited for any longer, and why.
+    /// Seconds until a connection is given up, and the reason.
     async fn over(idle_timeout: &mut IdleTimeout, is_stranger: bool) -> (u64, Over) {
         let began = Instant::now();
         let over = poll_fn(|context| match idle_timeout.check(context, is_stranger) {
@@ -363,13 +365,13 @@ mod tests {
         (began.elapsed().as_secs(), over)
     }
 
-    /// Whether it is waited for, for as long as anybody is.
+    /// Whether the connection is kept beyond every timeout.
     async fn is_waited_for(idle_timeout: &mut IdleTimeout) -> bool {
         tokio::time::timeout(Duration::from_secs(3600), over(idle_timeout, false)).await.is_err()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn time_counts_from_when_all_is_done_and_sent() {
+    async fn time_counts_once_all_is_sent() {
         let work: Arc<Work> = Arc::default();
         let mut idle_timeout = IdleTimeout::new(work.clone());
         assert_eq!(over(&mut idle_timeout, false).await, (10, Over::Late));
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stranger_has_its_time_whatever_it_does() {
+    async fn stranger_timeout_is_absolute() {
         let work: Arc<Work> = Arc::default();
         let mut idle_timeout = IdleTimeout::new(work.clone());
         let _job = work.begin();
@@ -399,7 +401,7 @@ mod tests {
         work.is_blocked.store(true, Ordering::Relaxed);
         assert_eq!(over(&mut idle_timeout, false).await, (60, Over::Late));
 
-        // Enough is taken for a while.
+        // Enough is read for a while.
         let mut idle_timeout = IdleTimeout::new(work.clone());
         let taking = tokio::spawn(async move {
             for _ in 0..200 {
@@ -413,7 +415,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answers_that_are_not_taken_are_given_up() {
+    async fn unread_answers_are_given_up() {
         let work: Arc<Work> = Arc::default();
         let mut idle_timeout = IdleTimeout::new(work.clone());
         let answer = Going::new(AnswerBody::text("{}"), work.begin());

@@ -1,5 +1,5 @@
-//! The core's inbox for clients over HTTP. Requests that come together are handed over together, so that what they cause is
-//! written together: a server is woken up once for all of them, and not for each.
+//! The core's inbox for HTTP clients. Requests that arrive together are handled together, so that their
+//! output is written together: a server is woken once for all of them.
 
 use switchboard_core::{ClientId, Event};
 use switchboard_process::lock::{Lock, LockGuard};
@@ -14,9 +14,9 @@ pub(crate) struct Inbox {
 /// Content of the inbox.
 #[derive(Default)]
 pub(crate) struct InboxItems {
-    /// Messages of clients, in their order.
+    /// Messages of clients, in order.
     pub(crate) said: Vec<Event>,
-    /// Bytes that have been sent, or will never be, by client: the core counts those that wait.
+    /// Bytes that no longer wait, by client: sent or lost. The core counts those that wait.
     pub(crate) freed: Vec<(ClientId, usize)>,
     /// Clients for whom a notification was dropped, once for each.
     pub(crate) dropped: Vec<ClientId>,
@@ -47,7 +47,7 @@ impl Inbox {
         self.some.notified().await;
     }
 
-    /// Takes all of it, and leaves room for as much as there was.
+    /// Swaps in an empty buffer, which keeps its capacity.
     pub(crate) fn take(&self, into: &mut InboxItems) {
         std::mem::swap(&mut *self.lock(), into);
     }

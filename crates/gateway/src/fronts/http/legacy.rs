@@ -1,4 +1,4 @@
-//! HTTP+SSE, as it was in 2024-11-05: one stream for everything that a client hears, and a path for what it says.
+//! HTTP+SSE of 2024-11-05: one stream for all messages to a client, and a path for its own messages.
 
 use super::body::Events;
 use super::guests::Caller;
@@ -13,7 +13,7 @@ use hyper::{Method, Request};
 use std::sync::Arc;
 
 impl Front {
-    /// The client's stream. It begins with where its messages go, and the session ends with it.
+    /// Opens the client's stream. Its first event names the path for messages; the session ends with it.
     pub(super) async fn old_stream(
         self: &Arc<Self>,
         request: Request<Incoming>,
@@ -32,7 +32,7 @@ impl Front {
         stream(Events::new(parts, Some(session)))
     }
 
-    /// Something that it says.
+    /// Receives a message of the client.
     pub(super) async fn old_message(
         self: &Arc<Self>,
         request: Request<Incoming>,
@@ -53,6 +53,7 @@ impl Front {
         match self.read(request.into_body()).await {
             Ok(Ok(said)) => {
                 let asked = Asked::of(&said);
+                // Refused here, since the core accepts no new requests.
                 if self.hub.is_ending() && !asked.ids.is_empty() {
                     return HttpRefusal::shutting_down().reply(&asked);
                 }

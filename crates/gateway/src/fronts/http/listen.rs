@@ -1,4 +1,4 @@
-//! Addresses, connections and TLS.
+//! Addresses, connections and TLS of the HTTP front.
 
 use super::guests::{Caller, Guest, Guests};
 use super::idle_timeout::{Going, HEAD_TIMEOUT, IdleTimeout, Over, Watched, Work};
@@ -27,12 +27,12 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// How often a connection on which several requests can go at a time is asked whether the other side is still there.
+/// Interval of HTTP/2 pings.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
-/// How often it is looked whether a certificate is another now.
+/// Interval of checks for a changed certificate.
 const TLS_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Where to listen.
+/// Address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     Tcp(SocketAddr),
@@ -40,7 +40,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// `127.0.0.1:7411`, `localhost:7411`, `unix:/path`.
+    /// Parses `127.0.0.1:7411`, `localhost:7411` or `unix:/path`.
     pub fn read(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("unix:") {
             return Ok(Self::Path(path.into()));
@@ -69,7 +69,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Where a client is.
+/// Location of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallerOrigin {
     /// On this machine.
@@ -77,20 +77,20 @@ pub(crate) enum CallerOrigin {
     Elsewhere,
 }
 
-/// A certificate and its key.
+/// Files of a certificate and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
     pub cert: PathBuf,
     pub key: PathBuf,
 }
 
-/// An address that we listen at.
+/// A bound address.
 pub(crate) enum Listening {
     Tcp(TcpListener),
     Path(PathListener),
 }
 
-/// Takes an address, so that nobody else has it.
+/// Binds all addresses.
 pub(crate) async fn bind(options: &HttpOptions) -> io::Result<(Vec<Listening>, Vec<Address>)> {
     let (mut listening, mut addresses) = (Vec::new(), Vec::new());
     for address in &options.listen {
@@ -110,7 +110,7 @@ pub(crate) async fn bind(options: &HttpOptions) -> io::Result<(Vec<Listening>, V
     Ok((listening, addresses))
 }
 
-/// Lets clients in at one address.
+/// Accepts clients at one address.
 pub(crate) async fn welcome(
     front: Arc<Front>,
     listening: Listening,
@@ -175,11 +175,11 @@ async fn greet<S>(
     }
 }
 
-/// What is to become of a connection.
+/// Next step for a connection.
 enum Next {
-    /// It has ended, or is to be closed at once.
+    /// Ended, or to be closed at once.
     Gone,
-    /// It may finish what it has begun.
+    /// To be closed after its running requests.
     Farewell,
 }
 
@@ -194,7 +194,7 @@ where
     let caller = Arc::new(Caller::new(from, guest.clone()));
     let service = service_fn(move |request| {
         let (front, caller) = (front.clone(), caller.clone());
-        // A connection keeps room for the work on a request, even while there is none: for a pointer, then.
+        // Boxed, because a connection reserves space for this future even between requests.
         let job = work.begin();
         Box::pin(async move {
             let reply = front.serve(request, &caller).await;
@@ -202,8 +202,8 @@ where
         })
     });
     let mut builder = Builder::new(TokioExecutor::new());
-    // Without `pipeline_flush`: it has every answer copied into a buffer that the connection keeps, however large it was.
-    // `IdleTimeout` looks at the time.
+    // Without `pipeline_flush`, which would copy every answer into a buffer that the connection keeps,
+    // however large. `IdleTimeout` enforces the timeouts.
     builder.http1().header_read_timeout(None);
     builder
         .http2()
@@ -217,7 +217,7 @@ where
     let (mut listens, mut is_leaving) = (false, false);
     loop {
         let next = poll_fn(|context| {
-            // Whatever it was, it concerns this client alone.
+            // An error concerns this client alone.
             if connection.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Next::Gone);
             }
@@ -226,8 +226,8 @@ where
                 Some(Over::Idle | Over::Late) => return Poll::Ready(Next::Gone),
                 None => {}
             }
-            // Once they have been told whom to wake they need not be asked again until the time has come: they would be at
-            // each request.
+            // Once these futures have registered a waker, they are not polled again before their time:
+            // they would be at each request.
             let may_go = guest.is_stranger() && (!listens || guest.is_dismissed());
             if may_go && dismissed.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Next::Gone);
@@ -250,7 +250,7 @@ where
     }
 }
 
-/// A certificate that may become another while we serve.
+/// Certificate that may be replaced while serving.
 pub(crate) struct Tls {
     files: TlsFiles,
     state: Lock<LoadedTls>,
@@ -271,7 +271,7 @@ impl Tls {
         Ok(Arc::new(Self { files, state: Lock::new(LoadedTls { config, stamps, looked: Instant::now() }) }))
     }
 
-    /// A certificate that cannot be read leaves the one before.
+    /// TLS acceptor with the present certificate. An unreadable certificate leaves the old one in place.
     fn acceptor(&self) -> Option<TlsAcceptor> {
         let mut state = self.state.lock();
         if state.looked.elapsed() >= TLS_CHECK_INTERVAL {

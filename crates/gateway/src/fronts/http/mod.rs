@@ -1,13 +1,16 @@
-//! Clients over HTTP: Streamable HTTP, and HTTP+SSE for those who have nothing else.
+//! Clients over HTTP: Streamable HTTP, and HTTP+SSE for older clients. Must not know what messages mean,
+//! apart from the handshake and request ids.
 //!
 //! # Layout
 //! - `token`: the bearer token; `gate`: checks of host, origin and token; `route`: from paths to targets.
-//! - `listen`: addresses, connections, TLS; `guests`: numbers of connections; `idle_timeout`: closes connections that stall.
-//! - `gather`: the body of a request; `body`: the body of an answer; `frames`: messages as bytes; `reply`: answers of HTTP;
-//!   `refusal`: reasons why a request is not served.
-//! - `inbox`: what the core is to be told; `events`: stored events for clients that come back; `session`: one client;
+//! - `listen`: addresses, connections, TLS; `guests`: limits on connections;
+//!   `idle_timeout`: timeouts of stalled ones.
+//! - `gather`: the body of a request; `body`: the body of an answer; `frames`: messages as bytes; `reply`:
+//!   responses; `refusal`: errors for requests that are not served.
+//! - `inbox`: events for the core; `events`: stored events for clients that reconnect; `session`: one client;
 //!   `slow`: calls that take long; `sessions`: all clients.
-//! - `streamable`, `legacy`: the two transports. `health`: liveness and readiness. `page`: the page for people.
+//! - `streamable`, `legacy`: the two transports. `health`: liveness and readiness.
+//!   `page`: the page for browsers.
 
 mod body;
 mod events;
@@ -52,7 +55,7 @@ use std::time::Duration;
 use switchboard_process::lock::Lock;
 use tokio::sync::mpsc;
 
-/// How clients over HTTP are served.
+/// Options of the HTTP front.
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
     pub listen: Vec<listen::Address>,
@@ -63,13 +66,13 @@ pub struct HttpOptions {
     pub origins: Vec<String>,
     pub session_ttl: Duration,
     pub max_sessions: usize,
-    /// What all sessions may keep together for clients that come back.
+    /// Budget of stored events, for all sessions together.
     pub event_bytes: usize,
     /// Folders that clients on other machines may name, by the names that they use.
     pub root_map: Vec<(String, String)>,
 }
 
-/// All clients over HTTP.
+/// All HTTP clients.
 pub(crate) struct Front {
     host: Arc<dyn ClientHost>,
     hub: Arc<Hub>,
@@ -112,7 +115,7 @@ impl Front {
         (Arc::new(front), left)
     }
 
-    /// One request, from its head to the head of its answer.
+    /// Serves one request, from its head to the head of its answer.
     pub(crate) async fn serve(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> HttpReply {
         let authority = request.uri().authority().map(Authority::as_str);
         if let Err(refused) = self.gate.check_way(request.headers(), authority) {
@@ -129,7 +132,7 @@ impl Front {
     async fn answer(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> HttpReply {
         let route = route::route(request.uri().path());
         match (&route, request.method()) {
-            // A page asks whether it may; its real request comes after.
+            // A CORS preflight carries no token; the actual request follows.
             (_, &Method::OPTIONS) => return reply::preflight(),
             (Route::Health, &Method::GET) => return health::alive(),
             (Route::Home, &Method::GET | &Method::HEAD) => return self.page(&request),
@@ -138,6 +141,7 @@ impl Front {
         if let Err(refused) = self.gate.check_token(request.headers()) {
             return denied(&refused).unread();
         }
+        // Without a token, only a session proves a known client.
         if self.gate.token.is_some()
             && let Err(refusal) = caller.admit()
         {
@@ -178,7 +182,7 @@ fn denied(refused: &Refused) -> HttpRefusal {
     }
 }
 
-/// The page was let in; its browser is told so.
+/// Allows the page to read the answer: its origin passed the gate.
 fn allow_page(reply: &mut HttpReply, origin: HeaderValue) {
     let headers = reply.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -1,5 +1,5 @@
-//! The page for people who open the address in a browser: what this is, and how to connect a client. It is shown without a
-//! token, so it names no server and holds no secret.
+//! Page for people who open the address in a browser: a short description, and how to connect a client. It is
+//! shown without a token, so it names no server and contains no secret.
 
 use super::body::AnswerBody;
 use super::reply::with;
@@ -7,12 +7,12 @@ use super::{Front, HttpReply, gate};
 use hyper::header::{CACHE_CONTROL, HOST, HeaderValue};
 use hyper::{Request, StatusCode};
 
-/// Nothing is loaded and nothing runs; the styles are in the page.
+/// The page loads nothing and runs nothing; its styles are inline.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
 impl Front {
-    /// The host was checked before.
+    /// The page for this host, which the gate has already checked.
     pub(super) fn page<B>(&self, request: &Request<B>) -> HttpReply {
         let authority = request.uri().authority().map(|authority| authority.as_str());
         let host = gate::text(request.headers(), &HOST).or(authority).unwrap_or("localhost");

@@ -1,4 +1,4 @@
-//! Refusals: a status of HTTP, and in the body a JSON-RPC error under the id of each request that is refused. Pure.
+//! Refusals: an HTTP status, and in the body a JSON-RPC error under the id of each refused request. Pure.
 
 use super::HttpReply;
 use super::body::AnswerBody;
@@ -9,19 +9,19 @@ use smallvec::SmallVec;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{Broken, Dialect, ErrorAnswer, ErrorKind, Kind, Message, Parsed, RawId};
 
-/// Seconds after which a client that was refused with 503 should try again.
+/// Seconds to wait before retrying after a 503.
 const RETRY_SECONDS: u16 = 5;
 
-/// Why a request is not served.
+/// Reason why a request is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HttpRefusal {
     status: StatusCode,
     error: ErrorAnswer,
-    /// The methods that are allowed instead.
+    /// Allowed methods.
     allow: Option<&'static str>,
 }
 
-/// Ids of the requests in a body, which are all answered.
+/// Ids of the requests in a body; each is answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) ids: SmallVec<[RawId; 1]>,
@@ -34,7 +34,7 @@ impl HttpRefusal {
         Self { status, error, allow: None }
     }
 
-    /// A request that breaks the rules of the transport.
+    /// Refusal of a request that breaks the rules of the transport.
     pub(super) fn malformed(status: StatusCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::new(status, ErrorKind::BadMessage, message).hint(hint)
     }
@@ -103,7 +103,7 @@ impl HttpRefusal {
             .hint("send the whole body within 60 s, or at least 1 KiB/s after that")
     }
 
-    /// A body that is no message.
+    /// Refusal of a body that is not a message.
     pub(super) fn broken(broken: &Broken) -> Self {
         Self { status: StatusCode::BAD_REQUEST, error: ErrorAnswer::of_fault(broken.fault), allow: None }
     }
@@ -116,12 +116,12 @@ impl HttpRefusal {
         Self { error: self.error.retryable(true), ..self }
     }
 
-    /// The answer to a request whose body was not read.
+    /// Answer to a request whose body was not read.
     pub(super) fn unread(&self) -> HttpReply {
         self.reply(&Asked::default())
     }
 
-    /// The answer, under the ids of these requests; under `null` if there are none.
+    /// Answer under the ids of these requests, or under `null` if there are none.
     pub(super) fn reply(&self, to: &Asked) -> HttpReply {
         let body = match &to.ids[..] {
             [] => self.error.to_bytes(&RawId::null(), Dialect::Standard).to_vec(),
@@ -145,7 +145,7 @@ impl HttpRefusal {
             StatusCode::SERVICE_UNAVAILABLE => {
                 headers.insert(RETRY_AFTER, RETRY_SECONDS.into());
             }
-            // The rest of the body may still come: nothing after it could be read.
+            // The rest of the body may still arrive, so the connection cannot be used again.
             StatusCode::REQUEST_TIMEOUT => {
                 headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
@@ -176,12 +176,12 @@ impl Asked {
     }
 }
 
-/// The id that will be answered.
+/// Id to answer.
 fn asked(message: &Message) -> Option<RawId> {
     if message.kind() == Kind::Request { message.id() } else { None }
 }
 
-/// The same in a batch: a request's, or that of something that was meant as one.
+/// Id to answer in a batch: of a request, or of a broken member that may have been one.
 fn asked_by_member(member: &Result<Message, Broken>) -> Option<RawId> {
     match member {
         Ok(message) => asked(message),

@@ -1,4 +1,4 @@
-//! Answers of HTTP: messages, streams, and what needs no message.
+//! HTTP responses: messages, streams, and responses without a message.
 
 use super::HttpReply;
 use super::body::{AnswerBody, BodyPart};
@@ -13,7 +13,7 @@ pub(super) fn with(status: StatusCode, kind: &'static str, body: AnswerBody) -> 
     reply
 }
 
-/// For people and probes.
+/// Short response for people and probes.
 pub(super) fn status(code: StatusCode, text: &str) -> HttpReply {
     with(code, "application/json", AnswerBody::text(json!({ "error": text }).to_string()))
 }
@@ -24,7 +24,7 @@ pub(super) fn accepted() -> HttpReply {
     reply
 }
 
-/// The headers of the request are emptied for it: they have all the room that is needed.
+/// Response with a message. Reuses the request's header map, which is large enough, to save an allocation.
 pub(super) fn message(part: BodyPart, mut headers: HeaderMap) -> HttpReply {
     headers.clear();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -37,12 +37,12 @@ pub(super) fn stream(events: super::body::Events) -> HttpReply {
     let mut reply = with(StatusCode::OK, "text/event-stream", AnswerBody::Stream(events));
     let headers = reply.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // For proxies that would gather what is meant to be seen at once.
+    // Turns off buffering in proxies such as nginx, which would delay events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     reply
 }
 
-/// What a page that was let in may do.
+/// Answer to a CORS preflight of an allowed page.
 pub(super) fn preflight() -> HttpReply {
     let mut reply = Response::new(AnswerBody::Whole(None));
     *reply.status_mut() = StatusCode::NO_CONTENT;

@@ -1,34 +1,34 @@
-//! Where a path leads. Pure.
+//! From a path to its target and transport. Pure.
 
 use std::borrow::Cow;
 use switchboard_core::text::percent;
 
-/// What a client wants to talk to.
+/// Servers that a client connects to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum RouteTarget {
     /// All servers, as one.
     Everything,
-    /// One server, as it is.
+    /// One server, unchanged.
     Server(String),
-    /// Some servers, as one, under a name that the config gives them.
+    /// A profile of the config: some servers, as one.
     Profile(String),
 }
 
-/// How it wants to talk.
+/// Transport of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Door {
     /// Streamable HTTP.
     Streamable,
-    /// The stream of HTTP+SSE, as it was before.
+    /// Event stream of HTTP+SSE.
     Events,
-    /// Where its messages go.
+    /// Messages of an HTTP+SSE client.
     Messages,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
     To(RouteTarget, Door),
-    /// The page for people.
+    /// The page for browsers.
     Home,
     Health,
     Readiness,
@@ -56,7 +56,7 @@ pub(crate) fn route(path: &str) -> Route {
     target.map_or(Route::Nowhere, |target| Route::To(target, door))
 }
 
-/// Where the messages of a client of HTTP+SSE go, if its stream came from there.
+/// Path for the messages of an HTTP+SSE client of this target.
 pub(crate) fn messages_path(target: &RouteTarget, session: &str) -> String {
     let prefix = match target {
         RouteTarget::Everything => String::new(),
@@ -66,7 +66,7 @@ pub(crate) fn messages_path(target: &RouteTarget, session: &str) -> String {
     format!("{prefix}/messages?session={session}")
 }
 
-/// The value of a member of the query.
+/// Value of a query parameter.
 pub(crate) fn query<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
     let mut pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value)

@@ -1,4 +1,4 @@
-//! All sessions: made, found, and ended. A session is a client to everybody else.
+//! All sessions: created, found and ended. To the rest of the gateway, a session is a client.
 
 use super::gate::{credentials, is_forwarded, same, text};
 use super::guests::Caller;
@@ -28,7 +28,7 @@ impl Front {
         self.sessions.lock()
     }
 
-    /// Whether there is such a thing. Asked at every request, so nothing is made for it.
+    /// Whether a target exists. Runs at every request, so it allocates nothing in the common case.
     pub(super) fn check_target(&self, target: &RouteTarget) -> Result<(), HttpRefusal> {
         let is_there = match target {
             RouteTarget::Everything => true,
@@ -38,7 +38,7 @@ impl Front {
         if is_there { Ok(()) } else { self.wanted(target).map(drop) }
     }
 
-    /// What a target stands for, if there is such a thing.
+    /// Servers of a target, if it exists.
     fn wanted(&self, target: &RouteTarget) -> Result<Wanted, HttpRefusal> {
         let host = &self.host;
         let unknown = |what: String| Err(HttpRefusal::unknown_name(what));
@@ -55,7 +55,7 @@ impl Front {
         }
     }
 
-    /// A new client.
+    /// Begins a session.
     pub(super) fn open(
         self: &Arc<Self>,
         target: &RouteTarget,
@@ -117,18 +117,19 @@ impl Front {
             Wanted::All(_) | Wanted::Some(..) => None,
         };
         host.enter(client, wanted);
+        // The mailbox must exist before the core hears of the client, since it may answer at once.
         self.hub.open_mailbox(Peer::Client(client), session.clone());
         self.hub.handle(wants.event(client, surroundings));
         Ok(session)
     }
 
-    /// Whether folders count that a client names, by a header, by MCP's roots or in arguments. What a client on another
-    /// machine calls a folder is no folder of ours; and without a token anybody could have a server work in any folder.
+    /// Whether a client may name folders: in a header, in its roots or in arguments. Paths of another machine
+    /// mean nothing here; and without a token anyone could make a server work in any folder.
     fn may_name_folders(&self, from: CallerOrigin) -> bool {
         from == CallerOrigin::Here && self.options.token.is_some()
     }
 
-    /// The root that a client is pinned to, if it names one: a folder of this machine, or a name that the config gives one.
+    /// Root that a client pins with `Switchboard-Root`: a folder of this machine, or a name in `rootMap`.
     fn root_of(&self, headers: &HeaderMap, may_name_folders: bool) -> Result<Option<String>, HttpRefusal> {
         let Some(named) = text(headers, &ROOT) else { return Ok(None) };
         let mapped =
@@ -149,7 +150,8 @@ impl Front {
         }
     }
 
-    /// The session that a request names. A wrong one, one of somebody else's and one of another path are all unknown.
+    /// Session that a request names. A wrong id, foreign credentials and another path all
+    /// look like an unknown session.
     pub(super) fn find(
         &self,
         id: &str,
@@ -159,6 +161,7 @@ impl Front {
     ) -> Result<Arc<Session>, HttpRefusal> {
         let session = self.sessions().get(id).cloned().ok_or_else(|| self.gone())?;
         let (given, its) = (credentials(headers), session.credentials.as_deref());
+        // Constant time, since credentials are secret.
         let is_its = same(given.unwrap_or_default(), its.unwrap_or_default());
         if !is_its || session.target != *target || session.is_closed() {
             return Err(self.gone());
@@ -170,7 +173,7 @@ impl Front {
     pub(super) fn end(&self, id: &str) {
         let Some(session) = self.sessions().remove(id) else { return };
         let client = session.client;
-        // What it has said before counts.
+        // Messages that it sent before must reach the core first.
         self.empty_inbox(&mut InboxItems::default());
         self.host.leave(client);
         let mut turn = self.hub.turn();
@@ -178,14 +181,14 @@ impl Front {
         turn.forget_client(client);
     }
 
-    /// Ends those whose clients have gone.
+    /// Ends sessions whose clients have left.
     pub(crate) async fn part(self: Arc<Self>, mut left: mpsc::UnboundedReceiver<String>) {
         while let Some(id) = left.recv().await {
             self.end(&id);
         }
     }
 
-    /// Ends those that nobody has used for long, and forgets those that have ended.
+    /// Ends idle sessions, and removes closed ones.
     pub(crate) async fn tidy(self: Arc<Self>) {
         const TIDY_INTERVAL: Duration = Duration::from_secs(5);
         loop {
@@ -203,12 +206,12 @@ impl Front {
         }
     }
 
-    /// Looks after calls that take long.
+    /// Turns calls that take long into streams.
     pub(crate) async fn look_after_slow(self: Arc<Self>) {
         self.slow.watch().await;
     }
 
-    /// Tells the core what clients say, and which bytes no longer wait for them.
+    /// Passes messages of clients to the core, and reports bytes that no longer wait.
     pub(crate) async fn account(self: Arc<Self>) {
         let mut items = InboxItems::default();
         loop {
@@ -218,7 +221,7 @@ impl Front {
     }
 
     fn empty_inbox(&self, items: &mut InboxItems) {
-        // In the turn: of two who take, the first is to be the first who tells.
+        // Taken inside the turn: if two tasks empty the inbox, their events keep their order.
         let mut turn = self.hub.turn();
         self.inbox.take(items);
         for (client, bytes) in items.freed.drain(..) {
@@ -235,7 +238,7 @@ impl Front {
         }
     }
 
-    /// Refuses a request that came in before the end began, and would reach the core only after.
+    /// Refuses a request that arrived before the shutdown began but would reach the core after it.
     fn refuse_late(&self, event: &Event) -> bool {
         let Event::FromClient { client, frame: Ok(Parsed::One(message)), .. } = event else { return false };
         let Some(id) = message.id().filter(|_| message.kind() == Kind::Request) else { return false };

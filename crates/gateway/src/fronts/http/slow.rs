@@ -1,5 +1,5 @@
-//! Calls that take long. All of them have the same patience, so they run out of it in the order in which they came: one
-//! clock does for all, and a call that is answered in time costs no alarm of its own.
+//! Calls that take long. All have the same timeout, so they expire in order of arrival: one timer serves all,
+//! and a call that is answered in time costs none.
 
 use super::session::Session;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// A call that takes longer is answered by a stream, so that its client can come back to it.
+/// Time after which a call is answered by a stream, so that its client can reconnect to it.
 const STREAM_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -36,12 +36,13 @@ impl Slow {
             session: Arc::downgrade(session),
             call,
         });
+        // A watcher that has calls to wait for sleeps until the first one is due, and needs no notice.
         if calls.len() == 1 {
             self.some.notify_one();
         }
     }
 
-    /// Has those begin their streams that are not answered in time.
+    /// Starts the streams of calls that are not answered in time.
     pub(super) async fn watch(&self) {
         loop {
             let next = self.lock().front().map(|call| call.until);

@@ -1,5 +1,5 @@
-//! Streamable HTTP: a POST for what a client says, answered whole or as a stream; a GET for its own stream, or to go on
-//! with one; a DELETE to end.
+//! Streamable HTTP: a POST carries a client's messages and is answered as a whole or as a stream; a GET opens
+//! the client's own stream or resumes one; a DELETE ends the session.
 
 use super::body::Events;
 use super::events::EventId;
@@ -24,7 +24,7 @@ static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Longer bodies are scanned on another thread.
+/// Longer bodies are parsed on another thread.
 const MAX_INLINE_BYTES: usize = 256 << 10;
 
 impl Front {
@@ -70,7 +70,7 @@ impl Front {
         }
         let (head, body) = request.into_parts();
         let named = text(&head.headers, &SESSION);
-        // A session is as good as a token where there is none; known before a long body is waited for.
+        // Where there is no token, a session proves a known client. Checked before a long body is read.
         let session = named.map(|id| self.find(id, &target, &head.headers, caller));
         let said = match self.read(body).await {
             Ok(Ok(said)) => said,
@@ -98,7 +98,7 @@ impl Front {
         self.introduce(&session, reply, is_new)
     }
 
-    /// Refuses a request under the ids in its body, as far as it has a body that can be read.
+    /// Refuses a request under the ids in its body, as far as the body can be read.
     pub(super) async fn refuse(&self, request: Request<Incoming>, refusal: &HttpRefusal) -> HttpReply {
         if *request.method() != HttpMethod::POST || check_type(request.headers()).is_err() {
             return refusal.unread();
@@ -111,7 +111,7 @@ impl Front {
         refusal.reply(&asked)
     }
 
-    /// Reads a body, as far as it may go.
+    /// Reads and parses a body within its limits.
     pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, (HttpRefusal, Asked)> {
         let limit = self.host.max_message_bytes();
         let bytes = match gather(body, limit).await {
@@ -132,7 +132,7 @@ impl Front {
         })
     }
 
-    /// Passes what a client says to the core, and waits for what comes of it.
+    /// Passes a client's messages to the core, and waits for the result.
     async fn pass(&self, session: &Arc<Session>, posted: Posted, headers: HeaderMap) -> HttpReply {
         let Posted { said, asked, takes_streams } = posted;
         let call = match asked.ids.is_empty() {
@@ -151,6 +151,7 @@ impl Front {
                 }
             },
         };
+        // The call is open before the core hears of it: the answer may come at once.
         self.tell(session, said).await;
         let Some((number, answer)) = call else { return accepted() };
         if takes_streams {
@@ -159,16 +160,17 @@ impl Front {
         match answer.await {
             Ok(CallOutcome::Whole(part)) => message(part, headers),
             Ok(CallOutcome::Stream(parts)) => stream(Events::new(parts, None)),
+            // The session was closed while the call waited.
             Err(_) => self.gone().reply(&asked),
         }
     }
 
-    /// Why a session cannot be found.
+    /// Refusal for a session that cannot be found.
     pub(super) fn gone(&self) -> HttpRefusal {
         if self.hub.is_ending() { HttpRefusal::shutting_down() } else { HttpRefusal::no_session() }
     }
 
-    /// Tells the core what a client said.
+    /// Passes a client's messages to the core.
     pub(super) async fn tell(&self, session: &Arc<Session>, said: Parsed) {
         match said {
             Parsed::One(message) => self.tell_one(session, Ok(message)).await,
@@ -186,7 +188,7 @@ impl Front {
         self.inbox.said(Event::FromClient { client: session.client, frame, paths: places });
     }
 
-    /// The answer to a handshake says which session it began; without an answer there is none.
+    /// Adds the session's id to a successful handshake; ends the session if the handshake failed.
     fn introduce(&self, session: &Arc<Session>, mut reply: HttpReply, is_new: bool) -> HttpReply {
         if !is_new {
             return reply;
@@ -264,7 +266,7 @@ impl Front {
     }
 }
 
-/// What came with a POST.
+/// Content of a POST.
 struct Posted {
     said: Parsed,
     asked: Asked,
@@ -277,11 +279,12 @@ fn is_opening(message: &Message) -> bool {
 
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     let kind = text(headers, &CONTENT_TYPE).unwrap_or_default();
+    // Fast path for the usual spelling.
     if kind == "application/json" {
         return Ok(());
     }
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    // Anything else a page could send without being asked whether it may.
+    // A page may send other types without a CORS preflight.
     if kind.eq_ignore_ascii_case("application/json") {
         Ok(())
     } else {
@@ -293,7 +296,7 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     }
 }
 
-/// How a client may be answered.
+/// Accepted forms of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Accepts {
     whole: bool,
@@ -304,7 +307,7 @@ impl Accepts {
     fn read(headers: &HeaderMap) -> Self {
         let mut found = Self { whole: false, streams: false };
         for value in headers.get_all(ACCEPT) {
-            // What the official clients say need not be taken apart.
+            // Fast path for the header that the official clients send.
             if value.as_bytes() == b"application/json, text/event-stream" {
                 return Self { whole: true, streams: true };
             }
@@ -321,7 +324,7 @@ impl Accepts {
     }
 }
 
-/// The version that a handshake ended with; nothing if it failed.
+/// Negotiated version of a handshake; `None` if it failed.
 fn negotiated(answer: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct AnswerBody {
@@ -340,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_client_accepts_is_read_as_it_is_written() {
+    fn accept_header_is_read() {
         let headers = |value: &str| HeaderMap::from_iter([(ACCEPT, value.parse().unwrap())]);
         for (value, json, events) in [
             ("application/json, text/event-stream", true, true),

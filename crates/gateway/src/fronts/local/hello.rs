@@ -1,5 +1,5 @@
-//! The first words between two Switchboards on one machine: one line of JSON each way. After a client's, its messages
-//! follow; everything else ends with the reply.
+//! Handshake between two Switchboard processes on one machine: one line of JSON each way. A client's messages
+//! follow its handshake; other requests end with the reply.
 
 use crate::config::{Config, Guard, InheritEnv, Packages, ServerConfig, defaults};
 use crate::environments::Vars;
@@ -13,11 +13,10 @@ use std::time::Duration;
 use switchboard_process::local::Connection;
 use switchboard_process::pipe::{ByteReader, ByteWriter};
 
-/// Raised when older ones could not make sense of newer ones.
+/// Protocol version. To be raised when older processes cannot understand newer ones.
 pub(crate) const PROTOCOL: u32 = 1;
 
-/// Which of us this is. In debug builds `SWITCHBOARD_PRETEND_VERSION` says otherwise: there is no older one to try
-/// it with.
+/// Version of this program. In debug builds `SWITCHBOARD_PRETEND_VERSION` replaces it, for tests of upgrades.
 pub(crate) fn version() -> String {
     #[cfg(debug_assertions)]
     if let Ok(other) = std::env::var("SWITCHBOARD_PRETEND_VERSION") {
@@ -28,7 +27,7 @@ pub(crate) fn version() -> String {
 
 /// Longest line. An environment may be large, but not that large.
 const MAX_LINE_BYTES: usize = 4 << 20;
-/// Time for a line: a daemon that is there answers at once.
+/// Time limit for a line; a running daemon answers at once.
 const HEAR_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,7 +37,7 @@ pub(crate) struct Hello {
     pub(crate) wants: Wants,
 }
 
-/// The same, before it is known whether we understand what is wanted.
+/// A hello before its request is understood.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Envelope {
     pub(crate) protocol: u32,
@@ -51,11 +50,11 @@ pub(crate) struct Envelope {
 pub(crate) enum Wants {
     Client(Box<Newcomer>),
     Status,
-    /// End, whoever is there.
+    /// End, whoever is connected.
     Stop,
-    /// Take no new clients, and end when those that are there have gone: a newer one takes over.
+    /// Accept no new clients, and end with the present ones: a newer daemon takes over.
     Retire,
-    /// The same, whoever asks: one that also serves over HTTP takes over.
+    /// Like `Retire`, from any version: a daemon that also serves over HTTP takes over.
     GiveWay,
     Reload,
     Order {
@@ -74,36 +73,35 @@ pub(crate) enum OrderWord {
     Forget,
 }
 
-/// Form of the file that goes along with a client's streams. The first form was announced in another way, and is not taken
-/// any more: it held addresses of the process that served.
+/// Format of the file that accompanies a client's streams. The first format is no longer accepted, since it
+/// contained addresses of the serving process; it was announced in another way.
 pub(crate) const HANDOVER_FORM: u32 = 2;
 
-/// A client that comes through an attachment, with all that it would have had for itself.
+/// A client of an attachment, with everything that it would have in a process of its own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Newcomer {
     pub(crate) server: String,
     /// All servers of the config, as one.
     pub(crate) everything: bool,
-    /// How to start it, if it is not the config's.
+    /// Launch of a server that is not in the config.
     #[serde(default)]
     pub(crate) ad_hoc: Option<AdHoc>,
     pub(crate) working_folder: Option<String>,
     pub(crate) pinned: Option<String>,
     pub(crate) given: Vec<String>,
     pub(crate) default: Option<String>,
-    /// Variables that are no text are left out: no setting could name them.
+    /// Variables that are not UTF-8 are left out: no setting could name them.
     pub(crate) env: Vec<(String, String)>,
-    /// It offers its client's own streams, with a file of this [form](HANDOVER_FORM); 0 is none. Whoever does not know it
-    /// takes no notice.
+    /// Format of the offered [handover](HANDOVER_FORM); 0 for none. Older daemons ignore the field.
     pub(crate) handover: u32,
-    /// What its refusals are to be marked with, for it alone to know.
+    /// Secret mark for refusals, so that the relay can recognize them.
     pub(crate) refusal_mark: Option<String>,
-    /// Its own log settings, if it has any.
+    /// The window's own log settings.
     pub(crate) log: Option<WindowLog>,
 }
 
-/// A server that a command line gave, as far as that can say.
+/// A command line's server, as far as a command line can describe it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AdHoc {
     command: String,
@@ -123,7 +121,7 @@ pub struct AdHoc {
     timeout: Option<Duration>,
 }
 
-/// An attachment of an earlier version does not say it.
+/// Default for attachments of earlier versions, which do not send it.
 fn default_packages() -> Packages {
     defaults::PACKAGES
 }
@@ -146,7 +144,7 @@ impl AdHoc {
         }
     }
 
-    /// What is not said here is as the daemon's own config has it.
+    /// The server, with the daemon's own config for everything else.
     pub(crate) fn server(self, name: &str, config: &Config) -> ServerConfig {
         let mut server = ServerConfig::for_command(name, self.command, self.args);
         config.apply_to(&mut server);
@@ -166,7 +164,7 @@ impl AdHoc {
     }
 }
 
-/// What a client of all servers is told that it talks to.
+/// Name that a client of all servers is told.
 const EVERYTHING: &str = "switchboard";
 
 impl Newcomer {
@@ -185,7 +183,7 @@ impl Newcomer {
 pub(crate) struct Reply {
     pub(crate) version: String,
     pub(crate) pid: u32,
-    /// Why not.
+    /// Reason for a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -207,13 +205,13 @@ impl Reply {
     }
 }
 
-/// Whether an error says that nobody listens there, or not any more.
+/// Whether an error means that no daemon listens, or no longer.
 pub(crate) fn is_nobody(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound, UnexpectedEof};
     matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset | BrokenPipe | UnexpectedEof)
 }
 
-/// Says what is wanted, and hears what comes of it.
+/// Sends a request and waits for the reply.
 pub(crate) async fn ask(connection: &mut Connection, wants: Wants) -> io::Result<Reply> {
     let hello = Hello { protocol: PROTOCOL, version: version(), wants };
     say(&connection.writer, &hello).await?;
@@ -234,7 +232,7 @@ pub(crate) async fn say(writer: &ByteWriter, words: &impl Serialize) -> io::Resu
     Ok(())
 }
 
-/// One line. Nothing may stand behind it: the other side waits for an answer.
+/// Reads one line. Nothing may follow it, since the other side waits for the answer.
 pub(crate) async fn hear<T: for<'a> Deserialize<'a>>(reader: &mut ByteReader) -> io::Result<T> {
     let mut buffer = BytesMut::new();
     let line = async {
@@ -251,9 +249,10 @@ pub(crate) async fn hear<T: for<'a> Deserialize<'a>>(reader: &mut ByteReader) ->
     tokio::time::timeout(HEAR_TIMEOUT, line).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
-/// Whether one version is newer than another: by its numbers, from the left.
+/// Whether one version is newer than another, compared number by number.
 pub(crate) fn is_newer(one: &str, other: &str) -> bool {
     let numbers = |version: &str| -> Vec<u64> {
+        // Pre-release and build parts do not count.
         let plain = version.split(['-', '+']).next().unwrap_or_default();
         plain.split('.').map(|number| number.parse().unwrap_or(0)).collect()
     };

@@ -1,7 +1,7 @@
 //! Clients over the daemon's local socket, whose attachments relay every message.
 //!
 //! # Layout
-//! - `hello`: the first words of both sides.
+//! - `hello`: the handshake of both sides.
 
 pub(crate) mod hello;
 

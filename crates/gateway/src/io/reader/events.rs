@@ -1,4 +1,4 @@
-//! From frames to events, for clients and backends. What a backend prints that is no message stops here.
+//! From frames to events, for clients and backends. Output of a backend that is not a message stops here.
 
 use bytes::Bytes;
 use switchboard_core::{ClientId, Event, Launch, Peer};
@@ -7,7 +7,7 @@ use switchboard_protocol::envelope::parse_knowing;
 use switchboard_protocol::recover::recover;
 use switchboard_protocol::{Broken, Frame, Framing, Message, Parsed, parse};
 
-/// Longer messages are scanned on another thread, so that they do not hold up everyone else.
+/// Longer messages are parsed on another thread, so that they do not hold up other clients.
 pub(crate) const MAX_INLINE_BYTES: usize = 256 << 10;
 
 /// Origin of a frame.
@@ -32,7 +32,8 @@ impl FrameSource {
     }
 }
 
-/// Events of a message from a backend without a stream; scanned on another thread if it is long. It may hold line breaks.
+/// Events of a message from a backend without a stream, parsed on another thread if it is long. The
+/// message may contain line breaks.
 pub(crate) async fn understand_backend(launch: Launch, frame: Frame) -> Vec<Event> {
     match &frame {
         Frame::Message(bytes) if bytes.len() > MAX_INLINE_BYTES => {
@@ -42,7 +43,7 @@ pub(crate) async fn understand_backend(launch: Launch, frame: Frame) -> Vec<Even
     }
 }
 
-/// Events of a message that is known to be short.
+/// Events of a short message.
 pub(crate) fn understand_short(launch: Launch, frame: Frame) -> Vec<Event> {
     let mut events = Vec::new();
     let source = FrameSource { framing: Some(Framing::ContentLength), ..FrameSource::default() };
@@ -91,8 +92,8 @@ fn member_event(launch: Launch, member: Result<Message, Broken>, line: &Bytes) -
     }
 }
 
-/// The stdout firewall's second half: what a backend prints that is no message is kept from the client; a
-/// message that shares its line with chatter is recovered.
+/// Second half of the stdout firewall: keeps output that is not a message from the client, and recovers a
+/// message that shares its line with other output.
 fn firewall(launch: Launch, line: Bytes, broken: Broken, tell: &mut dyn FnMut(Event)) {
     let found = recover(&line, broken);
     if found.messages.is_empty() {

@@ -1,8 +1,8 @@
-//! Reading: from frames to events, and the folders that a client's messages name. Must not know who acts upon them.
+//! From a client's frames to events, with the folders that its messages name. Must not know who handles them.
 //!
 //! # Layout
 //! - `events`: from frames to events.
-//! - `tap`: sees what a client says before anybody acts upon it.
+//! - `tap`: a view of a client's messages before the core handles them.
 
 pub(crate) mod events;
 pub(crate) mod tap;
@@ -19,33 +19,33 @@ use switchboard_protocol::{Broken, Message, Method, Parsed, Part};
 use tap::InputTap;
 use tokio::sync::watch;
 
-/// Names of the arguments that hold folders, in messages to a server with a backend per root. `None`: nothing is read.
+/// Names of the arguments that hold folders, for a server with a backend per root. `None` reads none.
 pub(crate) type RootArguments = Option<Vec<String>>;
 
-/// Reads out of a client's messages which folders they name, for servers with a backend per root.
+/// Extracts the folders that a client's messages name, for servers with a backend per root.
 pub(crate) struct ClientReader {
     root_arguments: watch::Receiver<RootArguments>,
     resolver: Resolver,
     tap: Option<Arc<dyn InputTap>>,
 }
 
-/// Reads no folder.
+/// Reader that extracts no folders.
 impl Default for ClientReader {
     fn default() -> Self {
         Self::new(watch::channel(None).1)
     }
 }
 
-/// Paths that a frame names: member of the batch, who named it, path.
+/// Paths that a frame names: index in the batch, source, path.
 pub(crate) type Unresolved = Vec<(usize, (NamedBy, String))>;
 
 impl ClientReader {
-    /// As the server's settings say, which may change.
+    /// Follows the server's settings, which may change.
     pub(crate) fn new(root_arguments: watch::Receiver<RootArguments>) -> Self {
         Self { root_arguments, resolver: Resolver::new(), tap: None }
     }
 
-    /// With a tap that sees each message first.
+    /// Adds a tap, which sees each message first.
     pub(crate) fn with_tap(self, tap: Arc<dyn InputTap>) -> Self {
         Self { tap: Some(tap), ..self }
     }
@@ -54,12 +54,12 @@ impl ClientReader {
         self.tap.as_deref()
     }
 
-    /// The places that a frame names, if nobody has to look for them.
+    /// Paths in a frame, if all of them are cached.
     pub(crate) fn places_now(&self, frame: &Result<Parsed, Broken>) -> Option<Vec<MemberPath>> {
         self.known(&self.names(frame))
     }
 
-    /// The places that a frame names.
+    /// Paths in a frame.
     pub(crate) async fn places(&mut self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
         let unresolved = self.names(frame);
         self.resolve(&unresolved).await
@@ -98,7 +98,7 @@ impl ClientReader {
         }
     }
 
-    /// The places, if the disk need not be asked.
+    /// Resolved paths, if all of them are cached.
     pub(crate) fn known(&self, unresolved: &Unresolved) -> Option<Vec<MemberPath>> {
         if unresolved.is_empty() {
             return Some(Vec::new());
@@ -108,7 +108,7 @@ impl ClientReader {
         Some(with_members(unresolved, places))
     }
 
-    /// Asks the disk, without holding up anyone but this client.
+    /// Resolves paths on disk, on another thread: only this client waits.
     async fn look_up(&mut self, unresolved: &Unresolved) -> Vec<MemberPath> {
         let named: Vec<_> = unresolved.iter().map(|(_, named)| named.clone()).collect();
         let asked = named.clone();

@@ -1,4 +1,4 @@
-//! The input tap: sees what a client says before anybody acts upon it.
+//! Input tap: a view of a client's messages before the core handles them.
 
 use switchboard_core::Event;
 use switchboard_protocol::Framing;
@@ -10,8 +10,9 @@ pub(crate) trait InputTap: Send + Sync {
 
     fn set_framing(&self, framing: Framing);
 
-    /// Records an event that is about to be acted upon. `upto` is the position in the stream at which its frame ends;
-    /// `is_succeeded` says that new requests are for the next daemon. `false` if the event is not ours to act upon.
+    /// Records an event that is about to be handled. `upto` is the position in the stream at which its
+    /// frame ends; `is_succeeded` means that new requests are left to the next daemon. `false` if this
+    /// process must not handle the event.
     fn admit(&self, event: &Event, upto: u64, is_succeeded: bool) -> bool;
 
     /// Whether the rest of the stream is left to another reader.

@@ -1,26 +1,26 @@
-//! The file system, as far as it is looked at in order to find auggie. Behind a trait, so that the layouts of
-//! other machines can be written down as data.
+//! File system access for the search for auggie. Behind a trait, so that tests can
+//! describe other machines as data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use switchboard_process::child::resolve;
 
-/// Longer files are neither a shim nor a package's description.
+/// Longest shim or package description.
 const MAX_TEXT_BYTES: u64 = 64 * 1024;
 
 pub(super) trait Disk {
     fn is_absolute(&self, path: &Path) -> bool;
     fn is_file(&self, path: &Path) -> bool;
     fn is_executable(&self, path: &Path) -> bool;
-    /// With all links followed.
+    /// Path with all links followed.
     fn real(&self, path: &Path) -> Option<PathBuf>;
-    /// The content, if it is a small text.
+    /// Content of a small text file.
     fn text(&self, path: &Path) -> Option<String>;
-    /// The names in a folder; none if there is no such folder.
+    /// Names in a folder; empty if the folder does not exist.
     fn names(&self, folder: &Path) -> Vec<String>;
 }
 
-/// This machine's.
+/// Disk of this machine.
 pub(super) struct OurDisk;
 
 impl Disk for OurDisk {
@@ -51,7 +51,8 @@ impl Disk for OurDisk {
     }
 }
 
-/// Node does not take a script in the verbatim form (`\\?\C:\…`) in which Windows names a real path.
+/// Removes the verbatim prefix (`\\?\C:\…`) of a canonical path on Windows, which node
+/// does not accept for a script.
 fn plain(path: PathBuf) -> PathBuf {
     match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
         Some(rest) if rest.as_bytes().get(1) == Some(&b':') => PathBuf::from(rest),

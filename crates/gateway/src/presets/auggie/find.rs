@@ -1,5 +1,5 @@
-//! Node and auggie's JS file: as named by the user, else by way of PATH, else in the folders of npm and the version
-//! managers. A named file that is not there is an error, and nothing else is tried.
+//! Search for node and auggie's JS file: as named by the user, else through PATH, else in the folders of npm
+//! and the version managers. A named file that does not exist is an error, and nothing else is tried.
 
 use super::{AUGGIE, Options, Surroundings, homes, shim};
 use crate::presets::Missing;
@@ -19,14 +19,14 @@ const INSTALL_AUGGIE: &str = "install it with `npm install -g @augmentcode/auggi
 const INSTALL_NODE: &str = "install Node.js 20 or later, or name its program with `--node`, NODE_PATH or `node` in the \
                             config; then start switchboard anew";
 
-/// Both, as they go into a command line.
+/// Node and script, as parts of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EntryPoint {
     pub(super) node: String,
     pub(super) script: String,
 }
 
-/// auggie's JS file, and the folder of the shim or link that led there.
+/// auggie's JS file, and the folder of the shim or link that led to it.
 struct Script {
     file: PathBuf,
     led_from: Option<PathBuf>,
@@ -74,7 +74,7 @@ fn find_script(options: &Options, around: &Surroundings<'_>) -> Result<Script, M
     })
 }
 
-/// The file itself; or the shim, the link or the package that a user may take for it.
+/// Script that the user named: the file itself, or a shim, link or package that leads to it.
 fn named_script(how: &str, path: &Path, around: &Surroundings<'_>) -> Result<Script, Missing> {
     let path = absolute(path, around);
     if let Some(file) = package_script(&path, around) {
@@ -93,7 +93,7 @@ fn named_script(how: &str, path: &Path, around: &Surroundings<'_>) -> Result<Scr
     })
 }
 
-/// What a folder of PATH has by that name: a link into the package, or a shim.
+/// Script that a folder of PATH leads to: by a link into the package, or a shim.
 fn follow_from(folder: &Path, around: &Surroundings<'_>) -> Option<Script> {
     ["auggie", "auggie.cmd", "auggie.ps1"].iter().find_map(|name| follow(&folder.join(name), around))
 }
@@ -121,7 +121,7 @@ fn in_homes(around: &Surroundings<'_>) -> Option<Script> {
     })
 }
 
-/// The script that a package's own description names.
+/// Script that a package's description names.
 fn package_script(package: &Path, around: &Surroundings<'_>) -> Option<PathBuf> {
     let description = around.disk.text(&package.join("package.json"))?;
     let description: serde_json::Value = serde_json::from_str(&description).ok()?;
@@ -161,7 +161,7 @@ fn find_node(
         let how = if options.is_configured { NODE_KEY } else { NODE_FLAG };
         return named_node(how, path, around);
     }
-    // Node itself has another use for this variable: folders of packages, several of them.
+    // Node uses this variable for folders of packages, so only a program counts.
     let variable = (around.vars)(NODE_VARIABLE).map(PathBuf::from);
     if let Some(path) = variable.filter(|path| around.disk.is_absolute(path) && is_program(path, around)) {
         return Ok(path);
@@ -178,7 +178,7 @@ fn find_node(
         .filter(|path| is_program(path, around))
         .collect();
     let itself = candidates.iter().find(|path| is_itself(path, around));
-    // A version manager's stand-in is still better than nothing.
+    // A version manager's shim is better than nothing.
     itself.or(candidates.first()).cloned().ok_or_else(|| Missing {
         reason: format!(
             "node was not found: it is not in PATH ({}), and not in {}",
@@ -205,7 +205,7 @@ fn named_node(how: &str, path: &Path, around: &Surroundings<'_>) -> Result<PathB
     })
 }
 
-/// The node that auggie was installed with: another may be too old for it.
+/// Candidates for the node that auggie was installed with: another may be too old.
 fn beside(script: Option<&Script>, around: &Surroundings<'_>) -> Vec<PathBuf> {
     let Some(script) = script else { return Vec::new() };
     let modules = script
@@ -218,7 +218,7 @@ fn beside(script: Option<&Script>, around: &Surroundings<'_>) -> Vec<PathBuf> {
         modules.filter(|modules| modules.ends_with(layout)).and_then(|modules| modules.ancestors().nth(depth))
     };
     let of_prefix = homes::LAYOUTS.iter().filter_map(|(layout, node)| Some(prefix(layout)?.join(node)));
-    // A folder of a project has no node that we would run unasked.
+    // A node in a project's folder must not run unasked.
     let led_from = script.led_from.iter().filter(|folder| around.path.contains(folder));
     led_from.map(|folder| folder.join("node")).chain(of_prefix).collect()
 }
@@ -233,13 +233,14 @@ fn with_ending(path: PathBuf, exe: &str) -> PathBuf {
     name.into()
 }
 
-/// Something that runs without a shell before it.
+/// Whether the file runs without a shell.
 fn is_program(path: &Path, around: &Surroundings<'_>) -> bool {
     let is_script = || around.disk.text(path).is_some_and(|text| text.starts_with("#!"));
     around.disk.is_executable(path) && !is_shell_script(path) && !is_script()
 }
 
-/// Volta, mise and snap put links to themselves into PATH, which start whichever node a project asks for.
+/// Whether the file is node itself. Volta, mise and snap put links to their own program into PATH, which
+/// starts the version that a project asks for.
 fn is_itself(path: &Path, around: &Surroundings<'_>) -> bool {
     let real = around.disk.real(path);
     real.as_deref()
@@ -254,7 +255,7 @@ fn absolute(path: &Path, around: &Surroundings<'_>) -> PathBuf {
     if around.disk.is_absolute(path) { path.to_owned() } else { around.here.join(path) }
 }
 
-/// Without what is relative: that would be another folder in every project, and might be the project's.
+/// Absolute folders of PATH. A relative one would depend on the project, and might belong to it.
 fn path_folders<'a>(around: &'a Surroundings<'_>) -> impl Iterator<Item = &'a Path> {
     around.path.iter().map(PathBuf::as_path).filter(|folder| around.disk.is_absolute(folder))
 }

@@ -1,14 +1,14 @@
-//! Where npm, its like and the version managers of node put what is installed for all projects: the folders that
-//! npm calls prefixes. One table for all systems, since what belongs to another is not there.
+//! Folders in which npm, similar tools and version managers of node install global packages: npm's prefixes.
+//! One table for all systems, since other systems' folders do not exist here.
 
 use super::Surroundings;
 use std::cmp::Reverse;
 use std::path::PathBuf;
 
-/// `{NAME}` at the start is a variable, `{~}` the home folder; a line whose variable is not set is left out.
-/// `*` is each folder there is, the highest version first.
+/// `{NAME}` at the start is a variable, `{~}` the home folder; a line with an unset variable is skipped. `*`
+/// matches each folder, the highest version first.
 const HOMES: &[&str] = &[
-    // npm, as it was told; what the user's .npmrc says comes before these.
+    // npm's own variables; the user's .npmrc takes precedence.
     "{npm_config_prefix}",
     "{NPM_CONFIG_PREFIX}",
     // nvm, and nvm for Windows
@@ -43,7 +43,7 @@ const HOMES: &[&str] = &[
     "{~}/.bun/install/global",
     "{~}/.config/yarn/global",
     "{LOCALAPPDATA}/Yarn/Data/global",
-    // a prefix of one's own, as npm's documentation has it, and the systems'
+    // A user's own prefix, as npm's documentation suggests, and those of the systems
     "{~}/.npm-global",
     "{~}/.local",
     "{APPDATA}/npm",
@@ -54,16 +54,15 @@ const HOMES: &[&str] = &[
     "/snap/node/current",
 ];
 
-/// A prefix holds either of these pairs: packages, and node. The second is that of Windows, and of those that
-/// have no node.
+/// Layouts of a prefix: packages, and node. The second is used on Windows, and by tools that install no node.
 pub(super) const LAYOUTS: [(&str, &str); 2] = [("lib/node_modules", "bin/node"), ("node_modules", "node")];
 
-/// The prefixes that there may be on this machine, with each `*` as it is, to be shown.
+/// Prefixes that may exist on this machine, with `*` unexpanded, for messages.
 pub(super) fn patterns(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     let told = told(surroundings).into_iter();
     let mut patterns: Vec<PathBuf> = Vec::new();
     for pattern in told.chain(HOMES.iter().filter_map(|home| begin(home, surroundings))) {
-        // What is relative would be another folder in every project, and might be the project's.
+        // A relative folder would depend on the project, and might belong to it.
         if surroundings.disk.is_absolute(&pattern) && !patterns.contains(&pattern) {
             patterns.push(pattern);
         }
@@ -71,7 +70,7 @@ pub(super) fn patterns(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     patterns
 }
 
-/// The same with each `*` filled in.
+/// Prefixes with `*` expanded.
 pub(super) fn prefixes(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     patterns(surroundings).into_iter().flat_map(|pattern| fill(pattern, surroundings)).collect()
 }
@@ -81,7 +80,7 @@ fn home(surroundings: &Surroundings<'_>) -> Option<PathBuf> {
     vars("HOME").filter(|home| !home.is_empty()).or_else(|| vars("USERPROFILE")).map(PathBuf::from)
 }
 
-/// What npm was told in the user's `.npmrc`.
+/// Prefix in the user's `.npmrc`.
 fn told(surroundings: &Surroundings<'_>) -> Option<PathBuf> {
     let home = home(surroundings)?;
     let text = surroundings.disk.text(&home.join(".npmrc"))?;
@@ -92,7 +91,7 @@ fn told(surroundings: &Surroundings<'_>) -> Option<PathBuf> {
     Some(below.map_or_else(|| PathBuf::from(value), |below| home.join(below)))
 }
 
-/// Fills in the variable.
+/// Expands the variable.
 fn begin(pattern: &str, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
     let Some((name, rest)) = pattern.strip_prefix('{').and_then(|inside| inside.split_once('}')) else {
         return Some(PathBuf::from(pattern));
@@ -105,7 +104,7 @@ fn begin(pattern: &str, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
     Some(if rest.is_empty() { base } else { base.join(rest) })
 }
 
-/// Fills in the `*`, of which there is one at most.
+/// Expands the `*`, of which there is at most one.
 fn fill(pattern: PathBuf, surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     let mut parts = pattern.iter();
     let before: PathBuf = parts.by_ref().take_while(|part| *part != "*").collect();
@@ -125,7 +124,7 @@ fn fill(pattern: PathBuf, surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The numbers in a name, so that `v9.1.0` is less than `v20.0.1`.
+/// Numbers in a name, so that `v9.1.0` is less than `v20.0.1`.
 fn version(name: &str) -> Vec<u64> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }

@@ -1,11 +1,11 @@
-//! The entry point of auggie: node, and auggie's JS file, looked for on this machine. Starts no process: neither `npm` nor a
-//! shell is asked.
+//! Entry point of auggie: node and auggie's JS file, located on this machine. Starts no
+//! process, neither `npm` nor a shell.
 //!
 //! # Layout
-//! - `find`: node and the JS file; `homes`: folders of npm and the version managers; `shim`: targets of the small scripts in
-//!   PATH.
+//! - `find`: search for node and the JS file; `homes`: folders of npm and version managers; `shim`:
+//!   targets of small scripts in PATH.
 //! - `template`: the arguments.
-//! - `disk`: the file system behind a trait; nothing else here touches it.
+//! - `disk`: the file system behind a trait; the other modules must not access it directly.
 
 mod disk;
 mod find;
@@ -22,42 +22,42 @@ use disk::{Disk, OurDisk};
 use find::EntryPoint;
 use std::path::PathBuf;
 
-/// Settings from the command line or a config entry; the rest is looked for.
+/// Settings from the command line or a config entry; missing ones are searched for.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub node: Option<PathBuf>,
     pub entry: Option<PathBuf>,
     pub mode: Option<String>,
-    /// Arguments instead of those of the environment or the table.
+    /// Arguments instead of those in the environment or the table.
     pub args_template: Option<String>,
-    /// For messages: whether the paths were named in a config entry.
+    /// Whether the paths come from a config entry, for messages.
     pub is_configured: bool,
 }
 
-/// The machine as far as it is looked at.
+/// Machine as the search sees it.
 struct Surroundings<'a> {
     vars: EnvLookup<'a>,
-    /// The folders of PATH, in their order.
+    /// Folders of PATH, in order.
     path: Vec<PathBuf>,
-    /// The folder that a relative path of the user's starts from.
+    /// Base of relative paths.
     here: PathBuf,
-    /// The ending of programs' names: `.exe`, or empty.
+    /// Suffix of programs: `.exe`, or empty.
     exe: &'a str,
     disk: &'a dyn Disk,
 }
 
-/// The options with node and the JS file filled in; `None` if one of them is missing.
+/// Options with node and the JS file located; `None` if one of them is missing.
 pub fn resolve(options: &Options, vars: EnvLookup<'_>) -> Option<Options> {
     let EntryPoint { node, script } = look(vars, |surroundings| find::find(options, surroundings)).ok()?;
     Some(Options { node: Some(node.into()), entry: Some(script.into()), ..options.clone() })
 }
 
-/// The command line. If something is missing, it says so, and clients that want the server are told.
+/// Command line. If something is missing, the result says so, and clients of the server are told.
 pub fn command(options: &Options, vars: EnvLookup<'_>) -> PresetCommand {
     look(vars, |surroundings| command_on(options, surroundings))
 }
 
-/// Looks around on this machine.
+/// Runs a search on this machine.
 fn look<T>(vars: EnvLookup<'_>, at: impl FnOnce(&Surroundings<'_>) -> T) -> T {
     let path = vars("PATH").unwrap_or_default();
     let surroundings = Surroundings {

@@ -1,16 +1,16 @@
-//! Targets of a shim: the small script (`auggie`, `auggie.cmd`, `auggie.ps1`) by which npm and pnpm make a package's program
-//! callable where a link cannot. It is read, never run: a process below a `cmd.exe` or a shell is not the one that its
-//! starter holds.
+//! Targets of a shim: the small script (`auggie`, `auggie.cmd`, `auggie.ps1`) that npm and pnpm install
+//! where a link is not possible. It is read, never run: the process below a `cmd.exe` or a shell is not the
+//! one that its parent controls.
 
 use std::path::{Path, PathBuf};
 
-/// How shims name the folder that they lie in.
+/// Spellings of the shim's own folder.
 const OWN_FOLDER: [&str; 4] = ["$basedir", "%dp0%", "%~dp0", "$PSScriptRoot"];
 
-/// The paths in a shim's text that lead into the package, in their order.
+/// Paths in a shim's text that lead into the package, in order.
 pub(super) fn targets(text: &str, folder: &Path) -> Vec<PathBuf> {
     let quoted = text.lines().flat_map(|line| line.split('"').skip(1).step_by(2));
-    // Windows takes either slash; the rest of the world only this one.
+    // Windows accepts both slashes, other systems only this one.
     let paths = quoted.map(|word| word.replace('\\', "/"));
     paths.filter(|path| is_inside_package(path)).map(|path| from(folder, &path)).collect()
 }

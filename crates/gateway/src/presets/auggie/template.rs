@@ -1,12 +1,12 @@
-//! The arguments: a template in which `{mode}` and `{root}` are filled in.
+//! Arguments of auggie: a template with the placeholders `{mode}` and `{root}`.
 //!
-//! It is cut into words first, so that a root with blanks stays one word. The mode is known now; the root is
-//! left to be filled in as in a config file, once per root.
+//! The template is split into words first, so that a root with blanks stays one word. The mode is known here;
+//! the root is expanded later, as in a config file.
 
 use super::{AUGGIE, Options};
 use crate::presets::EnvLookup;
 
-/// The words after the script, in the spelling of a config file.
+/// Words after the script, as a config file would spell them.
 pub(super) fn arguments(options: &Options, vars: EnvLookup<'_>) -> Vec<String> {
     let of_environment = || vars(AUGGIE.template_variable).and_then(|template| template.into_string().ok());
     let own = options.args_template.clone().or_else(of_environment);
@@ -16,19 +16,19 @@ pub(super) fn arguments(options: &Options, vars: EnvLookup<'_>) -> Vec<String> {
     template.split_whitespace().map(|word| fill(word, &mode)).collect()
 }
 
-/// A text that a config file's `${…}` must not be looked for in.
+/// Escapes a text against the `${…}` of a config file.
 pub(super) fn literally(text: &str) -> String {
     text.replace("${", "$${")
 }
 
-/// Goes through the word once: what was filled in is not looked at again.
+/// Fills in the placeholders of a word in one pass: inserted text is not scanned again.
 fn fill(mut word: &str, mode: &str) -> String {
     const PLACES: [&str; 2] = ["{mode}", "{root}"];
     let mut filled = String::new();
     while let Some((at, place)) =
         PLACES.iter().filter_map(|place| Some((word.find(place)?, *place))).min_by_key(|(at, _)| *at)
     {
-        // Whoever writes `${root}`, as in a config file, means the same.
+        // `${root}`, as in a config file, means the same.
         filled += &literally(word[..at].strip_suffix('$').unwrap_or(&word[..at]));
         filled += if place == "{root}" { "${root}" } else { mode };
         word = &word[at + place.len()..];

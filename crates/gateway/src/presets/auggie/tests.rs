@@ -1,4 +1,4 @@
-//! Machines as data: what is installed where, and what is found.
+//! Machines as data: the installed files, and the result of the search.
 
 use super::disk::Disk;
 use super::find::{EntryPoint, find};
@@ -8,19 +8,19 @@ use crate::presets::tests::lookup;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// One thing on a disk.
+/// One entry on a disk.
 #[derive(Clone, Copy)]
 enum Thing {
     Program,
     Text(&'static str),
-    /// To another path, absolute.
+    /// Link to another absolute path.
     Link(&'static str),
-    /// An executable text: a shell's.
+    /// Executable shell script.
     Script(&'static str),
 }
 use Thing::{Link, Program, Script, Text};
 
-/// Paths are those of any system: either slash is a slash.
+/// Works with paths of any system: both slashes are separators.
 struct Machine(BTreeMap<String, Thing>);
 
 fn key(path: &Path) -> String {
@@ -87,7 +87,7 @@ const PACKAGE_JSON: Thing = Text(r#"{"name":"@augmentcode/auggie","bin":{"auggie
 const JS: Thing = Text("#!/usr/bin/env node\n");
 const CMD: Thing = Text("\"%_prog%\"  \"%dp0%\\node_modules\\@augmentcode\\auggie\\augment.mjs\" %*\r\n");
 
-/// What is where, and who asks.
+/// A machine, and its user's settings.
 #[derive(Clone, Copy)]
 struct Case {
     disk: &'static [(&'static str, Thing)],
@@ -101,7 +101,7 @@ struct Case {
 const CASE: Case =
     Case { disk: &[], vars: &[("HOME", "/home/me")], path: &["/usr/bin"], exe: "", node: None, entry: None };
 
-/// On Windows, with npm's own folder and node's in PATH.
+/// Windows, with npm's folder and node's in PATH.
 const WINDOWS: Case = Case {
     vars: &[
         ("USERPROFILE", r"C:\Users\me"),
@@ -147,7 +147,7 @@ fn missing(case: Case, expect: &[&str]) -> Missing {
     missing
 }
 
-// ---- where it lies
+// ---- installations
 
 #[test]
 fn npm_with_the_systems_node() {
@@ -216,7 +216,7 @@ fn nvm_outside_of_path() {
     check(Case { disk, vars, ..CASE }, &format!("{at}/bin/node"), &script);
 }
 
-/// A package's link in PATH decides, with the node that it was installed with.
+/// A package's link in PATH decides, along with the node it was installed with.
 #[test]
 fn nvm_in_path() {
     let disk = &[
@@ -229,7 +229,7 @@ fn nvm_in_path() {
     check(case, "/n/v20/bin/node", "/n/v20/lib/node_modules/@augmentcode/auggie/augment.mjs");
 }
 
-/// What Volta puts into PATH is Volta; its node would be the one that the project asks for.
+/// Volta's entries in PATH are Volta itself, which starts the node that the project asks for.
 #[test]
 fn volta() {
     const AT: &str = "/home/me/.volta/tools/image/packages/@augmentcode/auggie";
@@ -254,7 +254,7 @@ fn volta() {
     check(Case { disk, vars: &[("VOLTA_HOME", "/home/me/.volta")], ..CASE }, node, &script);
 }
 
-/// asdf, and nodenv: shell scripts in PATH, which are passed over.
+/// asdf and nodenv put shell scripts into PATH, which are skipped.
 #[test]
 fn version_managers_with_scripts() {
     let disk = &[
@@ -273,7 +273,7 @@ fn version_managers_with_scripts() {
 }
 
 #[test]
-fn a_stand_in_for_node_is_better_than_none() {
+fn node_shim_is_better_than_none() {
     let disk = &[("/snap/bin/node", Link("/usr/bin/snap")), ("/usr/bin/snap", Program), ("/e.mjs", JS)];
     let case = Case { disk, path: &["/snap/bin"], entry: Some("/e.mjs"), ..CASE };
     check(case, "/snap/bin/node", "/e.mjs");
@@ -310,7 +310,7 @@ fn npm_on_windows() {
     check(Case { disk, path: &[r"C:\Windows"], ..WINDOWS }, node, script);
 }
 
-/// The node package of npm puts a shell script called `node` beside the others.
+/// npm's node package puts a shell script named `node` beside the others.
 #[test]
 fn nvm_for_windows() {
     let disk = &[
@@ -327,11 +327,11 @@ fn nvm_for_windows() {
     );
 }
 
-// ---- what was named
+// ---- named files
 
 /// As the founding document has it.
 #[test]
-fn what_was_named_is_taken() {
+fn named_files_are_used() {
     let disk = &[
         (r"C:\Program Files\nodejs\node.exe", Program),
         (r"C:\Users\me\node_modules\x\auggie\y\entry.js", JS),
@@ -350,7 +350,7 @@ fn what_was_named_is_taken() {
 }
 
 #[test]
-fn relative_names_count_from_here_and_bare_ones_are_looked_for() {
+fn relative_and_bare_names_are_resolved() {
     let disk =
         &[("/projects/app/tools/node", Program), ("/projects/app/e.mjs", JS), ("/usr/bin/node22", Program)];
     let case = Case { disk, node: Some("tools/node"), entry: Some("e.mjs"), ..CASE };
@@ -359,7 +359,7 @@ fn relative_names_count_from_here_and_bare_ones_are_looked_for() {
 }
 
 #[test]
-fn a_shim_a_link_or_the_package_may_be_named_for_its_script() {
+fn shim_link_or_package_may_be_named() {
     let disk = &[
         ("/usr/bin/node", Program),
         ("/p/auggie.cmd", CMD),
@@ -373,7 +373,7 @@ fn a_shim_a_link_or_the_package_may_be_named_for_its_script() {
     }
 }
 
-/// Node's own meaning of the variable: folders of packages.
+/// Node's own use of the variable: folders of packages.
 #[test]
 fn a_node_path_of_folders_is_left_to_node() {
     let disk =
@@ -384,10 +384,10 @@ fn a_node_path_of_folders_is_left_to_node() {
     }
 }
 
-// ---- what is missing
+// ---- missing files
 
 #[test]
-fn what_is_missing_is_said_with_where_it_was_looked_for() {
+fn missing_files_name_the_searched_places() {
     let case = Case {
         disk: &[("/usr/bin/node", Program)],
         vars: &[("HOME", "/home/me"), ("N_PREFIX", "/n")],
@@ -411,7 +411,7 @@ fn what_is_missing_is_said_with_where_it_was_looked_for() {
 }
 
 #[test]
-fn what_was_named_and_is_not_there_is_not_looked_for_elsewhere() {
+fn named_missing_file_ends_the_search() {
     let disk = &[
         ("/usr/bin/node", Program),
         ("/usr/bin/auggie", Link("/usr/lib/node_modules/@augmentcode/auggie/augment.mjs")),
@@ -430,7 +430,7 @@ fn what_was_named_and_is_not_there_is_not_looked_for_elsewhere() {
     missing(Case { vars: &[("AUGGIE_ENTRY", "/no.mjs")], ..case }, &["AUGGIE_ENTRY is /no.mjs"]);
 }
 
-/// Cloning a repository must not run what is in it.
+/// Cloning a repository must not run its programs.
 #[test]
 fn nothing_of_a_project_is_run_unasked() {
     let disk = &[
@@ -450,7 +450,7 @@ fn nothing_of_a_project_is_run_unasked() {
 }
 
 #[test]
-fn another_package_of_that_place_is_not_taken() {
+fn other_package_at_that_place_is_refused() {
     let disk = &[
         ("/usr/bin/node", Program),
         ("/usr/bin/auggie", Link("/usr/lib/node_modules/auggie/cli.js")),

@@ -1,5 +1,5 @@
-//! Which message goes where: an answer to the request that waits for it; what comes while a request is worked on before its
-//! answer; everything else to the client's own stream.
+//! Delivery of messages: an answer goes to the call that waits for it; a message about an open call precedes
+//! its answer; all others go to the client's own stream.
 
 use super::{Call, CallOutcome, ClientTransport, NoStream, OWN_STREAM, Session, SessionState, Shape};
 use crate::fronts::http::body::{BodyPart, Charge};
@@ -12,13 +12,13 @@ use switchboard_core::About;
 use switchboard_protocol::{Outgoing, OutgoingKind, RawId};
 use tokio::sync::mpsc;
 
-/// Longest answer that is not waited for.
+/// Longest answer that counts as sent at once.
 const MAX_SHORT_ANSWER_BYTES: usize = 4 << 10;
-/// Time after which a client that has lost a stream should come back.
+/// Reconnection time for clients that lose a stream.
 const RETRY_MILLISECONDS: u32 = 500;
 
 impl Session {
-    /// A call can no longer be answered whole.
+    /// Turns a call into a stream, if it is not one yet.
     pub(super) fn to_stream(&self, inside: &mut SessionState, number: u64) {
         let Some(call) = inside.calls.get_mut(&number) else { return };
         let Shape::Undecided { reply, answers, bytes } = std::mem::replace(&mut call.shape, Shape::Stream)
@@ -26,21 +26,22 @@ impl Session {
             return;
         };
         let (sender, parts) = channel();
-        // One who has gone may come back: what it gets is kept.
+        // If the client has disconnected, it may reconnect: its events are stored.
         if reply.send(CallOutcome::Stream(parts)).is_ok() {
             inside.streams.insert(number, sender);
         }
         self.prime(inside, number);
-        // All of them are counted with the first.
+        // The first answer carries the byte count of all.
         let counts = std::iter::once(bytes).chain(std::iter::repeat(0));
         for ((to, answer), count) in answers.into_iter().zip(counts) {
             self.say(inside, number, answer, What::Answer { to, is_last: false }, count);
         }
     }
 
-    /// The first event of a stream says nothing but its number, so that it can be come back to from the beginning, and when.
+    /// Sends the first event of a stream: its id, so that the client can resume from the
+    /// start, and the reconnection time.
     fn prime(&self, inside: &mut SessionState, stream: u64) {
-        // Older clients take an event without a message for a broken one.
+        // Older clients reject an event without a message.
         let first = match inside.version.as_str() >= "2025-11-25" {
             true => {
                 format!("id: {}\nretry: {RETRY_MILLISECONDS}\ndata: \n\n", inside.log.mint(stream)).into()
@@ -50,7 +51,7 @@ impl Session {
         self.put_raw(inside, stream, first);
     }
 
-    /// The client's own stream.
+    /// Opens the client's own stream.
     pub(crate) fn open_own(&self) -> Result<mpsc::UnboundedReceiver<BodyPart>, NoStream> {
         let inside = &mut *self.lock();
         if inside.is_closed {
@@ -67,7 +68,7 @@ impl Session {
         Ok(parts)
     }
 
-    /// Goes on with a stream after this event.
+    /// Resumes a stream after this event.
     pub(crate) fn resume(&self, after: EventId) -> Result<mpsc::UnboundedReceiver<BodyPart>, NoStream> {
         let inside = &mut *self.lock();
         if inside.is_closed {
@@ -78,11 +79,11 @@ impl Session {
             OWN_STREAM => inside.log.after_or_unread(after),
             _ => inside.log.after(after),
         };
-        // Whoever read it before is gone, or is to be.
+        // Replaces the old connection, which is gone or about to be.
         inside.streams.insert(after.stream, sender);
         self.say_again(inside, after.stream, again);
         if after.stream != OWN_STREAM && !inside.calls.contains_key(&after.stream) {
-            // Nothing more comes.
+            // The call is finished, so nothing follows the stored events.
             inside.streams.remove(&after.stream);
         }
         inside.used = Instant::now();
@@ -103,7 +104,7 @@ impl Session {
         }
     }
 
-    /// The first words on the stream of an old client.
+    /// Sends the first event of an HTTP+SSE stream.
     pub(crate) fn say_endpoint(&self, path: &str) {
         let inside = &mut *self.lock();
         self.put_raw(inside, OWN_STREAM, format!("event: endpoint\ndata: {path}\n\n").into());
@@ -119,7 +120,7 @@ impl Session {
         }
     }
 
-    /// Says something on a stream, and keeps it for one who comes back.
+    /// Sends a message on a stream, and stores it for a client that reconnects.
     fn say(&self, inside: &mut SessionState, stream: u64, message: Bytes, what: What, count: usize) {
         let is_open = inside.streams.get(&stream).is_some_and(|stream| !stream.is_closed());
         if !is_open {
@@ -129,7 +130,7 @@ impl Session {
         let part = match self.transport {
             ClientTransport::OneStream => BodyPart::new(old_event(&message), charge),
             ClientTransport::Streamable => {
-                // The log has what nobody else holds: it waits there, and is counted.
+                // An event without another copy waits in the log, which holds its charge.
                 let (waits, goes) = match what {
                     What::Question => (charge, None),
                     What::Notice if !is_open => (charge, None),
@@ -147,10 +148,10 @@ impl Session {
         }
     }
 
-    /// How many bytes are as good as gone.
+    /// Delivers an answer. Returns the bytes that no longer count as waiting.
     fn answer(&self, inside: &mut SessionState, id: RawId, message: Bytes, count: usize) -> usize {
         let Some(number) = inside.open.remove(&id) else {
-            // Of a request that came by another way.
+            // The request came by another way.
             self.say(inside, OWN_STREAM, message, What::Answer { to: id, is_last: false }, count);
             return 0;
         };
@@ -171,22 +172,22 @@ impl Session {
         if !is_last {
             return 0;
         }
-        // Nothing more comes on its stream.
+        // The call is finished, so its stream ends.
         inside.streams.remove(&number);
         let Some(Call { shape: Shape::Undecided { reply, answers, bytes }, is_batch, .. }) =
             inside.calls.remove(&number)
         else {
             return 0;
         };
-        // A short one fits into what the system holds for a connection, and each connection has one at a time: nobody need
-        // come back to say that it has gone.
+        // A short answer fits into the connection's socket buffer, and each connection has one at a time, so
+        // it counts as sent and needs no later notice.
         let gone = if bytes <= MAX_SHORT_ANSWER_BYTES { bytes } else { 0 };
         let _ = reply
             .send(CallOutcome::Whole(BodyPart::new(joined(answers, is_batch), self.charge(bytes - gone))));
         gone
     }
 
-    /// Where something goes that answers nothing.
+    /// Stream for a message that is not an answer.
     fn stream_for(&self, inside: &mut SessionState, about: &About) -> Option<u64> {
         let related = match about {
             About::Request(id) => inside.open.get(id).copied(),
@@ -202,7 +203,7 @@ impl Session {
         if inside.streams.get(&OWN_STREAM).is_some_and(|stream| !stream.is_closed()) {
             return Some(OWN_STREAM);
         }
-        // Better beside another request than not at all: it may be a question.
+        // Without a stream of its own, the message goes along with another open call: it may be a question.
         let open = inside.calls.keys().copied().filter(|number| takes(inside, number)).max();
         if let Some(number) = open {
             self.to_stream(inside, number);
@@ -229,7 +230,7 @@ impl Mailbox for Session {
         if let Some(id) = answered {
             return self.answer(inside, id, message, count);
         }
-        // Without any stream it waits for the client's own.
+        // Without any stream, the message waits for the client's own.
         let stream = self.stream_for(inside, &about).unwrap_or(OWN_STREAM);
         self.say(inside, stream, message, what, count);
         0
@@ -245,7 +246,8 @@ impl Mailbox for Session {
     }
 }
 
-/// A stream to one client. What waits in it is counted by the core, which gives a client that does not read nothing more.
+/// Channel to one client's connection. The core counts the bytes in it and stops sending to
+/// a client that does not read.
 #[expect(clippy::disallowed_methods, reason = "the core's byte credits bound it")]
 fn channel() -> (mpsc::UnboundedSender<BodyPart>, mpsc::UnboundedReceiver<BodyPart>) {
     mpsc::unbounded_channel()

@@ -1,7 +1,7 @@
-//! One client over HTTP: its open requests and its streams.
+//! One HTTP client: its open requests and its streams.
 //!
 //! # Layout
-//! - `delivery`: which message goes where.
+//! - `delivery`: the way of each message to the client.
 
 mod delivery;
 
@@ -27,17 +27,17 @@ pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) client: ClientId,
     pub(crate) target: RouteTarget,
-    /// The credentials that it was begun with: nobody else may use it.
+    /// Credentials that began the session; only they may use it.
     pub(crate) credentials: Option<Box<[u8]>>,
     pub(crate) transport: ClientTransport,
     inbox: Arc<Inbox>,
     gone: mpsc::UnboundedSender<String>,
-    /// What is read out of its messages besides their envelopes.
+    /// Reads the paths in the client's messages.
     reader: tokio::sync::Mutex<ClientReader>,
     inside: Lock<SessionState>,
 }
 
-/// Who begins a session, and with whom.
+/// Identity of a new session.
 pub(crate) struct Who {
     pub(crate) id: String,
     pub(crate) client: ClientId,
@@ -47,16 +47,16 @@ pub(crate) struct Who {
     pub(crate) reader: ClientReader,
 }
 
-/// How a client is spoken to.
+/// Transport of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClientTransport {
     Streamable,
-    /// HTTP+SSE: all of it on one stream.
+    /// HTTP+SSE: all messages on one stream.
     OneStream,
 }
 
 struct SessionState {
-    /// Open requests, and the call that brought each.
+    /// Open requests, each with the number of its call.
     open: HashMap<RawId, u64>,
     calls: HashMap<u64, Call, BuildHasherDefault<OwnNumber>>,
     /// Open SSE streams by number.
@@ -68,7 +68,7 @@ struct SessionState {
     is_closed: bool,
 }
 
-/// Numbers that we give ourselves need no protection from those who would choose them.
+/// Hasher for our own numbers, which no attacker can choose.
 #[derive(Default)]
 struct OwnNumber(u64);
 
@@ -86,7 +86,7 @@ impl Hasher for OwnNumber {
     }
 }
 
-/// One POST with requests in it.
+/// One POST with requests.
 struct Call {
     missing: usize,
     is_batch: bool,
@@ -95,7 +95,7 @@ struct Call {
 }
 
 enum Shape {
-    /// It may be answered whole as yet.
+    /// May still be answered as a whole.
     Undecided {
         reply: oneshot::Sender<CallOutcome>,
         answers: Vec<(RawId, Bytes)>,
@@ -104,16 +104,16 @@ enum Shape {
     Stream,
 }
 
-/// What becomes of a call.
+/// Result of a call.
 pub(crate) enum CallOutcome {
     Whole(BodyPart),
     Stream(mpsc::UnboundedReceiver<BodyPart>),
 }
 
-/// Why a stream cannot be had.
+/// Reason why a stream cannot be opened.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoStream {
-    /// It has one.
+    /// The session already has one.
     Taken,
     Closed,
 }
@@ -149,8 +149,9 @@ impl Session {
         self.lock().version = version.to_owned();
     }
 
-    /// The places that a frame names.
+    /// Paths that a frame names.
     pub(crate) async fn places(&self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
+        // Fast path: most frames name no path, or one that is cached.
         if let Ok(reader) = self.reader.try_lock()
             && let Some(places) = reader.places_now(frame)
         {
@@ -159,13 +160,13 @@ impl Session {
         self.reader.lock().await.places(frame).await
     }
 
-    /// Since when it has been of no use, if it is.
+    /// Since when the session has been idle; `None` if it is in use.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let inside = &mut *self.lock();
-        // A stream that its client has left is still here until something would be said on it.
+        // A stream whose client has left stays listed until the next send.
         inside.streams.retain(|_, stream| !stream.is_closed());
         if !inside.calls.is_empty() || !inside.streams.is_empty() {
-            // It is in use, and only from when it is not any more does its time count.
+            // In use, so the idle time starts over.
             inside.used = Instant::now();
             return None;
         }
@@ -176,12 +177,13 @@ impl Session {
         self.lock().is_closed
     }
 
-    /// Its client has gone.
+    /// Reports that the client has left.
     pub(crate) fn leave(&self) {
         let _ = self.gone.send(self.id.clone());
     }
 
-    /// Its client says something, and by which version: the answer to a handshake may have gone where it is not looked at.
+    /// Records activity of the client. The version header helps when the answer to the handshake
+    /// was streamed and not inspected.
     pub(crate) fn touch(&self, version: Option<&str>) {
         let mut inside = self.lock();
         inside.used = Instant::now();
@@ -190,7 +192,7 @@ impl Session {
         }
     }
 
-    /// A call with these requests; nothing if one of their ids is in use.
+    /// Opens a call with these requests; `None` if an id is in use.
     pub(crate) fn open_call(
         &self,
         ids: &[RawId],
@@ -212,7 +214,7 @@ impl Session {
         Some((number, answer))
     }
 
-    /// Drops the call of one request, as if it had not been made. `false` if something was said of it already.
+    /// Drops the call of one request, as if it had not been made. `false` once a part of its answer was sent.
     pub(crate) fn drop_call(&self, id: &RawId) -> bool {
         let inside = &mut *self.lock();
         let Some(number) = inside.open.get(id).copied() else { return false };
@@ -225,7 +227,8 @@ impl Session {
         true
     }
 
-    /// It takes long: the client shall know that it is heard, and be able to come back for the answer.
+    /// Turns a long call into a stream, so that the client sees that it is alive and
+    /// can reconnect for the answer.
     pub(crate) fn begin_stream(&self, call: u64) {
         let inside = &mut *self.lock();
         if inside.calls.get(&call).is_none_or(|call| !call.takes_streams) {
