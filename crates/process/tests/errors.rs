@@ -1,4 +1,4 @@
-//! Why a program does not start, and what the error tells to do.
+//! Errors when a program does not start, with their hints.
 
 use crate::support::*;
 use std::{ffi::OsStr, path::Path};
@@ -131,7 +131,7 @@ async fn a_name_is_resolved_as_a_shell_would() {
             "{program}"
         );
     };
-    // Relative entries count from the folder; what cannot be executed is passed over.
+    // Relative entries count from the folder; files that cannot be executed are skipped.
     check("tool", "missing:plain:folder:good", &tool);
     check("good/tool", "", &tool);
     check("./good/tool", "/bin", &folder.path().join("./good/tool"));

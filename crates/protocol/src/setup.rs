@@ -1,10 +1,10 @@
-//! What a new peer must be told again: the handshake, the log level, the subscriptions. Whoever replaces a peer, or its session,
-//! keeps one of these.
+//! Messages to replay to a new peer: handshake, log level, subscriptions. Every part that can replace a peer,
+//! or its session, stores one [`PeerSetup`].
 
 use crate::dialect::Dialect;
 use bytes::Bytes;
 
-/// Messages that a new peer must be told again, in the order of their telling.
+/// Messages to replay to a new peer, in the order in which they are sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PeerSetup {
     initialize: Option<Bytes>,
@@ -14,7 +14,7 @@ pub struct PeerSetup {
     subscriptions: Vec<Bytes>,
 }
 
-/// A message of the setup; the last of each kind counts.
+/// Kinds of setup messages; a newer message replaces the older one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupMessage {
     Initialize,
@@ -44,7 +44,7 @@ impl PeerSetup {
         *place = Some(message);
     }
 
-    /// URIs, as JSON, in the order of their subscriptions.
+    /// URIs as JSON, in order of subscription.
     pub fn subscriptions(&self) -> &[Bytes] {
         &self.subscriptions
     }
@@ -59,8 +59,8 @@ impl PeerSetup {
     }
 }
 
-/// A request for a subscription, with nothing but what it takes: clients may add to theirs whatever they like. Its id is to be
-/// replaced.
+/// A subscription request with the required fields only: clients may add others that must not be replayed.
+/// The caller replaces its id.
 pub fn subscribe_request(uri: &[u8], dialect: Dialect) -> Bytes {
     let head: &[u8] = match dialect {
         Dialect::Standard => br#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"#,

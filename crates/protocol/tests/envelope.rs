@@ -1,4 +1,4 @@
-//! What is a message, what is not, and what is said about it.
+//! Accepted and refused messages, and the errors for refused ones.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn kind(text: &str, expect: Kind) {
     assert_eq!(message(text).kind(), expect, "{text}");
 }
 
-/// The code, and the id that an answer would carry.
+/// Expects a refusal with this code and this id in the answer.
 fn refused(text: impl AsRef<[u8]>, code: i32, id: Option<&str>) {
     let text = text.as_ref();
     let shown = String::from_utf8_lossy(text);
@@ -106,7 +106,7 @@ fn nothing_is_smuggled_by_a_second_spelling() {
     refused(r#"{"id":1,"method":"tools/call","params":{"name":"a","name":"b"}}"#, -32600, Some("1"));
     refused(r#"{"id":1,"method":"tools/call","params":{"name":"a","n\u0061me":"b"}}"#, -32600, Some("1"));
     refused(r#"{"id":1,"method":"tools/call","params":{"Name":"a","name":"b"}}"#, -32600, Some("1"));
-    // Alone, a key that merely resembles one of ours is somebody else's field.
+    // Alone, a key that merely resembles one of ours is just another field.
     message(r#"{"id":1,"method":"x","params":{"Name":"a","NAME":"b"}}"#);
 }
 
@@ -136,7 +136,7 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
 }
 
 proptest! {
-    /// With the id put back, the bytes are what they were: nothing else was touched.
+    /// With the original id back in place, the bytes are unchanged: nothing else was touched.
     #[test]
     fn an_id_goes_there_and_back(params in json(), id in "(0|[1-9][0-9]{0,25}|\"[a-z]{0,30}\")", minted: u64) {
         let params = serde_json::json!({ "arguments": params });

@@ -1,4 +1,4 @@
-//! Frames with descriptors through the socket between us, the warden and a guard. Must not know what a frame says.
+//! Frames with descriptors, through the sockets between our processes. Must not know what a frame says.
 
 use super::frame::read_frame;
 use crate::fd_passing;
@@ -14,7 +14,7 @@ pub(crate) fn send(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> i
     Ok(fd_passing::send(socket, bytes, fds, SendFlags::empty())?)
 }
 
-/// Sends all of the bytes, and waits while the socket is full.
+/// Sends all bytes, waiting while the socket is full.
 pub(crate) async fn send_all(
     socket: &tokio::net::UnixStream,
     bytes: &[u8],
