@@ -21,6 +21,7 @@ where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
 {
+    // Shared, so that the caller can take the work back if there is no thread for it.
     let work = Arc::new(Lock::new(Some(work)));
     let take = |work: &Lock<Option<F>>| work.lock().take();
     let (give, done) = oneshot::channel();
@@ -76,7 +77,7 @@ fn serve(first: Work, more: &Receiver<Work>) {
 #[cfg(test)]
 mod tests {
     #[tokio::test]
-    async fn the_work_is_done_elsewhere() {
+    async fn work_runs_on_another_thread() {
         let here = std::thread::current().id();
         let there = super::run(|| std::thread::current().id()).await;
         assert_ne!(here, there);

@@ -180,6 +180,7 @@ mod os {
                 }
                 watched.reports_all &= is_local(&folder);
             }
+            // After the additions: a folder that stays watched has no gap.
             for old in self.before {
                 if !watched.names.iter().any(|(number, _)| *number == old) {
                     let _ = inotify::remove_watch(&fd, old);
@@ -202,6 +203,7 @@ mod os {
         while let Some(part) = ahead.pop() {
             let next = at.join(&part);
             let is_last = ahead.is_empty();
+            // A loop of links ends at the limit, where the kernel would give up too.
             match fs::read_link(&next).ok().filter(|_| steps.len() < MAX_LINKS) {
                 Some(target) => {
                     steps.push((at.clone(), part));

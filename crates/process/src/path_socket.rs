@@ -27,6 +27,7 @@ mod os {
         /// Listens for this user only. An abandoned socket at the path is replaced, unless a process still
         /// listens on it.
         pub fn bind(path: &Path) -> io::Result<Self> {
+            // The file may be a leftover; only a connection shows that a process listens.
             if std::os::unix::net::UnixStream::connect(path).is_ok() {
                 return Err(io::ErrorKind::AddrInUse.into());
             }

@@ -77,6 +77,7 @@ impl ByteReader {
     /// reserve much; 64 KiB are reserved when less than 4 KiB are spare. Cancel-safe: a dropped future has
     /// read nothing.
     pub async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
+        // A message that is large already is likely to grow: fewer, longer reads.
         let times = if buf.len() > LARGE_MESSAGE_BYTES { 8 } else { 1 };
         if buf.capacity() - buf.len() < MIN_SPARE_BYTES * times && !(self.copies() && times == 1) {
             buf.reserve(RESERVED_BYTES * times);

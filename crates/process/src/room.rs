@@ -83,6 +83,7 @@ mod unix {
         let before = getrlimit(Resource::Nofile);
         let raised = |most| setrlimit(Resource::Nofile, Rlimit { current: most, ..before });
         let _ = BEFORE.set(before);
+        // macOS refuses the maximum that it reports.
         if raised(before.maximum).is_err() && before.current.is_some_and(|now| now < MACOS_MAX_FDS) {
             let _ = raised(Some(MACOS_MAX_FDS));
         }

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_ends_the_search() {
+    fn cycle_in_the_table_ends_the_search() {
         let table = [entry(2, 3, "a"), entry(3, 2, "b")];
         assert_eq!(below(&table, &[2], |_| false).len(), 1);
     }

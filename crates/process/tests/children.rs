@@ -5,7 +5,7 @@ use rustix::process::{Signal, getpgid, kill_process};
 use switchboard_process::child::{Ended, Launch, Spawned, spawn};
 
 #[tokio::test]
-async fn ends_are_told_apart() {
+async fn exit_code_and_signal_are_told_apart() {
     for (script, ended, text) in [
         ("exit 0", Ended::Exited(0), "exit code 0"),
         ("exit 3", Ended::Exited(3), "exit code 3"),
@@ -21,7 +21,7 @@ async fn ends_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_wait_that_was_given_up_loses_nothing() {
+async fn cancelled_wait_loses_nothing() {
     let Spawned { mut child, stdin, .. } = sh("read line; exit $line");
     for _ in 0..100 {
         assert!(is_pending(child.wait()));
@@ -53,7 +53,7 @@ async fn end_caused_by_another_process_is_seen() {
 }
 
 #[tokio::test]
-async fn child_gets_environment_and_folder_of_launch() {
+async fn child_gets_env_and_folder_of_launch() {
     let folder = Folder::new();
     let mut launch = Launch {
         program: "env".into(),
@@ -84,7 +84,7 @@ async fn program_with_a_folder_is_relative_to_cwd() {
 }
 
 #[tokio::test]
-async fn a_child_leads_a_group_of_its_own() {
+async fn child_leads_its_own_group() {
     let Spawned { child, mut stdout, .. } = sh("echo $$; read line");
     let number = child.pid();
     assert_eq!(read_line(&mut stdout).await, number.to_string());
@@ -93,7 +93,7 @@ async fn a_child_leads_a_group_of_its_own() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_child_has_no_descriptor_of_ours() {
+async fn child_inherits_no_descriptor() {
     use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
     // As inherited from a careless parent.
     let leaked = fcntl_dupfd_cloexec(std::fs::File::open("/dev/null").unwrap(), 50).unwrap();
@@ -106,7 +106,7 @@ async fn a_child_has_no_descriptor_of_ours() {
 }
 
 #[tokio::test]
-async fn a_child_has_the_default_for_sigpipe() {
+async fn child_has_default_sigpipe() {
     // If SIGPIPE were ignored, as it is in us, `yes` would complain on stderr and exit with a code.
     let Spawned { mut child, stdout, mut stderr, .. } = sh("exec yes");
     drop(stdout);

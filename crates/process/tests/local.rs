@@ -25,7 +25,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn of_many_who_try_at_once_one_listens() {
+async fn only_one_of_many_listens() {
     let address = test_address();
     let tries = (0..16).map(|_| {
         let address = address.clone();
@@ -82,7 +82,7 @@ async fn meet(address: &Address, listener: &mut Listener) -> (Connection, Connec
 }
 
 #[tokio::test]
-async fn directions_of_a_connection_end_separately() {
+async fn directions_of_a_connection_end_apart() {
     let address = test_address();
     let mut listener = Listener::bind(&address).unwrap();
     let (mut there, mut here) = meet(&address, &mut listener).await;
@@ -113,7 +113,7 @@ async fn dropped_reader_fails_the_writer() {
 }
 
 #[tokio::test]
-async fn a_lock_is_held_by_one_and_leaves_no_file() {
+async fn lock_has_one_holder_and_leaves_no_file() {
     let address = test_address();
     let held = StartLock::take(&address).await.unwrap();
     assert!(is_pending(StartLock::take(&address)));
@@ -127,7 +127,7 @@ async fn a_lock_is_held_by_one_and_leaves_no_file() {
 }
 
 #[tokio::test]
-async fn what_a_dead_one_left_is_replaced() {
+async fn socket_of_a_dead_listener_is_replaced() {
     let world = World::new();
     let mut dead = spawn(&world.part("local listen")).unwrap();
     let path = parts::word_of(&mut dead, "at").await;
@@ -145,7 +145,7 @@ async fn what_a_dead_one_left_is_replaced() {
 /// The number may have been reused by then.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn whoever_has_its_number_now_is_not_ended() {
+async fn reused_number_is_not_killed() {
     let world = World::new();
     let mut listening = spawn(&world.part("local listen")).unwrap();
     parts::word_of(&mut listening, "at").await;
@@ -160,7 +160,7 @@ async fn whoever_has_its_number_now_is_not_ended() {
 }
 
 #[tokio::test]
-async fn fifty_who_want_one_start_one() {
+async fn fifty_clients_start_one_daemon() {
     let world = World::new();
     let starters: Vec<Spawned> = (0..50).map(|_| spawn(&world.part("local starter")).unwrap()).collect();
     for mut starter in starters {
@@ -176,7 +176,7 @@ async fn fifty_who_want_one_start_one() {
 }
 
 #[tokio::test]
-async fn descriptors_are_given_back() {
+async fn connections_leak_no_descriptors() {
     let world = World::new();
     let mut many = spawn(&world.part("local many")).unwrap();
     assert_eq!(parts::word_of(&mut many, "leaked").await, "0");
@@ -187,7 +187,7 @@ async fn address_from(launch: &Launch) -> String {
 }
 
 #[tokio::test]
-async fn a_folder_with_a_long_name_is_not_used() {
+async fn long_folder_name_is_not_used() {
     let world = World::new();
     let long = world.path().join("x".repeat(90));
     parts::closed_folder(&long);

@@ -83,7 +83,7 @@ async fn end_that_comes_with_data_is_not_lost() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn much_room_is_read_into_at_once() {
+async fn large_buffer_is_filled_in_one_read() {
     use std::io::Write;
     let (reader, mut writer) = std::io::pipe().unwrap();
     let size = rustix::pipe::fcntl_setpipe_size(&writer, 1 << 20).unwrap();
@@ -97,7 +97,7 @@ async fn much_room_is_read_into_at_once() {
 /// A short read has shown that the pipe is empty: a second read to confirm it would double the cost.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_message_costs_one_read() {
+async fn message_costs_one_read() {
     const MESSAGES: u64 = 200;
     let reads = || -> Option<u64> {
         let counters = std::fs::read_to_string("/proc/thread-self/io").ok()?;
@@ -164,13 +164,13 @@ async fn refuses_when_full_and_tells_when_to_go_on(mut reader: ByteReader, write
 }
 
 #[tokio::test]
-async fn a_full_pipe() {
+async fn full_pipe_makes_the_writer_wait() {
     let (reader, writer) = pipe();
     refuses_when_full_and_tells_when_to_go_on(reader, writer).await;
 }
 
 #[tokio::test]
-async fn a_full_socket() {
+async fn full_socket_makes_the_writer_wait() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let reader = ByteReader::from_fd(ours.into()).unwrap();
     let writer = ByteWriter::from_fd(theirs.into()).unwrap();
@@ -211,7 +211,7 @@ async fn shared_socket_stays_blocking_for_others() {
 }
 
 #[tokio::test]
-async fn a_regular_file_has_a_thread() {
+async fn regular_file_has_a_thread() {
     let folder = Folder::new();
     let content = pattern(1 << 20);
     let path = folder.path().join("file");
@@ -228,7 +228,7 @@ async fn a_regular_file_has_a_thread() {
 }
 
 #[tokio::test]
-async fn devices_have_a_thread_too() {
+async fn devices_have_a_thread() {
     let open = |path| OwnedFd::from(File::options().read(true).write(true).open(path).unwrap());
     let mut reader = ByteReader::from_fd(open("/dev/null")).unwrap();
     assert!(reader.is_threaded());
@@ -250,7 +250,7 @@ fn missing_runtime_is_an_error_not_a_panic() {
 }
 
 #[tokio::test]
-async fn a_writer_serves_several_threads() {
+async fn writer_serves_several_threads() {
     let (mut reader, writer) = pipe();
     thread::scope(|scope| {
         for byte in *b"abcd" {

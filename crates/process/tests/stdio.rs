@@ -43,7 +43,7 @@ async fn stray_print_goes_to_stderr_not_stdout() {
 }
 
 #[tokio::test]
-async fn files_are_streams_too() {
+async fn files_may_be_the_streams() {
     let folder = Folder::new();
     folder.file("in", "hello");
     let mut launch = part_after("echo", "exec < in > out");
@@ -131,7 +131,7 @@ fn one_socket_may_be_both_streams() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_wants_a_process_of_its_own() {
+async fn parts_that_need_their_own_process() {
     run(&part("SIGCHLD ignored"), b"").await;
     run(&part("no descriptors left"), b"").await;
     if cfg!(target_env = "gnu") {

@@ -34,7 +34,7 @@ async fn child_that_reads_stdin_ends_by_itself() {
 }
 
 #[tokio::test]
-async fn a_child_that_does_not_gets_sigterm() {
+async fn child_ignoring_stdin_gets_sigterm() {
     let (Spawned { mut child, stdin, .. }, grandchild) = with_grandchild("sleep 1000 & echo $!; wait").await;
     drop(stdin);
     let stopped = soon("the stop", child.stop(MEDIUM)).await;
@@ -44,7 +44,7 @@ async fn a_child_that_does_not_gets_sigterm() {
 }
 
 #[tokio::test]
-async fn child_ignoring_sigterm_is_killed_with_group() {
+async fn child_ignoring_sigterm_dies_with_group() {
     let script = "trap '' TERM; sleep 1000 & echo $!; while :; do wait; done";
     let (Spawned { mut child, stdin, .. }, grandchild) = with_grandchild(script).await;
     drop(stdin);
@@ -68,7 +68,7 @@ async fn leftover_group_members_are_killed() {
 }
 
 #[tokio::test]
-async fn a_suspended_child_still_gets_its_sigterm() {
+async fn suspended_child_still_gets_sigterm() {
     let Spawned { mut child, mut stdout, .. } =
         sh("trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done");
     read_line(&mut stdout).await;
@@ -97,7 +97,7 @@ async fn kill_now_ends_the_group_at_once() {
 }
 
 #[tokio::test]
-async fn a_dropped_child_is_killed_and_reaped() {
+async fn dropped_child_is_killed_and_reaped() {
     let (Spawned { child, .. }, grandchild) = with_grandchild("sleep 1000 & echo $!; wait").await;
     let number = child.pid();
     drop(child);

@@ -314,6 +314,7 @@ impl Walk<'_> {
 
     /// Determines the kind of message from the parts present.
     fn judge(&self) -> Result<(Kind, Method), Fault> {
+        // Rare: the tree is walked only if a look-alike was seen.
         if self.alike != 0
             && let Some(part) = self.doubtful(ENVELOPE)
         {

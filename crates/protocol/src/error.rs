@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_has_every_kind() {
+    fn documentation_has_every_error_kind() {
         let docs = include_str!("../../../docs/errors.md");
         let (_, table) = docs.split_once("\n## The kinds\n").expect("a heading for the kinds");
         let mut rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();

@@ -159,6 +159,7 @@ impl Hunter {
                 self.drop_capture();
                 self.depth += 1;
                 if self.base == 0 {
+                    // The first bracket tells a message from a batch.
                     self.base = if byte == b'{' { 1 } else { 2 };
                 }
             }
@@ -250,6 +251,7 @@ impl Hunter {
         let answers = marks.result || (marks.jsonrpc && (marks.error || marks.answer_alike));
         glimpse.is_answer = glimpse.method.is_none() && answers;
         glimpse.has_version = marks.jsonrpc;
+        // A look-alike id counts only in a text that is clearly a message.
         glimpse.id = glimpse.id.or(id_alike.filter(|_| marks.jsonrpc));
         if glimpse != Glimpse::default() && self.seen.len() < MAX_GLIMPSES {
             self.seen.push(glimpse);
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_id_wherever_it_stands() {
+    fn finds_the_id_anywhere() {
         check(r#"{"jsonrpc":"2.0","id":7,"method":"a/b"}"#, Some("7"), Some("a/b"));
         check(
             r#"{"result":{"id":1,"x":["id",{"id":2}]},"jsonrpc":"2.0","id":"q\"7"}"#,
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_little_whatever_passes() {
+    fn memory_stays_small_for_any_input() {
         let mut hunter = Hunter::default();
         hunter.feed(br#"{"id":""#);
         for _ in 0..1000 {

@@ -36,6 +36,7 @@ impl RawId {
 
     /// The spelling of an id that we minted.
     pub fn from_number(number: u64) -> Self {
+        // By hand: `to_string` would allocate for every request.
         let mut digits = [0u8; 20];
         let mut at = digits.len();
         let mut rest = number;

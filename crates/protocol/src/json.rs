@@ -222,6 +222,7 @@ fn escape(bytes: &[u8], pos: usize) -> Stepped {
 fn number(bytes: &[u8], mut pos: usize) -> Stepped {
     pos += usize::from(byte(bytes, pos) == Some(b'-'));
     pos = match byte(bytes, pos) {
+        // JSON allows no leading zeros: a digit after this one fails as trailing text.
         Some(b'0') => pos + 1,
         _ => digits(bytes, pos)?,
     };
@@ -415,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_limited_long_strings_are_skipped() {
+    fn depth_is_limited_long_strings_skipped() {
         let fits = "[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH);
         assert!(whole(fits.as_bytes()).is_ok());
         let bomb = "[".repeat(MAX_DEPTH + 2) + &"]".repeat(MAX_DEPTH + 2);

@@ -51,6 +51,7 @@ impl Message {
         &mut self,
         read: impl FnOnce(&[u8], &mut [Span; PARTS]) -> Result<(Kind, Method), E>,
     ) -> Result<(), E> {
+        // The only reference to a blank message, so nothing is copied.
         let Anatomy { bytes, spans, kind, method, .. } = Arc::make_mut(&mut self.0);
         (*kind, *method) = read(bytes, spans)?;
         Ok(())

@@ -208,6 +208,7 @@ impl Outgoing {
     /// line break only between tokens, where it is white space.
     pub fn on_one_line(mut self) -> Self {
         if self.multiline && memchr::memchr2(b'\n', b'\r', &self.bytes).is_some() {
+            // Byte for byte, so that the spans of the splices stay valid.
             let flat: Vec<u8> =
                 self.bytes.iter().map(|&b| if matches!(b, b'\n' | b'\r') { b' ' } else { b }).collect();
             self.bytes = flat.into();

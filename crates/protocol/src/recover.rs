@@ -35,6 +35,7 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
         // Text before the object makes a quotation in a log more likely than a message.
         let is_at_start = line[from..open].trim_ascii().is_empty() && unclosed == 0;
         let behind = match object_at(line, open, unclosed < MAX_UNCLOSED_OBJECTS) {
+            // After an unclosed object, only a text with `jsonrpc` is certain to be a message.
             Object::Message { message, behind } if unclosed == 0 || message.has(Part::Jsonrpc) => {
                 found.messages.push(message);
                 from = behind;
@@ -85,6 +86,7 @@ enum Object {
 }
 
 fn object_at(line: &Bytes, open: usize, may_hunt: bool) -> Object {
+    // The scanner needs UTF-8; a whole message may precede the first invalid byte.
     let valid = std::str::from_utf8(&line[open..]).map_or_else(|error| error.valid_up_to(), str::len);
     let Ok(length) = json::value(&line[open..open + valid], 0) else {
         return if may_hunt { broken_at(&line[open..], open) } else { Object::Other };
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_from_chatter() {
+    fn messages_are_told_from_other_output() {
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}}}"#;
         check(&format!("INFO ready {answer}"), &[answer], "INFO ready ");
         check(&format!("{{}} INFO {{x}} {answer} bye"), &[answer], "{} INFO {x}  bye");
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_inside_a_broken_message_is_one() {
+    fn broken_message_contains_no_messages() {
         let inner = r#"{"jsonrpc":"2.0","id":6,"result":{}}"#;
         let line = format!(r#"{{"jsonrpc":"2.0","id":5,"result":{{"n":NaN,"structured":{inner}}}}}"#);
         check(&line, &[], &line);
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_without_an_id_is_a_message() {
+    fn error_without_an_id_is_a_message() {
         let error = r#""jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}"#;
         let (line, message) = (format!("{{{error}"), format!(r#"{{"id":null,{error}"#));
         check(&line, &[&message], "");

@@ -50,6 +50,7 @@ impl PeerSetup {
     }
 
     pub fn subscribe(&mut self, uri: Bytes) {
+        // A repeated subscription moves to the end instead of being sent twice.
         self.unsubscribe(&uri);
         self.subscriptions.push(uri);
     }

@@ -256,6 +256,7 @@ impl SseParser {
                 if !data.is_empty() {
                     tell(SseItem::Event { name, data: data.split().freeze() });
                 }
+                // The rest of the allocation serves the next event.
                 self.room = data;
             }
             Data::TooLong { hunter, length } => {
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_strangers_are_passed_over() {
+    fn comments_and_unknown_fields_are_skipped() {
         check(
             ": hello\n:\n\ndata: a\n: in between\nfoo: bar\nDATA: x\n data: y\ndatax: z\n\n",
             &[("", "a")],
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_counts_when_its_event_is_whole() {
+    fn id_counts_once_its_event_is_complete() {
         check("id: 1\ndata: a\n\nid: 2\ndata: b\n", &[("", "a")], Some("1"));
         check("id: 1\ndata: a\n\ndata: b\n\n", &[("", "a"), ("", "b")], Some("1"));
         check("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n", &[("", "a"), ("", "b")], Some("1"));
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_says_when_to_come_back() {
+    fn server_sets_the_reconnect_delay() {
         let retry = |stream: &str| parse_in(&[stream.as_bytes()]).2.map(|time| time.as_millis());
         assert_eq!(retry("retry: 1500\n"), Some(1500));
         assert_eq!(retry("retry:0\r"), Some(0));
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_only_looked_at() {
+    fn oversized_data_is_only_scanned_for_ids() {
         let text = "x".repeat(LIMIT);
         let stream = format!("id: 9\ndata: {{\"result\":\"{text}\",\ndata: \"id\":5}}\n\ndata: b\n\n");
         let (items, last, _) = parse_in(&[stream.as_bytes()]);
@@ -437,7 +438,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_pieces_in_which_it_comes_make_no_difference(stream in stream(), cuts in prop::collection::vec(0usize..200, 0..12)) {
+        fn result_does_not_depend_on_the_chunks(stream in stream(), cuts in prop::collection::vec(0usize..200, 0..12)) {
             let bytes = stream.as_bytes();
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
             cuts.extend([0, bytes.len()]);
@@ -451,7 +452,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_taken(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_are_accepted(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             parse_in(&[&bytes]);
         }
     }

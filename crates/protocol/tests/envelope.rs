@@ -33,7 +33,7 @@ fn refused(text: impl AsRef<[u8]>, code: i32, id: Option<&str>) {
 }
 
 #[test]
-fn kinds() {
+fn kinds_of_messages_are_told_apart() {
     kind(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, Kind::Request);
     kind(r#"{"method":"x","id":null}"#, Kind::Request);
     kind(r#" {"method":"notifications/initialized"} "#, Kind::Notification);
@@ -79,7 +79,7 @@ fn not_json_is_parse_error() {
 }
 
 #[test]
-fn a_bad_envelope_is_invalid_request() {
+fn bad_envelope_is_invalid_request() {
     refused("12", -32600, None);
     refused("\"text\"", -32600, None);
     refused("[]", -32600, None);
@@ -96,7 +96,7 @@ fn a_bad_envelope_is_invalid_request() {
 }
 
 #[test]
-fn nothing_is_smuggled_by_a_second_spelling() {
+fn second_spelling_of_a_key_is_refused() {
     refused(r#"{"id":1,"method":"a","method":"b"}"#, -32600, Some("1"));
     refused(r#"{"id":1,"method":"a","Method":"b"}"#, -32600, Some("1"));
     refused(r#"{"id":1,"METHOD":"b"}"#, -32600, Some("1"));
@@ -111,7 +111,7 @@ fn nothing_is_smuggled_by_a_second_spelling() {
 }
 
 #[test]
-fn a_batch_is_its_members() {
+fn batch_is_parsed_member_by_member() {
     let parsed = parse(Bytes::from_static(br#" [ {"id":1,"method":"a"} , {"method":"n"},7,{"id":2} ] "#));
     let Ok(Parsed::Batch(members)) = parsed else { panic!("{parsed:?}") };
     let kinds: Vec<_> =
@@ -138,7 +138,7 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
 proptest! {
     /// With the original id back in place, the bytes are unchanged: nothing else was touched.
     #[test]
-    fn an_id_goes_there_and_back(params in json(), id in "(0|[1-9][0-9]{0,25}|\"[a-z]{0,30}\")", minted: u64) {
+    fn replaced_id_can_be_restored(params in json(), id in "(0|[1-9][0-9]{0,25}|\"[a-z]{0,30}\")", minted: u64) {
         let params = serde_json::json!({ "arguments": params });
         let text = format!(r#"{{"method":"tools/call","params":{params},"jsonrpc":"2.0","id":{id}}}"#);
         let original = message(&text);

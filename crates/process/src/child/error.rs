@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_path_of_system_folders_looks_short() {
+    fn path_of_system_folders_looks_short() {
         assert!(looks_short(OsStr::new("/usr/bin:/bin:/usr/sbin:/sbin")));
         assert!(looks_short(OsStr::new("/usr/local/bin:/usr/bin:/bin:/usr/games")));
         assert!(!looks_short(OsStr::new("/home/me/.local/bin:/usr/bin:/bin")));

@@ -103,6 +103,7 @@ impl OsChild {
         // SAFETY: the handle belongs to `process`, which lives longer than this borrow and was not waited for.
         let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
         let job = job.filter(|job| job.assign(handle).is_ok());
+        // Only now: the process is in its job from its first instruction on.
         suspended::resume(handle)?;
         Ok(Self { process: Lock::new(process), held: Arc::new(LiveChild { pid, job }), outlived: None })
     }

@@ -118,6 +118,7 @@ impl InputFile {
 
 impl PollRead for Input {
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
+        // Input that an earlier holder read but did not process comes first.
         if self.given < self.file.end {
             return Poll::Ready(self.give_known(buf));
         }

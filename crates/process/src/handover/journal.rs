@@ -61,6 +61,7 @@ impl Journal {
         bytes.clear();
         frame(entry, &mut bytes);
         if self.end as usize + bytes.len() <= MAPPED_BYTES {
+            // `put` writes the last byte, the end marker, last: the entry is complete or absent.
             self.halves[self.half].put(self.end as usize, &bytes);
         } else {
             self.store.write_at(&bytes, JOURNAL_HALVES[self.half] + self.end)?;
@@ -94,6 +95,7 @@ impl Journal {
         self.store.write_at(&bytes, new + HEAD_BYTES)?;
         // The number goes last: with it the new half becomes current.
         self.store.write_at(&(self.number + 1).to_le_bytes(), new)?;
+        // Only now: until the new half counts, the old one may be needed.
         self.store.give_back(old, old + self.end.next_multiple_of(super::store::PAGE_BYTES));
         self.half = other;
         self.number += 1;

@@ -51,6 +51,7 @@ impl Streams {
     /// Receives the descriptors that the other side passes.
     pub async fn receive(connection: &mut Connection) -> io::Result<Self> {
         let [input, output, file] = pass::receive(connection).await?;
+        // Sent by another process: only streams that can be polled are accepted.
         for fd in [&input, &output] {
             if !matches!(Kind::of(fd.as_fd())?, Kind::Pipe | Kind::StreamSocket) {
                 return Err(io::Error::new(

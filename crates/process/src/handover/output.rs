@@ -53,6 +53,7 @@ struct OutputState {
 impl Output {
     /// Continues behind the committed bytes.
     pub(super) fn at(store: &Arc<Store>, fd: AsyncFd<Descriptor>, committed: u64) -> Self {
+        // Clamped, because the giver of the file can write any number there.
         let sent = recorded_sent(store, fd.get_ref().kind()).min(committed);
         let state = OutputState { end: committed, committed, sent, freed: sent, window: None, tail: None };
         Self { store: store.clone(), fd, state: Lock::new(state) }
@@ -77,6 +78,7 @@ impl Output {
         let mut rest: Vec<IoSlice<'_>> = bufs.to_vec();
         let mut bufs = &mut rest[..];
         while !bufs.is_empty() {
+            // `pwritev` takes at most 1024 slices.
             let some = &bufs[..bufs.len().min(1024)];
             let at = OUTPUT + state.end;
             let written = rustix::io::retry_on_intr(|| rustix::io::pwritev(&self.store.file, some, at))?;

@@ -62,6 +62,7 @@ impl Store {
 
     /// Opens a file that came from another process of ours.
     pub(super) fn over(file: OwnedFd) -> io::Result<Self> {
+        // Without the seals a truncation could crash us; another size means another layout.
         let is_ours = fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SEALS))
             && u64::try_from(fstat(&file)?.st_size) == Ok(FILE_BYTES);
         if !is_ours {

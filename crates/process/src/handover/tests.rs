@@ -109,7 +109,7 @@ async fn read(reader: &mut ByteReader, buffer: &mut BytesMut) -> usize {
 
 /// Holders read a client's lines of all sizes, process some, and die. Each line is processed once.
 #[tokio::test]
-async fn unprocessed_input_reaches_the_next_holder() {
+async fn unprocessed_input_reaches_next_holder() {
     for is_socket in [false, true] {
         for seed in 0..40 {
             check_input(is_socket, seed).await;
@@ -157,7 +157,7 @@ async fn check_input(is_socket: bool, seed: u64) {
 
 /// The read has happened, and the reader was killed before it knew.
 #[tokio::test]
-async fn a_read_that_nobody_knows_of_is_found() {
+async fn unrecorded_read_is_found() {
     let mut client = client(false);
     client.says.write_all(b"one\ntwo\n").unwrap();
     let taken = Arc::new(AtomicU64::new(0));
@@ -178,7 +178,7 @@ async fn a_read_that_nobody_knows_of_is_found() {
 
 /// Oversized input is dropped, but its length is still known.
 #[tokio::test]
-async fn what_is_too_long_is_not_kept() {
+async fn oversized_input_is_not_stored() {
     let mut client = client(true);
     let streams = &client.streams;
     let taken = Arc::new(AtomicU64::new(0));
@@ -231,7 +231,7 @@ async fn quiet_stream_holds_few_pages() {
 
 /// Truncating a file crashes every process that has it mapped.
 #[test]
-fn a_file_that_is_not_ours_is_not_taken() {
+fn foreign_file_is_refused() {
     let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
     let file = rustix::fs::memfd_create("other", flags).unwrap();
     assert!(Store::over(file).is_err());
@@ -264,7 +264,7 @@ async fn file_holds_no_address_of_ours() {
 /// Forged numbers in the file affect only the forger's own client: no byte from outside the file is sent, and
 /// no other state depends on them.
 #[tokio::test]
-async fn numbers_of_another_are_not_believed() {
+async fn forged_numbers_are_not_trusted() {
     for is_socket in [false, true] {
         for lie in [1, u64::from(u32::MAX), 1 << 40, 1 << 50, u64::MAX - 5, u64::MAX] {
             let mut client = client(is_socket);

@@ -43,13 +43,13 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn a_name_stays_what_it_is() {
+    fn name_is_stable_across_versions() {
         assert_eq!(of(b"world", b"identity"), "62945334416b18f4");
         assert_eq!(of(b"", b""), "c5975d28ee198ca5");
     }
 
     #[test]
-    fn what_differs_a_little_has_another_name() {
+    fn similar_identities_have_different_names() {
         let names: HashSet<String> =
             (0..10_000u32).map(|n| of(b"world", format!("/a/path/{n}").as_bytes())).collect();
         assert_eq!(names.len(), 10_000);
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_tells_its_world() {
+    fn name_identifies_its_world() {
         assert!(is_of(&of(b"here", b"x"), b"here"));
         assert!(!is_of(&of(b"here", b"x"), b"there"));
         for other in ["", "short", "../../../../../x"] {

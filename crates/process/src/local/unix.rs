@@ -54,6 +54,7 @@ impl OsListener {
         // The registration would panic outside a runtime.
         Handle::try_current().map_err(io::Error::other)?;
         private::is_closed(&address.folder)?;
+        // The lock comes first: only its holder may remove an old socket.
         let lock = FileLock::try_take(&address.file("lock"))?.ok_or(BindError::Taken)?;
         let path = path(address);
         clear(&path)?;
@@ -97,6 +98,7 @@ impl OsListener {
 
 impl Drop for OsListener {
     fn drop(&mut self) {
+        // Only our own socket: a successor may have bound the same path.
         if self.is_found() {
             let _ = fs::remove_file(self.address.file("json"));
             let _ = fs::remove_file(path(&self.address));

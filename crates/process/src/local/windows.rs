@@ -77,6 +77,7 @@ impl OsListener {
         loop {
             // A client that has connected and left again causes an error.
             let has_come = self.waiting.connect().await.is_ok();
+            // The next instance exists before this one is handed out, so that clients always find one.
             let next = match instance(&self.address, &mut self.security, false) {
                 Ok(next) => next,
                 Err(error) => {

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn separate_descriptions_restored_separately() {
+    fn separate_descriptions_restored_apart() {
         let (reader, _) = io::pipe().unwrap();
         let (_, writer) = io::pipe().unwrap();
         let copy = reader.try_clone().unwrap();

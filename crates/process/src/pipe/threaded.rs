@@ -195,6 +195,7 @@ fn write_all(mut sink: impl Write, shared: &Shared) {
         let mut queue = shared.lock();
         queue.in_flight = 0;
         if let Err(error) = result {
+            // The rest could not be written either.
             queue.bytes.clear();
             queue.state = QueueState::Failed { kind: error.kind(), code: error.raw_os_error() };
         }
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_sink_makes_the_writer_wait() {
+    async fn slow_sink_makes_the_writer_wait() {
         let (writer, permit, pieces) = slow();
         assert!(!is_pending(writer.drained()));
         let much = vec![7; MAX_QUEUE_BYTES + 1];
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failed_write_is_told_to_all_later_ones() {
+    async fn failed_write_fails_all_later_ones() {
         let (writer, permit, _pieces) = slow();
         writer.try_write(&[IoSlice::new(&[0; MAX_QUEUE_BYTES])]).unwrap();
         drop(permit);
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reader_fits_the_buffer_and_is_cancel_safe() {
+    async fn reader_fits_buffer_and_is_cancel_safe() {
         let source = io::Cursor::new((0..CHUNK_BYTES * 3).map(|i| i as u8).collect::<Vec<_>>());
         let expect = source.get_ref().clone();
         let mut reader = ThreadedReader::start(source).unwrap();

@@ -226,10 +226,12 @@ impl Guard {
             Step::Terminate => self.signal_all(Signal::TERM),
             Step::Kill => {
                 self.killing_since.get_or_insert_with(Instant::now);
+                // The kernel kills a cgroup as a whole, so not if a process must be kept.
                 #[cfg(target_os = "linux")]
                 if let Some(leaf) = self.tree.leaf.as_ref().filter(|_| self.assignment.keep.is_empty()) {
                     leaf.kill();
                 }
+                // Direct children first, without the slow read of the whole process table.
                 kill_children(|child| is_kept(child, &self.assignment.keep));
                 self.signal_all(Signal::KILL);
             }

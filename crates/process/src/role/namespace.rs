@@ -119,6 +119,7 @@ fn first_process(
     is_alive: PipeReader,
 ) -> i32 {
     set_process_name(c"sb-init");
+    // The signal first, then the check: a guard that dies at any point is noticed by one of them.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if has_hung_up(&is_alive) {
         // The guard ended before the death signal was set.

@@ -48,6 +48,7 @@ impl Phase {
                 Step::Terminate
             }
             Self::Terminating { until } => {
+                // A later order may only bring the end forward.
                 *until = (*until).min(after(now, grace));
                 Step::Nothing
             }
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_asks_then_terminates_then_kills() {
+    fn stop_asks_then_terminates_then_kills() {
         let start = Instant::now();
         let mut phase = Phase::Running;
         phase.stop(start, GRACE);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grace_of_centuries_is_no_overflow() {
+    fn grace_of_centuries_does_not_overflow() {
         let mut phase = Phase::Running;
         phase.stop(Instant::now(), Duration::MAX);
         assert_eq!(phase.tick(Instant::now()), Step::Nothing);

@@ -171,6 +171,7 @@ impl WardenProcess {
             Ok(Side::Parent(guard)) => drop(self.guards.insert(guard, hire)),
             Ok(Side::Child) => {
                 set_process_name(GUARD_NAME);
+                // A copy of the warden's socket in a guard would hide that the warden is gone.
                 self.socket = None;
                 let watch = self.watch.again();
                 leave(watch.map_or(1, |watch| guard::run(control, watch, self.run_file.take())));

@@ -68,6 +68,7 @@ fn sweep_one(path: &Path) -> Option<Swept> {
     if us.is_alive() {
         return None;
     }
+    // Living guards end their trees with the usual grace periods; only the rest is killed here.
     wait_for_guards(others);
     let swept = end(&run.keep, |entry| {
         run.backends.contains(&entry.id()) || carries(entry.pid, |mark| run_of(mark) == run.number)

@@ -17,6 +17,7 @@ const FIRST_PRIVATE_FD: i32 = 3;
 
 pub(super) fn take() -> io::Result<OwnStdio> {
     let null = null_device()?;
+    // Copies first: the descriptors 0 and 1 are overwritten below.
     let input = private_copy(stdin(), &null)?;
     let output = private_copy(stdout(), &null)?;
     dup2_stdin(&null)?;

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_hold_anything() {
+    fn process_name_may_contain_anything() {
         let stat = b"42 (a) R 1 (b)) S 7 41 42 0 -1 4194560 105 0 0 0 0 0 0 0 20 0 1 0 123456 2473984 199 1";
         let expect = Entry {
             pid: 42,

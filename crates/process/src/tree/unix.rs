@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn guarded_tree_omits_own_and_kept_processes() {
+    fn guarded_tree_omits_own_and_kept() {
         // Numbers beyond any process of this machine, since names are looked up there.
         let big = 1 << 30;
         let mut table = vec![

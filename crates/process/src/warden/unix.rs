@@ -143,7 +143,7 @@ impl OsWarden {
         // Closing the socket tells the warden that there are no more requests.
         let Some(mut link) = self.link.lock().await.take() else { return };
         let _ = link.socket.shutdown().await;
-        // It may have been suspended.
+        // The warden may have been suspended.
         link.tell(Signal::CONT);
         if timeout(CLOSE_TIMEOUT, &mut link.burial).await.is_err() {
             link.tell(Signal::KILL);
@@ -162,6 +162,7 @@ impl OsWarden {
             return os::spawn(launch);
         };
         match self.spawn_guarded(program, launch, guard).await {
+            // Unguarded only if guards cannot work here at all; other failures are reported.
             Err(SpawnError::NoGuard { .. }) if self.is_hopeless().await => {
                 let _ = self.failure.set("this program cannot be started a second time here".to_owned());
                 os::spawn(launch)
@@ -193,6 +194,7 @@ impl OsWarden {
         launch: &Launch,
         guard: &GuardOptions,
     ) -> Result<Spawned, SpawnError> {
+        // Before a guard is requested: a missing program should not cost a process.
         let path = os::find(launch)?;
         let keep: Vec<OsString> = guard.keep.iter().map(OsString::from).collect();
         let hire = GuardRequest {
@@ -229,6 +231,7 @@ impl OsWarden {
         if speaks_within(WAKE_TIMEOUT, &guard).await? {
             return Ok(guard);
         }
+        // Closed first: a guard that the old warden may still fork then ends at once.
         drop(guard);
         // Concurrent callers that waited for the same warden may have replaced it already.
         if let Some(link) = self.link.lock().await.take_if(|link| link.pid == warden) {
@@ -248,6 +251,7 @@ impl OsWarden {
         let ours = UnixStream::from_std(ours)?;
         let frame = hire.frame();
         let fds = [theirs.as_fd()];
+        // Held while sending, so that the frames of concurrent starts do not mix.
         let mut link = self.link.lock().await;
         if let Some(warden) = &*link {
             match timeout(WAKE_TIMEOUT, socket::send_all(&warden.socket, &frame, &fds)).await {

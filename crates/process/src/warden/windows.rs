@@ -62,16 +62,16 @@ impl OsWarden {
         spawn_in(launch, job)
     }
 
-    /// Nothing to wait for: the system does the watching.
+    /// Returns at once: the system does the watching.
     pub(super) async fn close(&self) {}
 
-    /// Nothing to clean up: no process outlives its job.
+    /// Always empty: no process outlives its job.
     pub(super) async fn sweep(&self) -> Vec<Swept> {
         Vec::new()
     }
 }
 
-/// Nothing to watch: the system ends everything the process had started.
+/// Does nothing: the system ends everything the process had started.
 pub(super) struct OsWitness;
 
 impl OsWitness {

@@ -33,6 +33,7 @@ pub(crate) fn receive(socket: &mut UnixStream) -> io::Result<Option<(Vec<u8>, Ve
     let mut head = [0; 4];
     let mut fds = Vec::new();
     let mut filled = 0;
+    // Descriptors come with the first bytes, so the head needs `recvmsg`.
     while filled < head.len() {
         let rest = &mut head[filled..];
         match retry_on_intr(|| fd_passing::receive(&*socket, rest, &mut fds, RecvFlags::empty()))? {

@@ -75,7 +75,7 @@ async fn listener_of_another_user_is_refused() {
 }
 
 #[tokio::test]
-async fn a_folder_of_another_user_is_not_used() {
+async fn folder_of_another_user_is_not_used() {
     if !can_be_others().await {
         return;
     }

@@ -180,6 +180,7 @@ impl Framer {
             return if self.searched > self.limit { Line::TooLong } else { Line::Unfinished };
         };
         let end = self.searched + at;
+        // A line found at the first look is short, and the parser checks it for ASCII itself.
         let was_long = self.searched > 0;
         let plain = was_long && self.plain && self.buffer[self.searched..end].is_ascii();
         if end > self.limit {
@@ -247,6 +248,7 @@ impl Framer {
             FramerState::SkipLine { hunter, skipped } => {
                 let end = memchr::memchr(b'\n', &self.buffer);
                 let passed = self.buffer.split_to(end.unwrap_or(self.buffer.len()));
+                // The line break itself belongs to no frame.
                 self.buffer.advance(usize::from(end.is_some()));
                 self.searched = 0;
                 self.plain = true;

@@ -37,7 +37,7 @@ fn check(input: &str, framing: Option<Framing>, expect: &[&str]) {
 }
 
 #[test]
-fn lines() {
+fn lines_are_frames() {
     check("{\"a\":1}\n{\"b\":2}\n", None, &["{\"a\":1}", "{\"b\":2}"]);
     check("\u{feff}{\"a\":1}\r\n\r\n\n  \n{\"b\":2}\n", None, &["{\"a\":1}", "{\"b\":2}"]);
     check("{\"a\":1}\n{\"half\":", None, &["{\"a\":1}", "{\"half\":"]);
@@ -47,7 +47,7 @@ fn lines() {
 }
 
 #[test]
-fn headers() {
+fn content_length_headers_frame_messages() {
     check("Content-Length: 7\r\n\r\n{\"a\":1}Content-Length: 2\r\n\r\n{}", None, &["{\"a\":1}", "{}"]);
     check("content-type: x\r\nCONTENT-LENGTH:2\n\n{}\n", None, &["{}"]);
     check("Content-Length: 2\r\nX-Other: y\r\n\r\n{}", None, &["{}"]);
@@ -75,7 +75,7 @@ fn too_long_frame_is_dropped_stream_goes_on() {
 }
 
 #[test]
-fn the_limit_itself_is_allowed() {
+fn frame_at_the_limit_is_allowed() {
     let (longest, longer) = ("x".repeat(100), "x".repeat(101));
     check(&format!("{longest}\n{longer}\n"), Some(Framing::Newline), &[&longest, "long:101:"]);
     let framed = |body: &str| format!("Content-Length: {}\r\n\r\n{body}", body.len());

@@ -27,6 +27,7 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     let path = find(launch)?;
+    // Our parent may have left SIGCHLD ignored, and descriptors without close-on-exec.
     inherit::keep_children_as_zombies();
     inherit::close_descriptors_on_exec();
 
@@ -100,6 +101,7 @@ impl BareChild {
                 let end = watch.end(self.pid).await;
                 self.leader = match end {
                     Some(ended) => Leader::Zombie(ended),
+                    // Reaped by someone else: the number is no longer safe to signal.
                     None => Leader::Reaped(Ended::Unknown),
                 };
                 end.unwrap_or(Ended::Unknown)

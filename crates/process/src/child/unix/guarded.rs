@@ -202,6 +202,7 @@ impl GuardedChild {
         let report = match self.deadline {
             Some(deadline) => match timeout_at(deadline, self.report()).await {
                 Ok(report) => report,
+                // Continued and still silent: kill the guard, and the warden ends its tree.
                 Err(_) if self.is_woken => {
                     self.tell_guard(Signal::KILL);
                     Ok(None)
@@ -234,6 +235,7 @@ impl GuardedChild {
 
     fn wake_guard(&mut self) {
         self.is_woken = true;
+        // `order` keeps the earlier deadline, so the missed one must go first.
         self.deadline = None;
         self.order(&Order::Kill, KILL_TIMEOUT);
         self.tell_guard(Signal::CONT);
