@@ -58,8 +58,7 @@ fuzz_target!(|data: &[u8]| {
         }
         Err(broken) => {
             answerable(&broken);
-            // A fault of the envelope may be found before the text turns out not to be JSON, never the
-            // reverse.
+            // A fault of the envelope may be found before the text turns out not to be JSON, never the reverse.
             let said_not_json = match broken.fault {
                 Fault::NotUtf8 { .. } => true,
                 Fault::NotJson(why) => why.what != What::TooDeep,

@@ -23,8 +23,7 @@ pub struct Variable {
 /// Variables sorted by name, without duplicates.
 pub type Variables = Arc<[Variable]>;
 
-/// The variables of a client as the gateway knows them. Opaque here, and held only as long as a backend may
-/// need them.
+/// The variables of a client as the gateway knows them. Opaque here, and held only as long as a backend may need them.
 #[derive(Clone)]
 pub struct Source(Arc<dyn Any + Send + Sync>);
 
@@ -112,8 +111,7 @@ impl Environment {
         Some(merged)
     }
 
-    /// Replaces the sources. Where the clients' values differ without consequence, the largest environment
-    /// counts.
+    /// Replaces the sources. Where the clients' values differ without consequence, the largest environment counts.
     pub(crate) fn draw_from<'a>(&mut self, environments: impl IntoIterator<Item = &'a Self>) {
         let mut sources: Vec<(usize, Source)> = Vec::new();
         for (size, source) in environments.into_iter().flat_map(|environment| &environment.0.sources) {

@@ -1,5 +1,4 @@
-//! Facts worth reporting. Logs, metrics and later the dashboard are listeners of this one type; no other code
-//! logs.
+//! Facts worth reporting. Logs, metrics and later the dashboard are listeners of this one type; no other code logs.
 
 use crate::ids::{BackendId, ClientId};
 use crate::servers::{Crowding, Limit};

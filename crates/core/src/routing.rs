@@ -1,5 +1,4 @@
-//! Workspaces: the one that a request belongs to. Pure values. Must not look at the disk: the gateway does
-//! that first.
+//! Workspaces: the one that a request belongs to. Pure values. Must not look at the disk: the gateway does that first.
 //!
 //! # Layout
 //! - [`path`]: paths from URIs, normalised and compared, in each system's notation.

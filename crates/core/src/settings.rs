@@ -47,8 +47,7 @@ impl Scope {
     }
 }
 
-/// Reason for a server's scope. All but the first are defaults, which give way to what the server turns out
-/// to do.
+/// Reason for a server's scope. All but the first are defaults, which give way to what the server turns out to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScopeReason {
     /// Set in the config or on the command line.
@@ -341,8 +340,7 @@ pub struct Settings {
     pub linger: Option<Duration>,
     /// Keep running even when no client comes.
     pub stays: bool,
-    /// The first id of our requests to clients. No earlier daemon has used it: a client may still answer
-    /// those.
+    /// The first id of our requests to clients. No earlier daemon has used it: a client may still answer those.
     pub first_question: u64,
     /// Settings for aggregate clients.
     pub aggregates: Aggregates,

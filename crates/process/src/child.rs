@@ -26,8 +26,7 @@ use std::{
 pub use error::SpawnError;
 pub use resolve::resolve;
 
-/// Description of a process to start. The child gets nothing else from us: neither environment nor
-/// descriptors.
+/// Description of a process to start. The child gets nothing else from us: neither environment nor descriptors.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Launch {
     pub program: OsString,
@@ -63,8 +62,7 @@ impl fmt::Debug for Launch {
     }
 }
 
-/// A running child with our ends of its pipes. A pattern that leaves out `child` drops it, and so kills the
-/// process.
+/// A running child with our ends of its pipes. A pattern that leaves out `child` drops it, and so kills the process.
 pub struct Spawned {
     pub child: Child,
     pub stdin: ByteWriter,
@@ -101,8 +99,7 @@ impl Child {
 
     /// Stops the whole tree, politely at first. The caller has closed the child's stdin by dropping the
     /// writer, which asks the child to end; SIGTERM follows after `grace`, SIGKILL after `grace` again.
-    /// Descendants that outlive the process get SIGTERM and then SIGKILL from a guard, or SIGKILL at once
-    /// without one.
+    /// Descendants that outlive the process get SIGTERM and then SIGKILL from a guard, or SIGKILL at once without one.
     ///
     /// If this future is dropped half way, the child can be stopped again.
     pub async fn stop(&mut self, grace: Duration) -> Stopped {

@@ -11,8 +11,7 @@ pub const ENDING: &str = ".draft";
 /// Longest time to write a file: the writer of an older draft is certainly gone.
 const MAX_WRITE_TIME: Duration = Duration::from_secs(60 * 60);
 
-/// Removes abandoned drafts from a folder. `is_draft` decides by file name. A symbolic link is removed, not
-/// followed.
+/// Removes abandoned drafts from a folder. `is_draft` decides by file name. A symbolic link is removed, not followed.
 pub fn remove_old(folder: &Path, is_draft: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(&is_draft) && is_old(&entry) {

@@ -1,5 +1,4 @@
-//! Descriptors sent between processes through a Unix socket, along with bytes. Must not know what they are
-//! for.
+//! Descriptors sent between processes through a Unix socket, along with bytes. Must not know what they are for.
 
 use rustix::io::{Errno, Result};
 use rustix::net::{

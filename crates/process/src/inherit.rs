@@ -1,5 +1,4 @@
-//! Process state that our children must not inherit, and inherited state that would harm us. Must not know
-//! which child.
+//! Process state that our children must not inherit, and inherited state that would harm us. Must not know which child.
 
 use std::sync::Once;
 

@@ -10,8 +10,7 @@
 //!   - [`memory`]: an allocator that returns big buffers to the system. [`room`]: the limit on open
 //!     descriptors. `inherit`: process state passed on by our parent, and to our children.
 //!   - [`drafts`]: temporary files of killed writers. [`private`]: files and folders that no other user can
-//!     have written. [`ownership`]: the users who can change a file. [`file_watch`]: change notifications for
-//!     a file.
+//!     have written. [`ownership`]: the users who can change a file. [`file_watch`]: change notifications for a file.
 //!   - [`signals`]: requests to terminate. [`stderr`]: writes to our own stderr that never block.
 //! - Streams:
 //!   - `fd_passing`: descriptors sent through a socket.
@@ -24,8 +23,7 @@
 //! - The processes of this machine:
 //!   - `mark`: the number carried by all processes of a tree.
 //!   - `table`: the process table. [`alive`]: liveness of one process. [`parent`]: the end of our parent.
-//!   - `cgroup`: control groups of Linux. `job`: job objects of Windows. [`machine`]: the memory of this
-//!     machine.
+//!   - `cgroup`: control groups of Linux. `job`: job objects of Windows. [`machine`]: the memory of this machine.
 //! - The processes that we start:
 //!   - `wire`: messages between us, the warden and the guards.
 //!   - `runs`: records of our runs on disk, and the cleanup after a run that was killed as a whole.
@@ -34,8 +32,7 @@
 //!   - [`warden`]: the start of processes that cannot outlive us.
 //!   - `role`: the code of our own helper processes, the warden and the guards.
 //!
-//! Everything that waits needs a tokio runtime with I/O and time enabled, and must be created inside its
-//! context.
+//! Everything that waits needs a tokio runtime with I/O and time enabled, and must be created inside its context.
 
 pub mod lock;
 pub mod aside;

@@ -1,7 +1,6 @@
 //! The memory of this machine. Must not know what it is used for.
 
-/// Bytes of memory available to our processes: the machine's, or the limit of our cgroup if lower. `None` if
-/// unknown.
+/// Bytes of memory available to our processes: the machine's, or the limit of our cgroup if lower. `None` if unknown.
 pub fn memory() -> Option<u64> {
     os::memory().filter(|bytes| *bytes > 0)
 }

@@ -8,8 +8,7 @@ pub(crate) const MARK_VARIABLE: &str = "SWITCHBOARD_MARK";
 
 /// Bits of a mark for the guard's number; the others hold the run's.
 const GUARD_BITS: u32 = 16;
-/// A resource limit may carry the mark, and must not be mistaken for "unlimited": marks stay far below that
-/// value.
+/// A resource limit may carry the mark, and must not be mistaken for "unlimited": marks stay far below that value.
 const RUN_BITS: u32 = 46;
 
 /// A random number for this run.

@@ -167,8 +167,7 @@ impl ByteWriter {
         }
     }
 
-    /// Waits until a `try_write` may succeed or fail permanently. It may still return `WouldBlock`.
-    /// Cancel-safe.
+    /// Waits until a `try_write` may succeed or fail permanently. It may still return `WouldBlock`. Cancel-safe.
     pub async fn writable(&self) -> io::Result<()> {
         match &self.0 {
             #[cfg(unix)]

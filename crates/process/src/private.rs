@@ -82,8 +82,7 @@ mod os {
         DirBuilder::new().mode(0o700).create(path)
     }
 
-    /// Creates a folder that no other user can enter, or checks an existing one. The parent folder must
-    /// exist.
+    /// Creates a folder that no other user can enter, or checks an existing one. The parent folder must exist.
     pub(crate) fn closed_folder(path: &Path) -> io::Result<()> {
         match new_folder(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),

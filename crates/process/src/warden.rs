@@ -1,9 +1,7 @@
-//! The start of processes that cannot outlive us, whatever is killed. Must not know what the processes are
-//! for.
+//! The start of processes that cannot outlive us, whatever is killed. Must not know what the processes are for.
 //!
 //! On Unix, separate helper processes do most of the work (see `role`); on Windows, job objects that the
-//! system closes for us. A layer of protection that the machine lacks is reported, and the others stay in
-//! use.
+//! system closes for us. A layer of protection that the machine lacks is reported, and the others stay in use.
 
 #[cfg(unix)]
 #[path = "warden/unix.rs"]

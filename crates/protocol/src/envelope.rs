@@ -107,8 +107,7 @@ impl Fault {
     }
 }
 
-/// Limit on batch members. Each member gets an answer, so two bytes of broken input cost hundreds of bytes of
-/// output.
+/// Limit on batch members. Each member gets an answer, so two bytes of broken input cost hundreds of bytes of output.
 const MAX_BATCH_MEMBERS: usize = 4096;
 
 /// Parses one frame.
@@ -180,8 +179,7 @@ fn batch_members(bytes: &[u8], start: usize) -> Result<Vec<Span>, NotJson> {
         loop {
             let from = json::space(bytes, pos);
             let behind = json::value(bytes, from)?;
-            // One member beyond the limit is enough to detect the excess; a longer list would only take
-            // memory.
+            // One member beyond the limit is enough to detect the excess; a longer list would only take memory.
             if members.len() <= MAX_BATCH_MEMBERS {
                 members.push(Span::new(from, behind));
             }
@@ -218,8 +216,7 @@ struct Walk<'a> {
 const _: () = assert!(PARTS <= 64, "`Walk::alike` has a bit per part");
 
 impl Walk<'_> {
-    /// Scans the object at `pos` against its branches of the touch table; returns the offset behind the
-    /// object.
+    /// Scans the object at `pos` against its branches of the touch table; returns the offset behind the object.
     fn object(&mut self, pos: usize, branches: &'static [Branch], level: Level) -> Result<usize, Fault> {
         let bytes = self.bytes;
         let mut pos = json::space(bytes, pos + 1);
@@ -235,8 +232,7 @@ impl Walk<'_> {
             };
             pos = match branch {
                 Some(branch) if !branch.below.is_empty() && json::byte(bytes, start) == Some(b'{') => {
-                    // Only envelope levels recurse, at most the depth of the touch table; other values are
-                    // stepped over.
+                    // Recursion only follows the touch table; all other values are stepped over.
                     self.object(start, branch.below, Level::Inner)?
                 }
                 _ => json::value(bytes, start)?,
@@ -266,9 +262,8 @@ impl Walk<'_> {
             branches.iter().find(|branch| branch.key.as_bytes().eq_ignore_ascii_case(key))
         } else {
             let decoded = method::text(quoted).unwrap_or_default();
-            // A disguised envelope key is refused below, since no honest sender writes one. Inner keys are a
-            // different matter.
-            // Some libraries escape the slash of `io.modelcontextprotocol/…`: that is the same key.
+            // Some libraries escape the slash of `io.modelcontextprotocol/…`: that is the same key. In the
+            // envelope itself no honest sender writes escapes, so a disguised key is refused below.
             if level == Level::Inner
                 && let Some(same) = branches.iter().find(|branch| branch.key == decoded)
             {

@@ -172,8 +172,7 @@ impl Hunter {
             }
             b'"' => {
                 self.text = Text::Inside;
-                // A string after a key is its value, and a string inside a captured value belongs to the
-                // value.
+                // A string after a key is its value, and a string inside a captured value belongs to the value.
                 if self.at_base() && self.capture == Capture::Nothing && self.key.is_empty() {
                     self.capture = Capture::Key;
                     self.caught.clear();

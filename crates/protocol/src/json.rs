@@ -162,8 +162,7 @@ fn nested(bytes: &[u8], mut pos: usize) -> Stepped {
     }
 }
 
-/// Steps over a key and its colon. Returns the offset behind the key's closing quote, and the offset of the
-/// value.
+/// Steps over a key and its colon. Returns the offset behind the key's closing quote, and the offset of the value.
 #[inline]
 pub fn key(bytes: &[u8], pos: usize) -> Result<(usize, usize), NotJson> {
     if byte(bytes, pos) != Some(b'"') {

@@ -33,8 +33,7 @@ struct Anatomy {
 }
 
 impl Message {
-    /// A message with bytes only. [`fill`](Self::fill) records the parts in place, without a copy of the
-    /// spans.
+    /// A message with bytes only. [`fill`](Self::fill) records the parts in place, without a copy of the spans.
     pub(crate) fn blank(bytes: Bytes) -> Self {
         let spans = [Span::default(); PARTS];
         Self(Arc::new(Anatomy {
@@ -66,8 +65,7 @@ impl Message {
         self.0.multiline
     }
 
-    /// A copy in memory of its own. A message that is stored for long would otherwise keep its whole read
-    /// buffer alive.
+    /// A copy in memory of its own. A message that is stored for long would otherwise keep its whole read buffer alive.
     pub fn detached(&self) -> Self {
         let bytes = Bytes::copy_from_slice(&self.0.bytes);
         Self(Arc::new(Anatomy { bytes, ..(*self.0).clone() }))

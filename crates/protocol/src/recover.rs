@@ -57,8 +57,7 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
             }
             Object::Message { .. } | Object::Other => None,
         };
-        // The inside of a broken message belongs to that message; the inside of any other object may contain
-        // a message.
+        // The inside of a broken message belongs to that message; the inside of any other object may contain a message.
         let behind = behind.unwrap_or(open + 1);
         found.noise.extend_from_slice(&line[open..behind]);
         from = behind;

@@ -424,8 +424,7 @@ mod tests {
                 "data" => data += &format!("{value}\n"),
                 "event" => value.clone_into(&mut name),
                 "id" if !value.contains('\0') => id = Some(value.to_owned()),
-                // An invalid id also discards an earlier one of the same event: the sender's intent is
-                // unknown.
+                // An invalid id also discards an earlier one of the same event: the sender's intent is unknown.
                 "id" => id = None,
                 "retry" if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) => {
                     retry = value.parse().ok().map(Duration::from_millis);

@@ -72,8 +72,7 @@ pub struct Span {
 
 impl Span {
     pub fn new(start: usize, end: usize) -> Self {
-        // Frames are limited to far less than 4 GiB (`framing::MAX_MESSAGE_LIMIT_BYTES`), so the casts cannot
-        // truncate.
+        // Frames are limited to far less than 4 GiB (`framing::MAX_MESSAGE_LIMIT_BYTES`), so the casts cannot truncate.
         Self { start: start as u32, end: end as u32 }
     }
 

@@ -15,8 +15,7 @@ pub(crate) struct Delegate {
 pub(crate) enum OfferState {
     /// The server has not been asked.
     Unasked,
-    /// The server is being started or asked. The client waits until then, and is notified if the offer comes
-    /// later.
+    /// The server is being started or asked. The client waits until then, and is notified if the offer comes later.
     Awaited { until: Moment },
     /// The server could not be started, or did not answer in time.
     Missed,

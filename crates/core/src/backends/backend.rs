@@ -224,8 +224,7 @@ impl Backend {
         self.usage.last_used()
     }
 
-    /// Whether the current process was sent a request of a client. Others were started only to list their
-    /// offers.
+    /// Whether the current process was sent a request of a client. Others were started only to list their offers.
     pub(crate) fn is_used(&self) -> bool {
         self.usage.is_used()
     }
@@ -286,8 +285,7 @@ impl Backend {
     /// Learns the dialect from a message. Returns `false` if this is not an MCP message.
     ///
     /// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without
-    /// `jsonrpc` counts as a message only if the server has never sent `jsonrpc`, and only if it looks like
-    /// MCP.
+    /// `jsonrpc` counts as a message only if the server has never sent `jsonrpc`, and only if it looks like MCP.
     pub(crate) fn hear(&mut self, message: &Message) -> bool {
         let speaks_bare = matches!(self.dialect, LearntDialect::Open | LearntDialect::HeardBare);
         let is_plausible = message.has(Part::Jsonrpc)

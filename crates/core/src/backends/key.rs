@@ -3,8 +3,7 @@
 use crate::clients::Profile;
 use crate::ids::{ClientId, Principal};
 
-/// Requests with equal keys share a backend, if it has all their variables. All requests concern the same
-/// server.
+/// Requests with equal keys share a backend, if it has all their variables. All requests concern the same server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BackendKey {
     /// The workspace that is substituted into the launch.

@@ -64,8 +64,7 @@ impl BackendLists {
         self.fetch.as_ref()?.due()
     }
 
-    /// Records an announced change of lists. A backend that has not been asked yet will be asked for
-    /// everything.
+    /// Records an announced change of lists. A backend that has not been asked yet will be asked for everything.
     pub(crate) fn mark_changed(&mut self, lists: &[List]) {
         if let Some(fetch) = &mut self.fetch {
             fetch.mark_changed(lists);

@@ -125,8 +125,7 @@ impl BackendQueue {
         }
     }
 
-    /// Removes a client's own notification. Identified by its buffer, since the text is the same for all
-    /// clients.
+    /// Removes a client's own notification. Identified by its buffer, since the text is the same for all clients.
     pub(crate) fn remove_notification(&mut self, message: &Message) {
         self.waiting.retain(|queued| match queued {
             Queued::Notification(out) => out.original().as_ptr() != message.bytes().as_ptr(),
@@ -162,8 +161,7 @@ impl BackendQueue {
     }
 }
 
-/// Whether a method counts towards the limit. Pings, handshakes and waiting for a task's end occupy no
-/// capacity.
+/// Whether a method counts towards the limit. Pings, handshakes and waiting for a task's end occupy no capacity.
 pub(crate) fn takes_turn(method: Method) -> bool {
     !matches!(method, Method::Ping | Method::Initialize | Method::TaskResult)
 }

@@ -6,8 +6,7 @@ use crate::moment::Moment;
 #[derive(Debug)]
 pub(crate) struct Usage {
     last_used: Moment,
-    /// Whether the current process was sent a request of a client. Others were started only to list their
-    /// offers.
+    /// Whether the current process was sent a request of a client. Others were started only to list their offers.
     is_used: bool,
     /// The clients that have used the current process.
     users: Users,

@@ -85,8 +85,7 @@ impl Users {
     }
 }
 
-/// Whether a request counts as use: handshakes, pings, lists and log levels reveal nothing of a client's
-/// work.
+/// Whether a request counts as use: handshakes, pings, lists and log levels reveal nothing of a client's work.
 pub(crate) fn is_use(method: Method) -> bool {
     !matches!(
         method,

@@ -1,5 +1,4 @@
-//! Page cursors: a view and an offset in it. Opaque to clients; a checksum distinguishes ours from any other
-//! text.
+//! Page cursors: a view and an offset in it. Opaque to clients; a checksum distinguishes ours from any other text.
 
 use super::names::fnv1a;
 use base64::Engine;

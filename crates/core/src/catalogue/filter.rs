@@ -23,8 +23,7 @@ impl Filter {
         any(&self.deny, name)
     }
 
-    /// Same as [`allows`](Self::allows) for URIs and templates, which are compared by meaning, not by
-    /// spelling.
+    /// Same as [`allows`](Self::allows) for URIs and templates, which are compared by meaning, not by spelling.
     pub fn allows_uri(&self, uri: &str) -> bool {
         (self.allow.is_empty() || readings::allows(&self.allow, uri)) && !self.denies_uri(uri)
     }

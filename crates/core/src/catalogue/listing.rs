@@ -70,8 +70,7 @@ struct Entry {
     shown: Shown,
 }
 
-/// Lookup key of an entry: the public name of a tool or prompt, the server's own URI of a resource or
-/// template.
+/// Lookup key of an entry: the public name of a tool or prompt, the server's own URI of a resource or template.
 #[derive(Debug, Clone, Copy)]
 struct Label {
     at: Span,

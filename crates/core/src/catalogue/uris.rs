@@ -30,8 +30,7 @@ pub fn decode_resource(public: &str) -> Option<(String, String)> {
     Some((server.to_owned(), uri.to_owned()))
 }
 
-/// The prefix of this server's templates. Its name is percent-encoded, which template expansion leaves
-/// unchanged.
+/// The prefix of this server's templates. Its name is percent-encoded, which template expansion leaves unchanged.
 pub fn template_prefix(server: &str) -> String {
     format!("{TEMPLATE_PREFIX}{}/", percent::encode_segment(server))
 }

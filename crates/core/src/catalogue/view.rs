@@ -66,8 +66,7 @@ pub struct View {
 }
 
 impl View {
-    /// `number` is the view's generation, which cursors contain. The order of the members decides who keeps a
-    /// name.
+    /// `number` is the view's generation, which cursors contain. The order of the members decides who keeps a name.
     pub fn new(members: Vec<Member>, number: u64) -> Self {
         let own = members.iter().flat_map(|member| {
             let listings = List::ALL.into_iter().filter_map(|list| member.list(list));

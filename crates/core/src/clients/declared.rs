@@ -6,8 +6,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use switchboard_protocol::{Message, Part};
 
-/// Version and capabilities of a client's handshake in canonical form; a server may behave differently by
-/// them.
+/// Version and capabilities of a client's handshake in canonical form; a server may behave differently by them.
 pub(crate) type Profile = Arc<str>;
 
 /// The parts of `initialize` that we interpret.

@@ -25,8 +25,7 @@ enum Inquiry {
     /// The client has not been asked.
     #[default]
     Unasked,
-    /// A request to the client is open, or its answer is being looked up. The previous roots stay valid
-    /// meanwhile.
+    /// A request to the client is open, or its answer is being looked up. The previous roots stay valid meanwhile.
     Asked {
         before: Vec<ClientRoot>,
         said: Vec<ClientRoot>,

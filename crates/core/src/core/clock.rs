@@ -1,5 +1,4 @@
-//! The time of the current event, and the time of the next deadline. Time comes with each event. Must not
-//! read a clock.
+//! The time of the current event, and the time of the next deadline. Time comes with each event. Must not read a clock.
 
 use crate::moment::Moment;
 

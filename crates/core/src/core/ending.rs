@@ -1,5 +1,4 @@
-//! The progress of a shutdown. Must not know what happens to clients and backends: `transitions::drain`
-//! decides that.
+//! The progress of a shutdown. Must not know what happens to clients and backends: `transitions::drain` decides that.
 
 use crate::moment::Moment;
 

@@ -1,5 +1,4 @@
-//! Pseudo-random numbers (xorshift) that depend only on the seed in the settings, so that a run can be
-//! repeated.
+//! Pseudo-random numbers (xorshift) that depend only on the seed in the settings, so that a run can be repeated.
 
 #[derive(Debug)]
 pub(crate) struct Random(u64);

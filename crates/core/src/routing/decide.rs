@@ -135,8 +135,7 @@ fn of_folder(known: &Known, style: Style) -> Option<&str> {
     around.max_by_key(|root| root.len()).map(String::as_str)
 }
 
-/// Whether a folder can be a workspace. Clients started from a dock run in the root folder or in the user's
-/// home.
+/// Whether a folder can be a workspace. Clients started from a dock run in the root folder or in the user's home.
 fn is_workspace(folder: &str, known: &Known, style: Style) -> bool {
     let is_outermost = match style {
         Style::Unix => folder == "/",

@@ -15,8 +15,7 @@ impl Style {
     pub const OWN: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
 }
 
-/// The path of a `file:` URI; `None` for any other URI, another machine, or characters that no path can
-/// contain.
+/// The path of a `file:` URI; `None` for any other URI, another machine, or characters that no path can contain.
 ///
 /// The crate `url` does not fit: it reads `file:relative` as `/relative`, drops tabs and line breaks, and
 /// supports only the paths of the system it was built for.
@@ -60,8 +59,7 @@ fn decode(text: &str) -> Option<String> {
     percent::decode(text).filter(|text| !text.contains('\0')).map(Cow::into_owned)
 }
 
-/// Normalises an absolute path: removes `.`, `..`, doubled and trailing separators. `None` if it is not
-/// absolute.
+/// Normalises an absolute path: removes `.`, `..`, doubled and trailing separators. `None` if it is not absolute.
 pub fn clean(path: &str, style: Style) -> Option<String> {
     if path.contains('\0') {
         return None;

@@ -16,8 +16,7 @@ const MAX_ROOTS: usize = 256;
 /// The paths named in a request's `params`, normalised, in order of precedence:
 ///
 /// - `params.uri`, if it is a `file:` URI;
-/// - the arguments named in `root_arguments`, in that order, whose value is an absolute path or a `file:`
-///   URI;
+/// - the arguments named in `root_arguments`, in that order, whose value is an absolute path or a `file:` URI;
 /// - the other arguments whose whole value is a `file://` URI, in order of appearance.
 ///
 /// Never part of a text, and never a nested value: quoted code must not redirect a call. Of members with the
@@ -83,8 +82,7 @@ pub fn roots_in_initialize(params: &[u8]) -> Vec<String> {
     uris
 }
 
-/// The roots in a client's answer to `roots/list`: the URI of each, and its whole object in the original
-/// spelling.
+/// The roots in a client's answer to `roots/list`: the URI of each, and its whole object in the original spelling.
 pub fn roots_in_answer(result: &[u8]) -> Vec<(String, Box<str>)> {
     let [roots] = picked(result, ["roots"]).unwrap_or_default();
     roots.map(listed).unwrap_or_default()

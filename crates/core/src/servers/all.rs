@@ -5,8 +5,7 @@ use crate::moment::Moment;
 use crate::servers::Server;
 use crate::settings::ServerSettings;
 
-/// All servers by number. Numbers are never reused: a server removed from the config stays, marked as
-/// removed.
+/// All servers by number. Numbers are never reused: a server removed from the config stays, marked as removed.
 #[derive(Debug)]
 pub(crate) struct Servers(Vec<Server>);
 

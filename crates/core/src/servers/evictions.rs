@@ -1,5 +1,4 @@
-//! Backends that displace each other: one is stopped because a limit is reached, and is needed again soon
-//! after.
+//! Backends that displace each other: one is stopped because a limit is reached, and is needed again soon after.
 
 use crate::backends::BackendKey;
 use crate::environment::Environment;

@@ -15,8 +15,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// `reason` is the redacted message of the error that clients got; for a server that had worked, how it
-    /// ended.
+    /// `reason` is the redacted message of the error that clients got; for a server that had worked, how it ended.
     pub(crate) fn new(kind: ErrorKind, reason: String, hint: Option<String>, at: Moment) -> Self {
         Self { kind, reason, hint, at }
     }
@@ -45,8 +44,7 @@ pub struct LastError {
 }
 
 impl LastError {
-    /// For a server that was not ready in time, perhaps in an earlier run, without a known result of that
-    /// start.
+    /// For a server that was not ready in time, perhaps in an earlier run, without a known result of that start.
     pub(crate) fn not_ready(name: &str, retry: Retry, now: Moment, next_try: Option<Moment>) -> Self {
         Self {
             kind: ErrorKind::BackendTimeout.name(),

@@ -54,8 +54,7 @@ impl Insight {
         self.asks_clients = true;
     }
 
-    /// Records an answer to `initialize` or to a list. Returns whether it differs from the last one of its
-    /// kind.
+    /// Records an answer to `initialize` or to a list. Returns whether it differs from the last one of its kind.
     pub(crate) fn record_answer(&mut self, profile: Profile, method: &str, result: &[u8]) -> bool {
         let mut hasher = DefaultHasher::new();
         result.hash(&mut hasher);

@@ -232,8 +232,7 @@ impl Server {
         self.evictions.record(now, backend, limit);
     }
 
-    /// Records a start. Returns a warning for the owner if backends of this server keep displacing each
-    /// other.
+    /// Records a start. Returns a warning for the owner if backends of this server keep displacing each other.
     pub(crate) fn record_return(&mut self, now: Moment, backend: &BackendIdentity) -> Option<Crowding> {
         self.evictions.started(now, backend).then(|| self.crowding(now)).flatten()
     }

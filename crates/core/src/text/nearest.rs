@@ -6,8 +6,7 @@ use strsim::{generic_levenshtein, osa_distance};
 
 /// Number of suggestions for a name in a catalogue.
 const MAX_SUGGESTIONS: usize = 5;
-/// Longest config keys, command-line names and catalogue names to compare: longer ones are not typing
-/// mistakes.
+/// Longest config keys, command-line names and catalogue names to compare: longer ones are not typing mistakes.
 const MAX_KEY_BYTES: usize = 40;
 const MAX_NAME_BYTES: usize = 200;
 const MAX_LISTED_BYTES: usize = 128;
@@ -17,8 +16,7 @@ const MAX_LETTER_PAIRS: usize = 3_000_000;
 /// Minimum length of an abbreviation.
 const MIN_ABBREVIATION_BYTES: usize = 2;
 
-/// The config key that was probably meant: one that `key` abbreviates (`cmd`), otherwise one that it
-/// misspells.
+/// The config key that was probably meant: one that `key` abbreviates (`cmd`), otherwise one that it misspells.
 pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     if key.len() > MAX_KEY_BYTES {
         return None;
@@ -73,8 +71,7 @@ pub fn nearest_listed<'a>(shown: impl Iterator<Item = Cow<'a, str>>, name: &str)
     near.into_iter().map(|(_, name)| name.into_owned()).collect()
 }
 
-/// The `count` names of lowest rank, lowest first; of equal ranks, the earlier. Names without a rank are left
-/// out.
+/// The `count` names of lowest rank, lowest first; of equal ranks, the earlier. Names without a rank are left out.
 fn ranked<N, R: Ord>(
     names: impl Iterator<Item = N>,
     count: usize,

@@ -180,7 +180,7 @@ impl Core {
             let error = self.timed_out(backend, self.clock.now().since(pending.accepted()), true);
             return self.fail(&pending, &error);
         };
-        // The request goes to the next process, in the other framing, before its client gives up.
+        // The same request goes to the next process, in the other framing.
         if b.framing().is_first_try_unheard() && pending.wait_again() {
             let tried = b.framing_mut().try_other();
             b.begin_stop(AfterStop::Restart);

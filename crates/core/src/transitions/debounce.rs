@@ -1,5 +1,4 @@
-//! Debouncing of notifications: the first passes at once, equal ones within its window are merged into one at
-//! its end.
+//! Debouncing of notifications: the first passes at once, equal ones within its window are merged into one at its end.
 
 use crate::core::Core;
 use crate::pending::{MergeSource, MergeVerdict};

@@ -1,5 +1,4 @@
-//! The entry point: dispatches each event to its transition, then runs the follow-ups. Must not decide
-//! anything.
+//! The entry point: dispatches each event to its transition, then runs the follow-ups. Must not decide anything.
 
 use crate::answers::Cause;
 use crate::core::{Core, Followup};

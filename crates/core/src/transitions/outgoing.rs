@@ -33,8 +33,7 @@ impl Core {
         }
     }
 
-    /// Forwards a server's answer, or an error if the client is too slow for it. Returns whether it was
-    /// forwarded.
+    /// Forwards a server's answer, or an error if the client is too slow for it. Returns whether it was forwarded.
     pub(crate) fn answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) -> bool {
         let limit = self.settings.limits.client_bytes;
         let Some(c) = self.clients.get(&self.connection_of(client)) else { return false };
@@ -65,8 +64,7 @@ impl Core {
         self.tell_client_about(client, out, About::Nothing)
     }
 
-    /// Same as [`tell_client`](Self::tell_client), for a message that belongs to one of the client's
-    /// requests.
+    /// Same as [`tell_client`](Self::tell_client), for a message that belongs to one of the client's requests.
     pub(crate) fn tell_client_about(&mut self, client: ClientId, out: Outgoing, about: About) -> bool {
         // Half of the room is reserved for answers.
         let limit = self.settings.limits.client_bytes / 2;

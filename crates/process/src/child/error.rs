@@ -1,5 +1,4 @@
-//! Reasons why a process could not be started, with a hint for its owner. Must not know how the start was
-//! attempted.
+//! Reasons why a process could not be started, with a hint for its owner. Must not know how the start was attempted.
 
 use std::{
     ffi::{OsStr, OsString},

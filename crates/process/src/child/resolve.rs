@@ -8,8 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Finds the file that `program` names, as a shell in the folder `cwd` with this PATH would. The result is
-/// absolute.
+/// Finds the file that `program` names, as a shell in the folder `cwd` with this PATH would. The result is absolute.
 ///
 /// A name with a separator is relative to `cwd` and not searched in PATH. Empty or relative PATH entries are
 /// relative to `cwd` too. A file without execute permission is skipped, and named in the error if there is no

@@ -89,8 +89,7 @@ pub(crate) struct OsChild {
     process: Lock<tokio::process::Child>,
     /// The process and its job. Other holders keep the `Arc` only for a moment.
     held: Arc<LiveChild>,
-    /// Names of the processes, other than the child itself, that were left when the job was killed; `None`
-    /// before that.
+    /// Names of the processes, other than the child itself, that were left when the job was killed; `None` before that.
     outlived: Option<Vec<String>>,
 }
 

@@ -94,8 +94,7 @@ impl Input {
 }
 
 impl InputFile {
-    /// Maps and allocates the pages for the next read. Returns their start and how many bytes may be read
-    /// there.
+    /// Maps and allocates the pages for the next read. Returns their start and how many bytes may be read there.
     fn prepare_pages(&mut self) -> io::Result<(*mut u8, usize)> {
         let room = self.read_bytes.min(WINDOW_BYTES - self.end % WINDOW_BYTES) as usize;
         let base = self.end / WINDOW_BYTES * WINDOW_BYTES;

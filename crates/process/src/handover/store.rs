@@ -30,8 +30,7 @@ pub(super) struct Store {
 }
 
 /// State that the kernel writes while it sends, or that both sides read. All zero at first. Numbers only: the
-/// giver of the file can write here at any moment, so no address is taken from it and every number is
-/// range-checked.
+/// giver of the file can write here at any moment, so no address is taken from it and every number is range-checked.
 #[repr(C)]
 pub(super) struct Control {
     /// For a socket: the count of the last send, written by the kernel, and after it the index of the valid

@@ -1,6 +1,5 @@
 //! The name of an address: a hash of its world and identity. It must be the same in every version of the
-//! program, so the hash function is written out here. A collision would only confuse processes of the same
-//! user.
+//! program, so the hash function is written out here. A collision would only confuse processes of the same user.
 
 /// Number of digits that identify the world.
 const WORLD_DIGITS: usize = 6;

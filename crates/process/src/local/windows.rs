@@ -1,6 +1,5 @@
 //! A named pipe that only this user can open. Its name is visible on the whole machine and contains the user.
-//! The accompanying files are in the user's folder for temporary files; an empty one represents the pipe in
-//! listings.
+//! The accompanying files are in the user's folder for temporary files; an empty one represents the pipe in listings.
 
 #[path = "windows/detach.rs"]
 mod detach;
@@ -38,8 +37,7 @@ pub(super) fn folder() -> io::Result<PathBuf> {
     private::temporary("switchboard-local")
 }
 
-/// Our user and privilege level: a daemon started as administrator is not for unprivileged processes of the
-/// same user.
+/// Our user and privilege level: a daemon started as administrator is not for unprivileged processes of the same user.
 pub(super) fn world() -> Vec<u8> {
     let user = user::own_id().unwrap_or_default();
     format!("{user} {}", user::is_elevated()).into_bytes()

@@ -1,5 +1,4 @@
-//! A descriptor that never blocks, without side effects on processes that share it. Must not know the
-//! runtime.
+//! A descriptor that never blocks, without side effects on processes that share it. Must not know the runtime.
 //!
 //! O_NONBLOCK belongs to the open file description, which other processes may share: the terminal's shell, or
 //! a client that gave us its own end. They do not expect `EAGAIN`. So the flag is set freely only on private
@@ -156,8 +155,7 @@ impl Descriptor {
         self.kind
     }
 
-    /// A duplicate descriptor, if the stream can be handed to another process without a changed flag to
-    /// restore.
+    /// A duplicate descriptor, if the stream can be handed to another process without a changed flag to restore.
     #[cfg(target_os = "linux")]
     pub(super) fn share(&self) -> Option<OwnedFd> {
         let is_fit = matches!(self.kind, Kind::Pipe | Kind::StreamSocket) && self.restore.is_none();
@@ -203,8 +201,7 @@ impl Descriptor {
         })
     }
 
-    /// Shuts down one direction of a socket, for all its holders. The peer reads the end, or can no longer
-    /// write.
+    /// Shuts down one direction of a socket, for all its holders. The peer reads the end, or can no longer write.
     pub(super) fn shut(&self, direction: Direction) {
         let how = match direction {
             Direction::Read => rustix::net::Shutdown::Read,
@@ -214,8 +211,7 @@ impl Descriptor {
         let _ = rustix::net::shutdown(&self.fd, how);
     }
 
-    /// Blocks this thread. Only for descriptors that we left blocking but that others may have made
-    /// non-blocking.
+    /// Blocks this thread. Only for descriptors that we left blocking but that others may have made non-blocking.
     fn wait(&self, events: PollFlags) -> io::Result<()> {
         retry_on_intr(|| poll(&mut [PollFd::new(&self.fd, events)], None))?;
         Ok(())

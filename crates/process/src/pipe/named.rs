@@ -2,8 +2,7 @@
 //! thread. Must not know who is at the other end.
 //!
 //! Such a pipe is bidirectional and cannot be closed in one direction. So it carries messages, read as bytes,
-//! and an empty message marks the end, which a byte pipe could not express. Closing the whole pipe ends it
-//! too.
+//! and an empty message marks the end, which a byte pipe could not express. Closing the whole pipe ends it too.
 
 use crate::aside;
 use bytes::BytesMut;

@@ -1,6 +1,5 @@
 //! `guard: strict`: the tree in its own PID namespace. When the first process of a namespace dies, the kernel
-//! kills all others in it; that process is bound to the guard's life. So no process needs to survive to clean
-//! up.
+//! kills all others in it; that process is bound to the guard's life. So no process needs to survive to clean up.
 //!
 //! Three processes form a chain: the guard outside, the namespace's first process, and the program's parent.
 //! The last one exists because servers check their parent's number and exit when it is 1, which they take for
@@ -191,8 +190,7 @@ fn seen_from_outside(init: Pid) -> u32 {
     child_of(init).and_then(child_of).unwrap_or(init)
 }
 
-/// Tries everything with a real child, in a process started only for this. Prints what is not allowed to
-/// stdout.
+/// Tries everything with a real child, in a process started only for this. Prints what is not allowed to stdout.
 pub(super) fn probe() -> i32 {
     match try_out() {
         Ok(()) => 0,

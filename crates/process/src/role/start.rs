@@ -25,8 +25,7 @@ impl ProgramStreams {
     }
 }
 
-/// Starts the program. Consumes the streams: the caller must not keep them open, so that their ends can be
-/// seen.
+/// Starts the program. Consumes the streams: the caller must not keep them open, so that their ends can be seen.
 pub(super) fn program(
     assignment: &Assignment,
     streams: ProgramStreams,

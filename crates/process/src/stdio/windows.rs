@@ -28,15 +28,13 @@ pub(super) fn take() -> io::Result<OwnStdio> {
 /// loses its inherit flag too.
 fn private(which: STD_HANDLE) -> io::Result<OwnedHandle> {
     let Some(handle) = given(which) else { return Ok(null()?.into()) };
-    // SAFETY: the handle is open, and only its flag changes. A failure leaves it unchanged, and can be
-    // ignored.
+    // SAFETY: the handle is open, and only its flag changes. A failure leaves it unchanged, and can be ignored.
     unsafe { SetHandleInformation(handle, HANDLE_FLAG_INHERIT, 0) };
     // SAFETY: no standard handle is closed meanwhile: this runs before there are other threads.
     unsafe { BorrowedHandle::borrow_raw(handle) }.try_clone_to_owned()
 }
 
-/// Replaces a standard handle and closes the old one, so that the client sees the end when `output` is
-/// dropped.
+/// Replaces a standard handle and closes the old one, so that the client sees the end when `output` is dropped.
 fn put(which: STD_HANDLE, handle: OwnedHandle) -> io::Result<()> {
     let old = given(which);
     // SAFETY: the handle is open, and its ownership is given away.

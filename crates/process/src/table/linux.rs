@@ -75,8 +75,7 @@ pub(crate) fn memory(pid: u32) -> Option<u64> {
         .or_else(|| sum_of("status", &["RssAnon:", "RssShmem:", "VmSwap:"]))
 }
 
-/// Sums lines such as `Pss:    335 kB`, in bytes. The first name must be present: it is missing for an ended
-/// process.
+/// Sums lines such as `Pss:    335 kB`, in bytes. The first name must be present: it is missing for an ended process.
 fn sum(text: &str, names: &[&str]) -> Option<u64> {
     let bytes = |name: &&str| {
         let line = text.lines().find_map(|line| line.strip_prefix(*name))?;
@@ -116,8 +115,7 @@ pub(crate) fn boot() -> Option<String> {
     Some(id.trim().to_owned())
 }
 
-/// Identifier of the PID namespace. Containers may share a home folder, but process numbers differ between
-/// namespaces.
+/// Identifier of the PID namespace. Containers may share a home folder, but process numbers differ between namespaces.
 pub(crate) fn pid_namespace() -> Option<String> {
     let link = fs::read_link("/proc/self/ns/pid").ok()?;
     Some(link.display().to_string())

@@ -53,8 +53,7 @@ pub(crate) fn one(pid: u32) -> Option<Entry> {
 pub(crate) fn memory(pid: u32) -> Option<u64> {
     // SAFETY: a structure of integers, for which zero is valid.
     let mut usage: libc::rusage_info_v0 = unsafe { mem::zeroed() };
-    // SAFETY: the buffer is the structure for this flavour; the type in the signature is a quirk of the
-    // system.
+    // SAFETY: the buffer is the structure for this flavour; the type in the signature is a quirk of the system.
     let asked = unsafe {
         let into = ptr::from_mut(&mut usage).cast::<libc::rusage_info_t>();
         libc::proc_pid_rusage(pid.cast_signed(), libc::RUSAGE_INFO_V0, into)
@@ -66,8 +65,7 @@ pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
     vec![entry.name.clone()]
 }
 
-/// Whether a process carries a mark. Readable only for the same user, and only until the process overwrites
-/// it.
+/// Whether a process carries a mark. Readable only for the same user, and only until the process overwrites it.
 pub(crate) fn carries(pid: u32, is_meant: impl Fn(u64) -> bool) -> bool {
     mark(pid).is_some_and(is_meant)
 }

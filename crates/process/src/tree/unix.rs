@@ -25,8 +25,7 @@ pub(super) fn measure_all(trees: &[&OsTree]) -> Vec<Option<u64>> {
     trees.iter().map(|tree| measure(tree, &table, &marks)).collect()
 }
 
-/// Marks by process. Empty on Linux, where orphans become children of their guard and need no mark to be
-/// found.
+/// Marks by process. Empty on Linux, where orphans become children of their guard and need no mark to be found.
 fn marks(table: &[Entry]) -> Vec<(&Entry, u64)> {
     let mark_of = |entry: &Entry| {
         let found = Cell::new(None);
@@ -62,8 +61,7 @@ impl OsTree {
                 members
             }
             Self::Group { leader } => {
-                // The leader's number is taken while it exists, even as a zombie; afterwards it may name
-                // another group.
+                // The leader's number is taken while it exists, even as a zombie; afterwards it may name another group.
                 let leader = find((*leader)?, table)?;
                 let mut roots = vec![leader];
                 roots.extend(

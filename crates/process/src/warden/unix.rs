@@ -280,8 +280,7 @@ impl OsWarden {
         // Neither our environment nor our folder: the warden needs neither, and may outlive us for a while.
         command.env_clear().current_dir("/");
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
-        // A signal to our group must not reach it. Not a new session: see docs/decisions, "Guards stay in our
-        // session".
+        // A signal to our group must not reach it. Not a new session: see docs/decisions, "Guards stay in our session".
         command.process_group(0);
         room::as_before(&mut command);
         #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]

@@ -7,8 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Limit on a frame's body. `exec` accepts 2 MiB on Linux unless the stack limit is raised; this is far
-/// above.
+/// Limit on a frame's body. `exec` accepts 2 MiB on Linux unless the stack limit is raised; this is far above.
 const MAX_FRAME_BYTES: u32 = 64 << 20;
 
 /// Reads one frame; `None` at the end of the stream.

@@ -8,8 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The program for a guard to start, and the treatment of its tree. The three standard streams are sent
-/// along.
+/// The program for a guard to start, and the treatment of its tree. The three standard streams are sent along.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Assignment {
     pub(crate) path: PathBuf,

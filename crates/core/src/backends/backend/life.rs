@@ -34,8 +34,7 @@ impl Backend {
         self.lifecycle.is_going_to_rest()
     }
 
-    /// Whether the backend is idle on purpose: no process, or soon none, because none is needed; and nothing
-    /// is queued.
+    /// Whether the backend is idle on purpose: no process, or soon none, because none is needed; and nothing is queued.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.queue.is_empty() && self.lifecycle.is_at_rest()
     }

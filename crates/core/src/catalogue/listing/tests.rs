@@ -117,8 +117,7 @@ fn own_collisions_of_a_server_are_solved() {
     let result = r#"{"tools":[{"name":"a.b"},{"name":"a_b"},{"name":"a/b"},{"name":"a_b","n":2},{"name":"c.d"},{"name":"c/d"},{"name":"e.f"}]}"#;
     let listing = read(List::Tools, result, &naming(NameStyle::Prefixed));
     let shown = names(&listing);
-    // The second `a_b` is left out; a name altered into a taken one gets a hash; a lone altered name does
-    // not.
+    // The second `a_b` is left out; a name altered into a taken one gets a hash; a lone altered name does not.
     assert_eq!(shown.len(), 6);
     assert_eq!((&*shown[1], &*shown[5]), ("s__a_b", "s__e_f"));
     for (at, start) in [(0, "s__a_b_"), (2, "s__a_b_"), (3, "s__c_d_"), (4, "s__c_d_")] {

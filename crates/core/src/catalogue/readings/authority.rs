@@ -19,8 +19,7 @@ pub(super) enum Authority {
     Kept,
     /// Taken as the first segment of the path.
     Path,
-    /// Parsed as by browsers: user, default port and the host of a file are dropped, and extra slashes
-    /// ignored.
+    /// Parsed as by browsers: user, default port and the host of a file are dropped, and extra slashes ignored.
     Parsed,
     /// Same as `Parsed`, but a backslash may be part of the user name, as in RFC 3986.
     ParsedWithBackslash,
@@ -160,8 +159,7 @@ fn split_port(host: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Maps characters that IDNA maps to ASCII or ignores. Other Unicode names are not compared with their
-/// Punycode.
+/// Maps characters that IDNA maps to ASCII or ignores. Other Unicode names are not compared with their Punycode.
 fn ascii_form(c: char) -> Option<char> {
     match c {
         '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' => None,

@@ -1,5 +1,4 @@
-//! Paths: segments that servers and file systems resolve, drop or rename. Must not know about schemes and
-//! hosts.
+//! Paths: segments that servers and file systems resolve, drop or rename. Must not know about schemes and hosts.
 
 use std::borrow::Cow;
 

@@ -23,8 +23,7 @@ pub enum FoundUri {
     /// Several members list it, or have a template for it.
     Several(Vec<usize>),
     /// Not listed by any member. These may still know it: members whose lists are not known, or otherwise all
-    /// that have resources, since a server need not list them. Always more than one; a single one is the
-    /// owner.
+    /// that have resources, since a server need not list them. Always more than one; a single one is the owner.
     Perhaps(Vec<usize>),
     Nobody,
 }

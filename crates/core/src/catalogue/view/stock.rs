@@ -1,5 +1,4 @@
-//! The merged lists as bytes, and answers from them. All pages are slices of the same bytes: an answer copies
-//! nothing.
+//! The merged lists as bytes, and answers from them. All pages are slices of the same bytes: an answer copies nothing.
 
 use super::View;
 use crate::catalogue::cursor;

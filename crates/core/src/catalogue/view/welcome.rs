@@ -1,5 +1,4 @@
-//! Our introduction to clients: the words of the only server, or our own with the capabilities of all
-//! members.
+//! Our introduction to clients: the words of the only server, or our own with the capabilities of all members.
 
 use super::{Member, View};
 use crate::catalogue::names::NameStyle;

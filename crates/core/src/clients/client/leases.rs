@@ -1,5 +1,4 @@
-//! A client's leases: the backends it uses, by root, and its home among them. Must not know how a backend is
-//! found.
+//! A client's leases: the backends it uses, by root, and its home among them. Must not know how a backend is found.
 
 use crate::clients::Client;
 use crate::ids::BackendId;

@@ -1,5 +1,4 @@
-//! A client's outbox: unwritten bytes, incomplete batches, and the count of dropped messages. Must not know
-//! who sends.
+//! A client's outbox: unwritten bytes, incomplete batches, and the count of dropped messages. Must not know who sends.
 
 use crate::clients::Client;
 use crate::clients::batch::Batches;
@@ -45,8 +44,7 @@ impl Client {
         Some(self.outbox.charged(out))
     }
 
-    /// Closes a batch member without an answer. Returns the batch if it is complete and the client still
-    /// reads.
+    /// Closes a batch member without an answer. Returns the batch if it is complete and the client still reads.
     pub(crate) fn charge_no_answer(&mut self, batch: u32) -> Option<Outgoing> {
         let array = self.outbox.batches.done(batch, None)?;
         (!self.is_lost()).then(|| self.outbox.charged(whole_batch(array)))

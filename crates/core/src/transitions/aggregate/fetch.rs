@@ -112,8 +112,7 @@ impl Core {
         }
     }
 
-    /// Records that a list could not be fetched. The rest is shown, but not stored, and requested again
-    /// later.
+    /// Records that a list could not be fetched. The rest is shown, but not stored, and requested again later.
     pub(crate) fn page_missed(&mut self, backend: BackendId, list: List, round: u32) {
         if let Some(b) = self.backends.get_mut(&backend) {
             b.lists_mut().mark_failed(list, round);

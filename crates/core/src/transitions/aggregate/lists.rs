@@ -1,5 +1,4 @@
-//! The merged lists of all servers: their completeness, what the client has read, and notifications of
-//! changes.
+//! The merged lists of all servers: their completeness, what the client has read, and notifications of changes.
 
 use crate::aggregate::{Aggregate, Delegate, OfferState};
 use crate::backends::BackendState;
@@ -23,8 +22,7 @@ const LIST_CHANGE_DELAY: Duration = Duration::from_millis(100);
 const NOTICE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 impl Core {
-    /// The offer of a delegate's server: from its own backend, otherwise the latest stored one for its kind
-    /// of client.
+    /// The offer of a delegate's server: from its own backend, otherwise the latest stored one for its kind of client.
     pub(crate) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&delegate)?;
         let own = c.home().and_then(|home| self.backends.get(&home)?.offer().cloned());
@@ -251,8 +249,7 @@ impl Core {
     }
 
     /// Handles a backend that could not be started or is gone: its clients no longer wait. They continue
-    /// after the current event, since their next request may start the very backend whose fate is being
-    /// decided.
+    /// after the current event, since their next request may start the very backend whose fate is being decided.
     pub(crate) fn missed(&mut self, backend: BackendId) {
         let wants_lists = |client: &ClientId| self.wants_offer(*client);
         let wanting: Vec<ClientId> = self.lessees(backend).filter(wants_lists).collect();

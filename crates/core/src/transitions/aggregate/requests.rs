@@ -1,5 +1,4 @@
-//! The server for a request of an aggregate client, and the translation of the request's names into that
-//! server's.
+//! The server for a request of an aggregate client, and the translation of the request's names into that server's.
 
 use crate::catalogue::{Found, FoundUri, List, NameStyle, View};
 use crate::clients::Level;
@@ -50,8 +49,7 @@ impl Core {
         }
         if let Some(list) = list {
             self.confirm_for(client);
-            // A list request is a good moment to retry missed servers: the client is about to see their
-            // lists.
+            // A list request is a good moment to retry missed servers: the client is about to see their lists.
             self.try_missed(client);
             if !self.is_settled(client) {
                 return self.hold(client, id, batch, message, paths);
@@ -122,8 +120,7 @@ impl Core {
     ) -> RequestOwner {
         let Some(view) = self.view(client) else { return RequestOwner::Later };
         let quoted = message.part(part).unwrap_or(b"\"\"");
-        // A name means what it meant in the list that the client last saw, even if the lists have changed
-        // since.
+        // A name means what it meant in the list that the client last saw, even if the lists have changed since.
         if let Some(seen) = self.seen_before(client, list, &view)
             && let Found::Owner { member, original } = seen.find(list, quoted)
             && let Some(delegate) = self.seen_delegate(client, &seen, member)

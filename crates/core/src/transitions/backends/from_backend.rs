@@ -42,8 +42,7 @@ impl Core {
     }
 
     /// Records a sign of life; an answer to one of our requests also proves that the server understands our
-    /// framing. Anything else proves nothing: a server that expects lines complains, in lines, when it gets
-    /// headers.
+    /// framing. Anything else proves nothing: a server that expects lines complains, in lines, when it gets headers.
     pub(crate) fn backend_spoke(&mut self, launch: Launch, answers: bool) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if let Some(framing) = b.record_word(answers) {
@@ -57,8 +56,7 @@ impl Core {
 
     pub(crate) fn backend_response(&mut self, launch: Launch, message: Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
-        // A backend may only answer requests that were sent to it: an id of another backend's request does
-        // not count.
+        // A backend may only answer requests that were sent to it: an id of another backend's request does not count.
         let known = minted.filter(|&id| self.pending.get(id).is_some_and(|p| p.was_sent_to(launch.backend)));
         let is_without_id = message.part(Part::Id) == Some(RawId::NULL);
         let is_unparsed = || failed && error_code(&message) == Some(PARSE_ERROR);
@@ -328,8 +326,7 @@ impl Core {
         self.report(fact);
     }
 
-    /// Restarts the timeouts of a backend's requests: a server that talks with its client about its work is
-    /// working.
+    /// Restarts the timeouts of a backend's requests: a server that talks with its client about its work is working.
     pub(crate) fn backend_is_active(&mut self, backend: BackendId) {
         let (now, timeout) = (self.clock.now(), self.settings_of(backend).timeout);
         for pending in self.pending.values_mut() {

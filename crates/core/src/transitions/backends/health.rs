@@ -41,8 +41,7 @@ impl Core {
         }
     }
 
-    /// Compares memory use with the limits. A single excess is tolerated: a server may need much for a
-    /// moment.
+    /// Compares memory use with the limits. A single excess is tolerated: a server may need much for a moment.
     pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
         for &(launch, bytes) in bytes {
             if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
@@ -64,7 +63,7 @@ impl Core {
         if !self.set_over_memory(true) {
             return self.report(Fact::PoolHeavy { bytes: all, limit });
         }
-        // First choice: a backend that nobody uses right now.
+        // First choice: a backend that is not in use.
         if let Some(backend) = self.least_recently_used(|_| true) {
             self.record_eviction(backend, Limit::Memory(limit));
             return self.put_to_rest(backend, "all servers together hold more memory than they may");

@@ -50,8 +50,7 @@ impl Core {
         self.actions.push(Action::Start { launch, server, framing, root, in_home, environment });
     }
 
-    /// Whether a queued request counts as use: the request that causes a start is use too, not only the next
-    /// one.
+    /// Whether a queued request counts as use: the request that causes a start is use too, not only the next one.
     fn is_waited_for_by_use(&self, backend: BackendId) -> bool {
         let is_use = |minted: u64| {
             let method = self.pending.get(minted).map(|pending| pending.method());
@@ -344,8 +343,7 @@ impl Core {
         self.backends.get(&backend).is_none_or(|b| b.queue().is_empty())
     }
 
-    /// Settles everything sent to an ended process: repeated once if that is safe, otherwise answered with an
-    /// error.
+    /// Settles everything sent to an ended process: repeated once if that is safe, otherwise answered with an error.
     pub(crate) fn settle_sent(&mut self, backend: BackendId, cause: &Cause) {
         let error = self.cause(Some(backend), cause);
         let settings = self.settings_of(backend);
@@ -403,8 +401,7 @@ impl Core {
         self.missed(backend);
     }
 
-    /// Cancels the requests of an ended process at its clients, which need not keep showing a dialog, for
-    /// example.
+    /// Cancels the requests of an ended process at its clients, which need not keep showing a dialog, for example.
     pub(crate) fn forget_asked(&mut self, backend: BackendId) {
         for minted in self.questions.ids(|asked| asked.is_of(backend)) {
             let Some(asked) = self.questions.remove(minted) else { continue };

@@ -10,8 +10,7 @@ use crate::pending::{Asker, Pending};
 use switchboard_protocol::{Dialect, Message, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
-    /// Handles a client's progress on a server's request, or with an unknown token, which is the server's
-    /// business.
+    /// Handles a client's progress on a server's request, or with an unknown token, which is the server's business.
     pub(crate) fn client_progress(&mut self, client: ClientId, message: &Message) {
         let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
         // A minted number never passes unchanged: at the server it would name another request.

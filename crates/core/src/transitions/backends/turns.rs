@@ -126,8 +126,7 @@ impl Core {
         }
     }
 
-    /// Sends queued messages in order, as far as possible. Messages that take no turn are not blocked by
-    /// those that do.
+    /// Sends queued messages in order, as far as possible. Messages that take no turn are not blocked by those that do.
     pub(crate) fn let_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.ready_launch().filter(|_| !b.queue().is_turned_away()) else { return };

@@ -197,8 +197,7 @@ impl Core {
         }
     }
 
-    /// Whether a client's server shows this quoted URI; for an aggregate client, ask for one of its
-    /// delegates.
+    /// Whether a client's server shows this quoted URI; for an aggregate client, ask for one of its delegates.
     pub(crate) fn may_see_uri(&self, client: ClientId, quoted: Option<&[u8]>) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
         let naming = &c.settings().naming;

@@ -83,7 +83,7 @@ impl Core {
                 told |= self.settle_asked(client, asked, &error);
             }
         }
-        // The id of a request may be missing from the glimpse; a notification needs no answer.
+        // A method without an id is a notification, which gets no answer.
         let is_notification = glimpses.iter().any(|glimpse| glimpse.method.is_some());
         if !told && !is_notification {
             self.answer_error(client, &RawId::null(), None, &error);
@@ -221,8 +221,7 @@ impl Core {
             let minted = self.accept(client, backend, id, batch, message);
             return self.conclude_empty(minted);
         }
-        // Everything that can refuse the request comes before `accept`: an accepted request is owed one
-        // answer.
+        // Everything that can refuse the request comes before `accept`: an accepted request is owed one answer.
         if let Some(error) = self.why_not_now(client, backend, &message) {
             return self.refuse(client, &id, batch, &message, &error);
         }
@@ -233,8 +232,7 @@ impl Core {
         }
     }
 
-    /// Whether an unsubscribe can be answered by us: others are still subscribed, so the server need not
-    /// know.
+    /// Whether an unsubscribe can be answered by us: others are still subscribed, so the server need not know.
     pub(crate) fn is_unsubscribed_for(
         &mut self,
         client: ClientId,

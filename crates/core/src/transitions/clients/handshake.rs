@@ -346,8 +346,7 @@ impl Core {
                 .under_way()
                 .is_none_or(|minted| self.pending.get(minted).is_some_and(|pending| pending.is_of(client)));
             let is_new = b.handshake().is_ungreeted() || b.handshake().greeted_by() == Some(client);
-            // The client may have been greeted elsewhere: a backend without a handshake gets this along with
-            // it.
+            // The client may have been greeted elsewhere: a backend without a handshake gets this along with it.
             let may_hear = if is_answered { !b.handshake().is_ungreeted() } else { is_own };
             match b.launch().filter(|_| is_ready) {
                 Some(launch) if !is_others && may_hear => {

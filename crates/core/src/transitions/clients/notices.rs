@@ -57,8 +57,7 @@ impl Core {
                 b.queue_mut().push_notification(out);
             }
             BackendState::Stopped if may_wait && is_in_line => b.queue_mut().push_notification(out),
-            // Without a process there is nothing to notify: the next one learns what it needs from the
-            // handshake.
+            // Without a process there is nothing to notify: the next one learns what it needs from the handshake.
             BackendState::Stopped
             | BackendState::Failed { .. }
             | BackendState::Starting { .. }

@@ -1,5 +1,4 @@
-//! The clients' workspace folders: requested when a route or a backend needs them, and followed when they
-//! change.
+//! The clients' workspace folders: requested when a route or a backend needs them, and followed when they change.
 
 use crate::clients::{Client, ClientRoot, RootsStage};
 use crate::core::{Core, Followup};
@@ -216,8 +215,7 @@ impl Core {
         self.send_to_backend(launch, Outgoing::response(id.clone(), answer.into()));
     }
 
-    /// Handles a change of the client's roots: asks again if they are in use; otherwise the server may want
-    /// to know.
+    /// Handles a change of the client's roots: asks again if they are in use; otherwise the server may want to know.
     pub(crate) fn roots_changed(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get(&client) else { return };
         let was_told =

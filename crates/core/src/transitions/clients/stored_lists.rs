@@ -1,6 +1,5 @@
 //! Answers from the stored catalogue for clients of one server, while the server starts: its handshake and
-//! its lists. Once the server is ready it answers itself, and clients that were shown other lists are
-//! notified.
+//! its lists. Once the server is ready it answers itself, and clients that were shown other lists are notified.
 
 use crate::backends::Backend;
 use crate::catalogue::{List, Offer};
@@ -15,8 +14,7 @@ use std::sync::Arc;
 use switchboard_protocol::{Message, Part, RawId};
 
 impl Core {
-    /// Answers a handshake from the store, and starts the server. `false` if nothing is stored, or there is
-    /// no need.
+    /// Answers a handshake from the store, and starts the server. `false` if nothing is stored, or there is no need.
     pub(crate) fn greet_from_store(
         &mut self,
         client: ClientId,

@@ -189,8 +189,7 @@ impl Core {
         }
     }
 
-    /// Parks a client's queued requests at a backend that it must leave; they are routed again, to the same
-    /// path.
+    /// Parks a client's queued requests at a backend that it must leave; they are routed again, to the same path.
     pub(crate) fn park_at(&mut self, client: ClientId, backend: BackendId) {
         let home = self.clients.get(&client).and_then(|c| c.home());
         let path = self.backends.get(&backend).and_then(path_to).filter(|_| home != Some(backend));

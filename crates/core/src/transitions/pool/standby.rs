@@ -178,8 +178,7 @@ impl Core {
                     if why == NoStandby::AsksRoots
                         && let Some(home) = home.filter(|home| self.real_lessees(*home).next().is_none())
                     {
-                        // The process was told that there are no roots, so it is of no use to clients that
-                        // have some.
+                        // The process was told that there are no roots, so it is of no use to clients that have some.
                         self.separate(home, None, "it asks for its client's roots, and has no client");
                     }
                     self.report(Fact::NotStarted { server: name, why: why.text() });

@@ -81,11 +81,9 @@ impl Core {
         users.into_iter().find(|user| lessees.contains(user)).or_else(|| lessees.first().copied())
     }
 
-    /// Makes a process private to its keeper. Without one it accepts no more requests, and ends when all are
-    /// answered.
+    /// Makes a process private to its keeper. Without one it accepts no more requests, and ends when all are answered.
     pub(crate) fn separate(&mut self, backend: BackendId, keeper: Option<ClientId>, why: &'static str) {
-        // During a shutdown, open requests are finished and no new ones accepted, so nothing needs
-        // separating.
+        // During a shutdown, open requests are finished and no new ones accepted, so nothing needs separating.
         if !self.is_running() {
             return;
         }

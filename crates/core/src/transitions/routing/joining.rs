@@ -36,8 +36,7 @@ impl Core {
     pub(crate) fn find(&self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
         let wanted = self.clients.get(&client)?.environment();
         let candidates = self.joinable(client, key).filter(|(_, b)| b.environment().serves(wanted));
-        // Exact keys first, then the richest environment; of equal ones the oldest, so that the choice is
-        // stable.
+        // Exact keys first, then the richest environment; of equal ones the oldest, so that the choice is stable.
         candidates.max_by_key(|(fit, b)| (*fit, b.environment().size(), Reverse(b.id()))).map(|(_, b)| b.id())
     }
 

@@ -204,8 +204,7 @@ impl Core {
         };
         let is_unready = self.roots_key(first).is_none() && !self.may_be_asked(first);
         if clients.len() == 1 && self.connection_of(first) == first && is_unready {
-            // The client cannot be asked yet. Once it has answered, the server is notified that its roots
-            // have changed.
+            // The client cannot be asked yet. Once it has answered, the server is notified that its roots have changed.
             let key = self
                 .clients
                 .get(&first)

@@ -155,8 +155,7 @@ impl Core {
         }
     }
 
-    /// Whether a message is dropped because its client cannot be determined, rather than because no client
-    /// wants it.
+    /// Whether a message is dropped because its client cannot be determined, rather than because no client wants it.
     pub(crate) fn is_unheard(&self, backend: BackendId, message: &Message) -> bool {
         match message.method() {
             Method::LogMessage => self.backends.get(&backend).is_some_and(|b| self.listeners(b).is_empty()),
@@ -209,8 +208,7 @@ impl Core {
 
     /// Whether a log message is severe enough for the client's level. Without a level the server decides.
     fn is_loud_enough(&self, client: ClientId, message: &Message) -> bool {
-        // The level cannot be set in a server that does not declare logging, but its messages can be
-        // filtered.
+        // The level cannot be set in a server that does not declare logging, but its messages can be filtered.
         let level = self.clients.get(&self.connection_of(client)).and_then(|c| c.level());
         match (level, rank_in(message)) {
             (Some(level), Some(rank)) => level.admits(rank),

@@ -224,8 +224,7 @@ impl GuardedChild {
                 TreeState::Gone { ended: known, by, remains: Remains { ended, left } }
             }
             Ok(Some(Report::Here | Report::Started { .. } | Report::NotStarted { .. })) => return,
-            // The guard was killed. The warden ends the tree; we do the same in case the warden was killed
-            // too.
+            // The guard was killed. The warden ends the tree; we do the same in case the warden was killed too.
             Ok(None) | Err(_) => {
                 self.traces.clone().erase();
                 TreeState::Gone { ended: known, by: EndedBy::Kill, remains: Remains::default() }

@@ -19,8 +19,7 @@ const FIRST_LINE_BYTES: usize = 256;
 /// Refuses a script whose interpreter `env` would not find.
 ///
 /// Most servers start with `#!/usr/bin/env node`, and a launcher's short PATH makes this the most common
-/// failure: `env` itself runs, so that without this check the server would seem to start and then exit with
-/// code 127.
+/// failure: `env` itself runs, so that without this check the server would seem to start and then exit with code 127.
 pub(super) fn check_interpreter(
     path: &Path,
     path_var: Option<&OsStr>,

@@ -1,8 +1,7 @@
 //! The folder for this user's sockets, and the identity of this world (user and namespaces).
 //!
 //! All processes that belong together must find the same folder. Clients start their servers with a minimal
-//! environment, often without `XDG_RUNTIME_DIR` and `TMPDIR`; so the usual values of these variables are
-//! tried as well.
+//! environment, often without `XDG_RUNTIME_DIR` and `TMPDIR`; so the usual values of these variables are tried as well.
 
 use crate::private;
 use rustix::process::geteuid;

@@ -103,8 +103,7 @@ unsafe impl Send for Security {}
 
 impl Security {
     pub(super) fn own_user() -> io::Result<Self> {
-        // All rights for one user, none inherited. With administrator rights, unprivileged processes may not
-        // write.
+        // All rights for one user, none inherited. With administrator rights, unprivileged processes may not write.
         let label = if is_elevated() { "S:(ML;;NW;;;HI)" } else { "" };
         let text: Vec<u16> = format!("D:P(A;;GA;;;{}){label}\0", own_id()?).encode_utf16().collect();
         let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();

@@ -58,14 +58,12 @@ impl WakeSource {
         Ok(Woken { us_gone, readable: [first, second], asked_to_end })
     }
 
-    /// Reads all pending signals and returns whether one asks us to end; SIGCHLD only reports a changed
-    /// child.
+    /// Reads all pending signals and returns whether one asks us to end; SIGCHLD only reports a changed child.
     fn take_signals(&self) -> bool {
         let mut asked = false;
         loop {
             let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
-            // SAFETY: any bytes are a valid value of this structure of integers; the length limits what is
-            // written.
+            // SAFETY: any bytes are a valid value of this structure of integers; the length limits what is written.
             let buffer = unsafe {
                 std::slice::from_raw_parts_mut(info.as_mut_ptr().cast::<u8>(), mem::size_of_val(&info))
             };
