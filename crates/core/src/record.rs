@@ -1,4 +1,4 @@
-//! Facts learnt about a launch: one record per launch, stored on disk by the gateway.
+//! Facts learnt about a launch: one record per launch, stored on disk by the gateway. Must not know how it is stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Redaction: texts that look like secrets are masked in logs, and in the stderr lines that errors contain. A
-//! best effort, based on how secrets are usually written; message bodies are not logged at all unless requested.
+//! best effort, based on how secrets are usually written; message bodies are not logged at all unless
+//! requested. Must not know where a text comes from.
 
 /// Words that precede a secret, as in `token: x`, `"apiKey": "x"`, `Authorization: Bearer x`.
 const ANNOUNCING: &[&str] = &[

@@ -1,5 +1,5 @@
 //! Work on another thread, for tasks that would block the event loop for too long. tokio's own pool panics
-//! when the system cannot start a thread; here the work then runs inline.
+//! when the system cannot start a thread; here the work then runs inline. Must not know what the work is.
 
 use crate::lock::Lock;
 use std::sync::Arc;

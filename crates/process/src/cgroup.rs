@@ -1,5 +1,5 @@
 //! A cgroup per process tree, where one is delegated to us: the kernel then kills all its members at once,
-//! however they fork. Only version 2, and only below our own cgroup.
+//! however they fork. Only version 2, and only below our own cgroup. Must not know why a tree is killed.
 
 use crate::mark::spell_mark;
 use std::fs::{self, File, OpenOptions};

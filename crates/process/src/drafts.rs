@@ -1,5 +1,5 @@
 //! Draft files: written next to the file that they replace. A killed writer leaves its draft behind, and the
-//! next writer removes it.
+//! next writer removes it. Must not know what is in the files.
 
 use std::fs;
 use std::path::Path;

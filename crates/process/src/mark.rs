@@ -1,5 +1,6 @@
 //! Marks: a number carried by every process of a tree, so that it can be found without any other trace. A
-//! mark consists of the run's number and the guard's. See `table::carries` for how a process carries it.
+//! mark consists of the run's number and the guard's. `table::carries` finds it on a process. Must not know
+//! the process table.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

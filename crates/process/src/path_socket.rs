@@ -1,4 +1,5 @@
 //! A socket with a path as its address: other programs on this machine may connect if the file's mode allows.
+//! Must not know what is sent.
 
 pub use os::{PathListener, PathStream};
 

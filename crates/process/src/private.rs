@@ -1,4 +1,5 @@
-//! Folders and files that only this user can have written, for input that we act on.
+//! Folders and files that only this user can have written, for input that we act on. Must not know what the
+//! files contain.
 
 use crate::drafts;
 use std::io;

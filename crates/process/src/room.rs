@@ -1,5 +1,6 @@
 //! The limit on open descriptors: a check whether enough are free before the runtime fails for lack of one,
-//! and a higher limit for a process with many clients, which its child processes do not inherit.
+//! and a higher limit for a process with many clients, which its child processes do not inherit. Must not
+//! know what the descriptors are for.
 
 use std::fs::File;
 use std::io;

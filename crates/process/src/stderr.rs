@@ -1,4 +1,5 @@
-//! Our own stderr, written without blocking; and the log file that it may be redirected to.
+//! Our own stderr, written without blocking; and the log file that it may be redirected to. Must not know
+//! what is logged.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Parser from frame to message: one pass validates all bytes and records the spans of the touch table.
+//! Parser from frame to message: one pass validates all bytes and records the spans of the touch table. Must
+//! not know what a message is for.
 //!
 //! Strict where two parsers could disagree and let something be smuggled past us (duplicate keys, look-alike
 //! keys); tolerant towards everything that we only carry.

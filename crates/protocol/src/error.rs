@@ -1,4 +1,5 @@
-//! Our own error answers: machine-readable kind, code, message, and a hint for the reader.
+//! Our own error answers: machine-readable kind, code, message, and a hint for the reader. Must not know when
+//! an error is sent.
 
 use crate::dialect::Dialect;
 use crate::envelope::Fault;

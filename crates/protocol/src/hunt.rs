@@ -1,5 +1,6 @@
 //! Tolerant scan of a line that is broken or too long to store: finds its id, and whether it is a request or
-//! an answer. Takes input in chunks and never holds more than a few hundred bytes of it.
+//! an answer. Takes input in chunks and never holds more than a few hundred bytes of it. Must not know what
+//! an id is used for.
 
 use crate::id::RawId;
 use crate::json;

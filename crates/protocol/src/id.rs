@@ -1,5 +1,5 @@
 //! Ids and tokens, stored as the bytes that were sent: `1`, `"1"`, `1.50` and `1e3` must each come back
-//! unchanged, even where a JSON library considers them equal.
+//! unchanged, even where a JSON library considers them equal. Must not know what an id belongs to.
 
 use crate::json;
 use std::fmt;

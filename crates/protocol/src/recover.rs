@@ -1,5 +1,6 @@
 //! Recovery of messages from other program output: log text before a message on the same line, two messages
-//! on one line, text after a message, broken messages in between. The rest of the line is noise.
+//! on one line, text after a message, broken messages in between. The rest of the line is noise. Must not
+//! know which server wrote the line.
 
 use crate::envelope::{Broken, Fault, Parsed, parse};
 use crate::hunt::{self, Glimpse};

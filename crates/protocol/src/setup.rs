@@ -1,5 +1,5 @@
 //! Messages to replay to a new peer: handshake, log level, subscriptions. Every part that can replace a peer,
-//! or its session, stores one [`PeerSetup`].
+//! or its session, stores one [`PeerSetup`]. Must not know how a peer is replaced.
 
 use crate::dialect::Dialect;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Subscribed resources whose URI for the client differs from the server's.
+//! Subscribed resources whose URI for the client differs from the server's. Must not know the views.
 
 use crate::ids::ClientId;
 

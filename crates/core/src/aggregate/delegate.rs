@@ -1,4 +1,4 @@
-//! A client's delegate at one server, with the state of that server's offer.
+//! A client's delegate at one server, with the state of that server's offer. Must not know the lists themselves.
 
 use crate::ids::ClientId;
 use crate::moment::Moment;

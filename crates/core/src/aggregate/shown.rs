@@ -1,5 +1,5 @@
 //! The views that a client has been shown: names keep their meaning from there, pages continue in the view
-//! they began in, and the client is notified when a list changes.
+//! they began in, and the client is notified when a list changes. Must not know when a client is notified.
 
 use crate::catalogue::{List, Page, View};
 use bytes::Bytes;

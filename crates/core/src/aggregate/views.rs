@@ -1,4 +1,4 @@
-//! All views: clients that see the same servers in the same state share one.
+//! All views: clients that see the same servers in the same state share one. Must not know the clients.
 
 use crate::catalogue::{Member, View};
 use std::sync::{Arc, Weak};

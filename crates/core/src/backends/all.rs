@@ -1,4 +1,5 @@
-//! All backends by number, and the queue of those that wait for room in the pool.
+//! All backends by number, and the queue of those that wait for room in the pool. Must not know why a backend
+//! is started.
 
 use crate::backends::Backend;
 use crate::ids::{BackendId, ServerId};

@@ -1,4 +1,5 @@
-//! Recent crashes of a backend, and the circuit breaker that opens when there are too many.
+//! Recent crashes of a backend, and the circuit breaker that opens when there are too many. Must not know how
+//! a process is started.
 
 use crate::moment::Moment;
 use std::collections::VecDeque;

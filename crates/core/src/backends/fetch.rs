@@ -1,4 +1,5 @@
-//! One round of list requests to a backend: fetching all pages of each list, parsing them, then a pause.
+//! One round of list requests to a backend: fetching all pages of each list, parsing them, then a pause. Must
+//! not know how requests are sent.
 
 use crate::catalogue::{List, Naming, Offer, RawList, RawOffer, next_cursor};
 use crate::moment::Moment;

@@ -1,4 +1,4 @@
-//! The framing of a server, as far as known.
+//! The framing of a server, as far as known. Must not know how a process is started or asked.
 
 use crate::record::FramingChoice;
 use switchboard_protocol::Framing;

@@ -1,5 +1,5 @@
 //! The backend's half of the handshake. The first client makes it; later clients get the same answer, and
-//! every new process gets the same handshake replayed.
+//! every new process gets the same handshake replayed. Must not know how messages are sent.
 
 use crate::clients::Greeting;
 use crate::ids::ClientId;

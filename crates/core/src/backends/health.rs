@@ -1,4 +1,5 @@
-//! The health of a backend's process: liveness probes and memory use.
+//! The health of a backend's process: liveness probes and memory use. Must not know how a process is probed
+//! or measured.
 
 use crate::moment::Moment;
 

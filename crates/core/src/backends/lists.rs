@@ -1,4 +1,4 @@
-//! The lists that a backend offers, and the rounds in which they are requested.
+//! The lists that a backend offers, and the rounds in which they are requested. Must not know who needs the lists.
 
 use crate::backends::fetch::{AfterPage, ListFetch};
 use crate::catalogue::{List, Naming, Offer, RawOffer};

@@ -1,4 +1,5 @@
-//! The outbox of a backend's process: unwritten bytes, and notifications that may still be answered.
+//! The outbox of a backend's process: unwritten bytes, and notifications that may still be answered. Must not
+//! know the messages themselves.
 
 #[derive(Debug, Default)]
 pub(crate) struct BackendOutbox {

@@ -1,4 +1,4 @@
-//! Lines on a server's stdout that are not messages.
+//! Lines on a server's stdout that are not messages. Must not know how a message is recognised.
 
 use std::collections::VecDeque;
 

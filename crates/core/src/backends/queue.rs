@@ -1,5 +1,5 @@
 //! Messages queued for a backend, and the number of requests it works on. That number is limited; further
-//! requests wait, in order per client and fairly between clients.
+//! requests wait, in order per client and fairly between clients. Must not know when a message is sent.
 
 use crate::ids::ClientId;
 use std::collections::{BTreeMap, VecDeque};

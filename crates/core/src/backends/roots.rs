@@ -1,4 +1,4 @@
-//! The roots reported to a backend's process, and its open `roots/list` requests.
+//! The roots reported to a backend's process, and its open `roots/list` requests. Must not know whose roots they are.
 
 use std::sync::Arc;
 use switchboard_protocol::RawId;

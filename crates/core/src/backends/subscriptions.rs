@@ -1,4 +1,4 @@
-//! Resource subscriptions of a backend's clients.
+//! Resource subscriptions of a backend's clients. Must not know how a server is told.
 
 use crate::ids::ClientId;
 

@@ -1,4 +1,5 @@
-//! Tasks: requests that continue after their answer, each owned by the client that started it.
+//! Tasks: requests that continue after their answer, each owned by the client that started it. Must not know
+//! what a task does.
 
 use crate::ids::ClientId;
 use crate::messages::same_spelling;

@@ -1,5 +1,6 @@
 //! The clients that have used a process. An unsolicited message of a server may concern any of them, even
-//! after their requests are done, so only a process with a single user can be attributed with certainty.
+//! after their requests are done, so only a process with a single user can be attributed with certainty. Must
+//! not know clients except by number.
 
 use crate::ids::{ClientId, Principal};
 use switchboard_protocol::Method;

@@ -1,4 +1,5 @@
-//! Page cursors: a view and an offset in it. Opaque to clients; a checksum distinguishes ours from any other text.
+//! Page cursors: a view and an offset in it. Opaque to clients; a checksum distinguishes ours from any other
+//! text. Must not know the lists.
 
 use super::names::fnv1a;
 use base64::Engine;

@@ -1,5 +1,5 @@
 //! Lookup of list entries by name: a hash table of entry numbers, four bytes per slot, since a catalogue of
-//! tens of thousands of names must stay small. The list holds the names themselves.
+//! tens of thousands of names must stay small. The list holds the names themselves. Must not know the names.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;

@@ -1,5 +1,6 @@
 //! Public names of tools and prompts: `server__name`, within the limits of the strictest clients. A short
-//! hash of server and name keeps names unique where one had to be altered or two would be equal.
+//! hash of server and name keeps names unique where one had to be altered or two would be equal. Must not
+//! know which items exist.
 
 use super::list::List;
 

@@ -1,5 +1,5 @@
 //! Matching of URIs against URI templates (RFC 6570). Lenient: it serves to find the owner of a URI, and the
-//! server itself decides about the content.
+//! server itself decides about the content. Must not know whose template it is.
 
 /// Longest URI compared with templates: the time is the product of both lengths.
 const MAX_URI_BYTES: usize = 2 * 1024;

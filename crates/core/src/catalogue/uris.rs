@@ -1,6 +1,6 @@
 //! Public URIs of resources and templates. A resource is wrapped completely: `proxy://resource/…`. A template
 //! keeps its own text after `proxy://template/server/`, so that its expansions can be unwrapped again.
-//! `ui://…` is never wrapped: hosts recognise that scheme.
+//! `ui://…` is never wrapped: hosts recognise that scheme. Must not know which resources exist.
 
 use crate::text::percent;
 use base64::Engine;

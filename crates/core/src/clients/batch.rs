@@ -1,4 +1,5 @@
-//! A client's batch: members are answered individually, and the answers are returned as one array.
+//! A client's batch: members are answered individually, and the answers are returned as one array. Must not
+//! know what the answers say.
 
 use std::collections::BTreeMap;
 use switchboard_protocol::RawId;

@@ -1,4 +1,4 @@
-//! Log levels requested by clients.
+//! Log levels requested by clients. Must not know who logs.
 
 use switchboard_protocol::{Message, Part};
 

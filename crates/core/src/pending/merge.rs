@@ -1,5 +1,5 @@
 //! Debouncing of notifications: the first is forwarded at once, and equal ones within its window are merged
-//! into one at its end.
+//! into one at its end. Must not know how notifications are forwarded.
 
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;

@@ -1,4 +1,5 @@
-//! Backends that displace each other: one is stopped because a limit is reached, and is needed again soon after.
+//! Backends that displace each other: one is stopped because a limit is reached, and is needed again soon
+//! after. Must not know how a backend is stopped or started.
 
 use crate::backends::BackendKey;
 use crate::environment::Environment;

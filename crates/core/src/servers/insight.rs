@@ -1,4 +1,4 @@
-//! Facts about a server that decide whether clients may share its backends.
+//! Facts about a server that decide whether clients may share its backends. Must not know the backends.
 
 use crate::catalogue::next_cursor;
 use crate::clients::Profile;

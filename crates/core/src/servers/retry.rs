@@ -1,4 +1,4 @@
-//! The next attempt for a server that was not ready.
+//! The next attempt for a server that was not ready. Must not know how a server is started.
 
 use crate::moment::Moment;
 use crate::record::{Record, Slow};

@@ -1,4 +1,5 @@
-//! Servers that keep client state between calls, recognised by whole words in the names of their tools.
+//! Servers that keep client state between calls, recognised by whole words in the names of their tools. Must
+//! not know what a tool does.
 
 use serde::Deserialize;
 use std::borrow::Cow;

@@ -1,4 +1,5 @@
-//! Timeouts: requests expire, a silent backend is probed, a backend in backoff is restarted.
+//! Timeouts: requests expire, a silent backend is probed, a backend in backoff is restarted. Must not know
+//! how time is measured.
 //!
 //! There is no queue of deadlines. `Clock::wake` is a lower bound of all of them: a new deadline can only
 //! lower it, and a tick that comes too early costs one scan of what is open. Deadlines move with progress and

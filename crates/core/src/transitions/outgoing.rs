@@ -1,5 +1,5 @@
 //! The only exit for messages, with the byte credits of the outboxes. A request or an answer that does not
-//! fit becomes a small error; a notification is counted and dropped.
+//! fit becomes a small error; a notification is counted and dropped. Must not know why a message is sent.
 
 use crate::core::Core;
 use crate::event::{About, Action};

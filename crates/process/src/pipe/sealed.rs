@@ -1,4 +1,4 @@
-//! Immutable bytes held by the kernel: their pages go into a pipe without a copy.
+//! Immutable bytes held by the kernel: their pages go into a pipe without a copy. Must not know what the bytes mean.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! Forks, in processes that have one thread, and settings of a forked process.
+//! Forks, in processes that have one thread, and settings of a forked process. Must not know which role the
+//! process has.
 
 use rustix::process::Pid;
 use std::ffi::CStr;

@@ -1,4 +1,5 @@
-//! The events that wake a guard or a warden: signals, the end of the main process, readable descriptors.
+//! The events that wake a guard or a warden: signals, the end of the main process, readable descriptors. Must
+//! not know what follows from an event.
 
 #[cfg(target_os = "linux")]
 #[path = "watch/linux.rs"]

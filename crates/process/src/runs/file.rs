@@ -1,4 +1,5 @@
-//! The record of one run: a text file with one fact per line, appended to during the run.
+//! The record of one run: a text file with one fact per line, appended to during the run. Must not judge
+//! whether a run is dead.
 
 use crate::mark::parse_mark;
 use crate::private;

@@ -1,4 +1,4 @@
-//! Cuts a byte stream into frames, whatever the size of the reads.
+//! Cuts a byte stream into frames, whatever the size of the reads. Must not know what a frame contains.
 
 use super::{Frame, Framing, MAX_MESSAGE_LIMIT_BYTES};
 use crate::hunt::Hunter;

@@ -1,4 +1,5 @@
-//! The merged lists as bytes, and answers from them. All pages are slices of the same bytes: an answer copies nothing.
+//! The merged lists as bytes, and answers from them. All pages are slices of the same bytes: an answer copies
+//! nothing. Must not know who asks.
 
 use super::View;
 use crate::catalogue::cursor;

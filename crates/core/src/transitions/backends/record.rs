@@ -1,5 +1,5 @@
 //! Facts learnt about a launch: one record per launch, which the gateway stores on disk. Also the retries of
-//! servers that were not ready in time.
+//! servers that were not ready in time. Must not know how a record is stored.
 
 use crate::backends::Backend;
 use crate::core::{Core, Followup};

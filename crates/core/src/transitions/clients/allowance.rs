@@ -1,4 +1,5 @@
-//! Limits on what is stored for a client: open requests and subscriptions, by count and by bytes.
+//! Limits on what is stored for a client: open requests and subscriptions, by count and by bytes. Must not
+//! know how requests are routed.
 
 use crate::aggregate::Aggregate;
 use crate::answers::Overload;

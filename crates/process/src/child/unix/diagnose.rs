@@ -1,4 +1,4 @@
-//! Turns the system's refusal to start a program into a cause that a person can act on.
+//! Turns the system's refusal to start a program into a cause that a person can act on. Must not start anything.
 
 use super::{SpawnError, script};
 use rustix::io::Errno;

@@ -1,4 +1,5 @@
-//! A lock file held by one process at a time. The system releases it when that process ends.
+//! A lock file held by one process at a time. The system releases it when that process ends. Must not know
+//! what the lock protects.
 //!
 //! The holder deletes the file at its end. A process that waited then holds a deleted file that no other
 //! process will find; so after locking, each checks that the path still leads to the locked file.

@@ -1,4 +1,4 @@
-//! Identity of the peer of a socket, as the system knows it.
+//! Identity of the peer of a socket, as the system knows it. Must not know what the connection is for.
 
 use rustix::process::geteuid;
 use std::io;
