@@ -1,4 +1,4 @@
-//! Facts learnt about a launch: one record per launch, stored on disk by the gateway. Must not know how it is stored.
+//! Facts learnt about a launch: one record per launch, stored on disk by the gateway. Must not know the file format.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
