@@ -1,5 +1,5 @@
-//! Any text as a config file: reading it, saying what is wrong with it and filling it in never panic, and a
-//! file without an error gives a config.
+//! Any text as a config file: reading, error messages and expansion never panic, and a file without an error
+//! gives a config.
 #![forbid(unsafe_code)]
 #![no_main]
 

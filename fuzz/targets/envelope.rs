@@ -1,5 +1,5 @@
-//! Any bytes as a frame: no panic; what is taken for JSON agrees with `serde_json`, apart from the depth
-//! limit; the parts are where another parser finds them; and what goes out is still the same message.
+//! Any bytes as a frame: no panic; the JSON check agrees with `serde_json`, apart from the depth limit; parts
+//! are where another parser finds them; and the outgoing message is still the same.
 #![forbid(unsafe_code)]
 #![no_main]
 
@@ -13,7 +13,7 @@ use switchboard_protocol::{
     Broken, Dialect, ErrorAnswer, Kind, Message, Outgoing, Parsed, Part, Patch, RawId, dialect, parse,
 };
 
-/// Where the parts are whose spans we replace.
+/// Paths of the parts that we replace.
 const REPLACED: &[(Part, &[&str])] = &[
     (Part::Id, &["id"]),
     (Part::RequestId, &["params", "requestId"]),
@@ -22,7 +22,7 @@ const REPLACED: &[(Part, &[&str])] = &[
     (Part::TaskId, &["params", "taskId"]),
     (Part::ResultTaskId, &["result", "task", "taskId"]),
 ];
-/// And of some that we only read.
+/// Paths of some parts that we only read.
 const READ: &[(Part, &[&str])] = &[
     (Part::Jsonrpc, &["jsonrpc"]),
     (Part::Method, &["method"]),
@@ -58,7 +58,7 @@ fuzz_target!(|data: &[u8]| {
         }
         Err(broken) => {
             answerable(&broken);
-            // A fault of the envelope may be seen before the text turns out not to be JSON, never the reverse.
+            // A fault of the envelope may be found before the text turns out not to be JSON, never the reverse.
             let said_not_json = match broken.fault {
                 Fault::NotUtf8 { .. } => true,
                 Fault::NotJson(why) => why.what != What::TooDeep,
@@ -69,7 +69,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// `serde_json` finds the same values.
+/// Checks that `serde_json` finds the same values.
 fn same_parts(message: &Message) {
     for (part, path) in REPLACED.iter().chain(READ) {
         let found = look_up(message.bytes(), path);
@@ -84,13 +84,13 @@ fn same_parts(message: &Message) {
                 && message.part(Part::Error) != Some(b"null"),
         },
     };
-    // Both null, or `result: null` alone, is a success that says nothing.
+    // Both null, or `result: null` alone, is a success without content.
     if message.part(Part::Result) != Some(b"null") || message.part(Part::Error) != Some(b"null") {
         assert_eq!(message.kind(), expect);
     }
 }
 
-/// Replaced, translated or laid on one line, it stays what it is.
+/// Checks that replacing parts, translating and joining lines keep the message intact.
 fn goes_out_whole(message: &Message) {
     let mut out = Outgoing::of(message);
     for (number, (part, _)) in REPLACED.iter().enumerate() {
@@ -142,7 +142,7 @@ fn again(out: &Outgoing) -> Message {
     }
 }
 
-/// Whatever was wrong, the answer to it is a message.
+/// Checks that the answer to any fault is a message.
 fn answerable(broken: &Broken) {
     let id = broken.id.clone().unwrap_or_else(RawId::null);
     let answer = ErrorAnswer::of_fault(broken.fault).to_bytes(&id, Dialect::Standard);
@@ -159,7 +159,7 @@ fn look_up<'a>(bytes: &'a [u8], path: &[&str]) -> Option<&'a str> {
     if rest.is_empty() { Some(value) } else { look_up(value.as_bytes(), rest) }
 }
 
-/// An object's members as they stand. The keys are bytes, since they may hold lone surrogates.
+/// An object's members in order. The keys are bytes, since they may contain lone surrogates.
 struct Object<'a>(Vec<(Vec<u8>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Object<'de> {

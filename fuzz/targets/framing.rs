@@ -1,5 +1,5 @@
-//! Any bytes, in pieces of any size: the same frames come out, every byte is accounted for, and what is held
-//! back stays within the limit.
+//! Any bytes, in chunks of any size: the same frames come out, every byte is accounted for, and the buffer
+//! stays within the limit.
 #![forbid(unsafe_code)]
 #![no_main]
 
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use switchboard_protocol::{Frame, Framer, Framing};
 
 fuzz_target!(|data: &[u8]| {
-    // The first bytes say how the rest is fed.
+    // The first bytes decide how the rest is fed.
     let Some((&[manner, limit, first, second], input)) = data.split_first_chunk() else { return };
     let framing = match manner % 3 {
         0 => None,
@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Feeds the input in pieces of these sizes, over and over.
+/// Feeds the input in chunks of these sizes, repeatedly.
 fn cut(input: &[u8], framing: Option<Framing>, limit: usize, sizes: &[usize]) -> Vec<Frame> {
     let mut framer = Framer::new(framing, limit);
     let mut frames = Vec::new();
@@ -38,7 +38,7 @@ fn cut(input: &[u8], framing: Option<Framing>, limit: usize, sizes: &[usize]) ->
         rest = after;
         framer.buffer().extend_from_slice(piece);
         frames.extend(std::iter::from_fn(|| framer.next_frame()));
-        // A line's end may be a carriage return that is still to be told from a character of the line.
+        // A carriage return at the limit may be part of the line end or of the line.
         assert!(framer.buffer().len() <= limit + 1, "{} held of {limit}", framer.buffer().len());
         if rest.is_empty() {
             break;

@@ -1,5 +1,5 @@
-//! A line that is broken or too long: the same is seen in pieces of any size, an id that is found can be put
-//! into an answer, and of a good message the tolerant look sees what the strict one does.
+//! A line that is broken or too long: chunks of any size give the same result, an id that is found can be put
+//! into an answer, and on a good message the tolerant scan agrees with the parser.
 #![forbid(unsafe_code)]
 #![no_main]
 
@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
             let answer = ErrorAnswer::new(ErrorKind::BadAnswer, "").to_bytes(id, Dialect::Standard);
             match parse(answer) {
                 Ok(Parsed::One(answer)) => assert_eq!(answer.id().as_ref(), Some(id)),
-                // Bytes that are not UTF-8 inside an id's quotes cannot be given back.
+                // Bytes inside an id's quotes that are not UTF-8 cannot be returned.
                 Err(_) | Ok(Parsed::Batch(_)) => panic!("{id} cannot be answered"),
             }
         }

@@ -1,4 +1,4 @@
-//! A line of a program's chatter: every byte is either in a message or in the noise, in order.
+//! A line of program output: every byte is either in a message or in the noise, in order.
 #![forbid(unsafe_code)]
 #![no_main]
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use switchboard_protocol::parse;
 use switchboard_protocol::recover::recover;
 
-/// Written before an error without an id.
+/// Prefix of an error that had no id.
 const NULL_ID: &[u8] = b"{\"id\":null,";
 
 fuzz_target!(|data: &[u8]| {

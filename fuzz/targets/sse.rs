@@ -1,5 +1,5 @@
-//! Any bytes as a stream of events, in pieces of any size: what comes out is what a plain reading of the standard gives,
-//! line by line, with the whole in memory.
+//! Any bytes as a stream of events, in chunks of any size: the result equals a plain implementation of the
+//! standard that works line by line on the complete stream.
 #![forbid(unsafe_code)]
 #![no_main]
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 use switchboard_protocol::hunt::Hunter;
 use switchboard_protocol::{SseItem, SseParser};
 
-/// The limits that the parser has besides that of data.
+/// The parser's other limits, besides that of data.
 const LONGEST_ID: usize = 1024;
 const LONGEST_NAME: usize = 128;
 const LONGEST_RETRY: usize = 11;
@@ -16,7 +16,7 @@ const LONGEST_RETRY: usize = 11;
 type Read = (Vec<SseItem>, Option<String>, Option<Duration>);
 
 fuzz_target!(|data: &[u8]| {
-    // The first bytes say how the rest is fed.
+    // The first bytes decide how the rest is fed.
     let Some((&[limit, first, second], input)) = data.split_first_chunk() else { return };
     let limit = usize::from(limit) + 1;
     let expect = plainly(input, limit);
@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(fed(input, limit, &[1]), expect);
 });
 
-/// Feeds the input in pieces of these sizes, over and over.
+/// Feeds the input in chunks of these sizes, repeatedly.
 fn fed(input: &[u8], limit: usize, sizes: &[usize]) -> Read {
     let mut parser = SseParser::new(limit);
     let (mut items, mut rest) = (Vec::new(), input);
@@ -69,7 +69,7 @@ fn plainly(input: &[u8], limit: usize) -> Read {
     (items, last_id, retry)
 }
 
-/// Those that have an end: a line feed, a carriage return, or both.
+/// Complete lines: ended by a line feed, a carriage return, or both.
 fn lines(mut input: &[u8]) -> Vec<&[u8]> {
     let mut lines = Vec::new();
     while let Some(end) = input.iter().position(|byte| matches!(byte, b'\r' | b'\n')) {
@@ -87,7 +87,7 @@ fn item(name: &[u8], data: &[&[u8]], limit: usize) -> Option<SseItem> {
         hunter.feed(&data);
         return Some(SseItem::TooLong { length: data.len() as u64, glimpses: hunter.finish() });
     }
-    // One byte more than a name may have shows that it is none of those that mean something.
+    // One byte over the limit shows that it is not a known name.
     let name = String::from_utf8_lossy(&name[..name.len().min(LONGEST_NAME + 1)]).into_owned();
     (!data.is_empty()).then(|| SseItem::Event { name, data: data.into() })
 }

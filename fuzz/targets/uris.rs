@@ -1,5 +1,5 @@
-//! Any URI and any pattern of a filter: judging it never panics and takes no long time, what is allowed by a pattern would
-//! also be denied by it, and no disguise takes a URI out of a deny pattern.
+//! Any URI and any filter pattern: judging never panics and takes bounded time, a pattern denies everything
+//! it allows, and no disguise takes a URI out of a deny pattern.
 #![forbid(unsafe_code)]
 #![no_main]
 
@@ -14,7 +14,7 @@ fuzz_target!(|input: (&str, &str)| {
     if !deny.denies_uri(uri) {
         return;
     }
-    // A query or a fragment of its own may be what the pattern is about, and a long URI is refused anyway.
+    // The pattern may be about a query or fragment, and a long URI is refused anyway.
     if uri.contains(['?', '#', '\0']) || glob.contains(['?', '#', '\0']) {
         return;
     }

@@ -1,5 +1,5 @@
-//! Wording of all error answers: what happened, which server it concerns, and what to do next. No other module writes an
-//! error that a client or its user reads; none of these functions changes anything.
+//! Wording of all error answers: what happened, which server it concerns, and what to do next. No other
+//! module words an error that a client or its user reads. Must not change any state.
 
 use crate::backends::Backend;
 use crate::catalogue::List;
@@ -15,37 +15,37 @@ use switchboard_protocol::{ErrorAnswer, ErrorKind};
 pub const NO_ROOT_HINT: &str = "open a folder in the IDE, start it in a project folder, or give `--root DIR`, `--pin-root DIR` \
                                 or `defaultRoot`";
 
-/// Why a backend cannot serve a request.
+/// Reason why a backend cannot serve a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Cause {
-    /// No process could be made.
+    /// The process could not be started.
     Spawn {
         reason: String,
         hint: Option<String>,
     },
-    /// A server elsewhere could not be reached, or refused the handshake.
+    /// A remote server could not be reached, or refused the handshake.
     NotReached {
         reason: String,
         hint: Option<String>,
         retryable: bool,
         after: Option<Duration>,
     },
-    /// No process could be made in time.
+    /// The process was not started in time.
     SpawnTimeout {
         within: Duration,
     },
-    /// A process was made, and ended before it answered the handshake.
+    /// The process ended before it answered the handshake.
     DiedAtStart {
         how: String,
         said: LastWords,
         hint: Option<String>,
     },
-    /// A process was made, and left `initialize` without an answer.
+    /// The process did not answer `initialize`.
     Silent {
         within: Duration,
         said: LastWords,
     },
-    /// A process was made, and answered `initialize` with an error.
+    /// The process answered `initialize` with an error.
     Refused {
         message: String,
     },
@@ -53,7 +53,7 @@ pub(crate) enum Cause {
         how: String,
         said: LastWords,
     },
-    /// Too many crashes; nothing is tried for a while.
+    /// Too many crashes: no start is attempted for a while.
     BreakerOpen {
         why: String,
         wait: Duration,
@@ -75,15 +75,15 @@ pub(crate) enum Overload {
     OpenRequests(usize),
     /// Open requests of one client, by bytes.
     OpenBytes(usize),
-    /// Requests that wait for their turn at a backend that works on so many.
+    /// Requests queued for a turn at a backend that already works on `at_work`.
     Turns { at_work: usize },
-    /// Messages that wait for a backend to be ready.
+    /// Messages queued until a backend is ready.
     Start,
-    /// Bytes that a server leaves unread.
+    /// Bytes that a server has not read.
     ServerUnread,
-    /// Bytes that a client leaves unread.
+    /// Bytes that a client has not read.
     ClientUnread,
-    /// Questions of servers to one client.
+    /// Open requests from servers to one client.
     Questions,
 }
 
@@ -103,7 +103,7 @@ impl fmt::Display for Overload {
     }
 }
 
-/// The reason for which a server is not started without a client.
+/// Reason why a server is not started without a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoStandby {
     Private,
@@ -132,11 +132,11 @@ impl NoStandby {
     }
 }
 
-/// The key under which a daemon's refusal has the mark of the attachment that it is for.
+/// Key in a daemon's refusal for the mark of the attachment that it is addressed to.
 pub(crate) const MARK_KEY: &str = "mark";
 
 impl Core {
-    /// The name of a backend's server; of what concerns none, that of the only one there is.
+    /// The name of a backend's server; without a backend, the name of the only server, if there is just one.
     fn name_of(&self, of: Option<BackendId>) -> &str {
         match (of.and_then(|backend| self.backends.get(&backend)), self.servers.only()) {
             (Some(b), _) => &b.settings().name,
@@ -347,7 +347,7 @@ impl Core {
             .with("timeoutMs", json!(waited.as_millis() as u64))
     }
 
-    /// Nothing says which workspace a request belongs to, and the server cannot do without.
+    /// The workspace of a request is unknown, and the server needs one.
     pub(crate) fn no_root(&self, client: ClientId) -> ErrorAnswer {
         let server = self.clients.get(&client).map_or("?", |c| &c.settings().name);
         let text =
@@ -359,7 +359,7 @@ impl Core {
             .hint(format!("{NO_ROOT_HINT}; `switchboard explain` shows how it is decided"))
     }
 
-    /// A backend's question does not say which of several clients it concerns.
+    /// A backend's request does not say which of its several clients it is for.
     pub(crate) fn whose_question(&self, of: BackendId) -> ErrorAnswer {
         ErrorAnswer::new(
             ErrorKind::RoutingFailed,
@@ -394,8 +394,8 @@ impl Core {
             .hint("start it again")
     }
 
-    /// For a request that comes when we end. Nobody acts upon it; and where a daemon ends, another follows.
-    /// `mark` shows an attachment that this is no server's answer.
+    /// For a request that arrives during shutdown and was not acted upon. When a daemon ends, another one
+    /// follows. `mark` shows an attachment that this is not a server's answer.
     pub(crate) fn turned_away(&self, mark: Option<&str>) -> ErrorAnswer {
         if !self.is_succeeded() {
             return self.shutting_down();
@@ -439,7 +439,7 @@ impl Core {
             .hint("send `initialize` instead")
     }
 
-    /// No server is known to offer a method, for clients of several servers.
+    /// No server of an aggregate is known to offer the method.
     pub(crate) fn nobodys_method(&self, method: &str) -> ErrorAnswer {
         let text = format!("no server is known to offer the method `{method}`");
         ErrorAnswer::new(ErrorKind::MethodNotFound, text)
@@ -447,7 +447,7 @@ impl Core {
             .hint("`--server NAME` connects to one server alone, and passes everything to it")
     }
 
-    /// A method that filters cannot be applied to.
+    /// A method to which filters cannot be applied.
     pub(crate) fn filtered_method(&self, method: &str) -> ErrorAnswer {
         let text = format!("the method `{method}` cannot be filtered, and this server has filters");
         ErrorAnswer::new(ErrorKind::MethodNotFound, text).retryable(false).hint(
@@ -473,7 +473,7 @@ impl Core {
             .hint("the task has ended, or was not started here")
     }
 
-    /// No server has a resource, or several could.
+    /// No server has the resource, or several may have it.
     pub(crate) fn unknown_resource(&self, uri: &str, owners: &[&str]) -> ErrorAnswer {
         let answer = match owners {
             [] => ErrorAnswer::new(ErrorKind::UnknownResource, format!("Resource not found: {uri}"))
@@ -521,7 +521,7 @@ impl Core {
     }
 }
 
-/// Data that all our answers give in the same form.
+/// Data in the same form for all our answers.
 trait AnswerDetails {
     fn concerning(self, core: &Core, of: Option<BackendId>) -> Self;
     fn with_text(self, key: &str, text: &str) -> Self;

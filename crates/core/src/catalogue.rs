@@ -1,14 +1,14 @@
-//! The tools, prompts and resources that servers offer, and those of several servers as one. Pure values: read from a
-//! server's answers, named, merged, and stored as bytes ready to be sent. Nothing here knows of clients, backends or time.
+//! The tools, prompts and resources of servers, singly and merged. Pure values: parsed from a server's
+//! answers, named, merged, and stored as bytes ready to send. Must not know clients, backends or time.
 //!
 //! # Layout
 //! - [`names`]: public names of tools and prompts. [`uris`]: public URIs of resources and templates.
-//! - [`filter`]: the items that are shown. `readings`: the possible meanings of a URI.
-//! - [`list`]: the kinds of lists. [`listing`]: one list of one server, read and named.
-//! - [`offer`]: all lists of one server, also as bytes on disk. `stored`: an offer that is read when first used. `offers`:
-//!   offers by kind of client. `raw`: lists as they came, not read yet.
+//! - [`filter`]: the visible items. `readings`: possible meanings of a URI.
+//! - [`list`]: the kinds of lists. [`listing`]: one list of one server, parsed and named.
+//! - [`offer`]: all lists of one server, in memory and on disk. `stored`: an offer parsed on first use.
+//!   `offers`: offers by kind of client. `raw`: unparsed lists.
 //! - [`view`]: several servers as one. [`single`]: one server alone, under its own names.
-//! - [`cursor`]: a position in a list, as clients carry it.
+//! - [`cursor`]: the page cursors that clients get.
 //! - `scan`, `index`, `template`: parts of the above.
 
 mod index;

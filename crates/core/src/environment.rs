@@ -1,5 +1,5 @@
-//! Environments of clients, and which backend has enough for which client. Core compares names and digests of values; the
-//! values themselves stay with the gateway.
+//! Environments of clients, and which backend has enough variables for which client. Compares names and
+//! digests of values; the values themselves stay with the gateway.
 
 use std::any::Any;
 use std::cmp::Ordering;
@@ -7,23 +7,23 @@ use std::fmt;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-/// Names that `status` gives for a difference.
+/// Limit on names that `status` shows for a difference.
 const MAX_SHOWN_NAMES: usize = 6;
 
-/// A digest of a variable's value. The gateway makes it.
+/// A digest of a variable's value, computed by the gateway.
 pub type ValueDigest = [u8; 16];
 
-/// A variable that counts when clients share a backend.
+/// A variable that matters when clients share a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     pub name: Arc<str>,
     pub value: ValueDigest,
 }
 
-/// Variables sorted by name, each name once.
+/// Variables sorted by name, without duplicates.
 pub type Variables = Arc<[Variable]>;
 
-/// The variables of a client as the gateway knows them. Core only keeps them for as long as a backend may need them.
+/// The variables of a client as the gateway knows them. Opaque here, and held only as long as a backend may need them.
 #[derive(Clone)]
 pub struct Source(Arc<dyn Any + Send + Sync>);
 
@@ -43,22 +43,22 @@ impl fmt::Debug for Source {
     }
 }
 
-/// The environment that a client brings for a server, or that a backend's process has. A pointer: a client has one for
-/// each server, and most of them are the same.
+/// The environment that a client brings for a server, or that a backend's process has. A pointer: a client
+/// has one per server, and most of them are equal.
 #[derive(Debug, Clone, Default)]
 pub struct Environment(Arc<Content>);
 
 #[derive(Debug, Clone, Default)]
 struct Content {
-    /// Variables that the server's entry names. A client shares only a backend with exactly these.
+    /// Variables named in the server's entry. A client shares only a backend with exactly these.
     named: Variables,
     /// Variables that every server gets. A client shares a backend that has at least these.
     common: Variables,
-    /// The clients' variables themselves, the richest environment first.
+    /// The clients' actual variables, largest environment first.
     sources: Vec<(usize, Source)>,
 }
 
-/// Two environments are equal if neither tells clients apart that the other does not.
+/// Two environments are equal if they separate the same clients.
 impl PartialEq for Environment {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || (self.0.named == other.0.named && self.0.common == other.0.common)
@@ -73,7 +73,7 @@ impl Environment {
         Self(Arc::new(Content { named, common, sources }))
     }
 
-    /// Takes the place of an equal one of the same client, so that the two are held once.
+    /// Returns `other` instead if it is equal and from the same client, so that memory is shared.
     pub fn or_same(self, other: &Self) -> Self {
         let pairs = || self.0.sources.iter().zip(&other.0.sources);
         let is_drawn_from_same = self.0.sources.len() == other.0.sources.len()
@@ -85,7 +85,7 @@ impl Environment {
         self.0.sources.iter().map(|(_, source)| source)
     }
 
-    /// Whether a client loses nothing in a backend with this environment.
+    /// Whether a client misses nothing in a backend with this environment.
     pub fn serves(&self, client: &Self) -> bool {
         let is_same = |one: &Variables, other: &Variables| Arc::ptr_eq(one, other) || one == other;
         is_same(&self.0.named, &client.0.named)
@@ -94,7 +94,7 @@ impl Environment {
                     .all(|(mine, there)| mine.is_none() || mine == there))
     }
 
-    /// An environment that serves both, if no variable has two values.
+    /// An environment that serves both, unless a variable has two values.
     pub fn merged(&self, other: &Self) -> Option<Self> {
         if self.0.named != other.0.named {
             return None;
@@ -111,7 +111,7 @@ impl Environment {
         Some(merged)
     }
 
-    /// Replaces the sources. Where the clients' values differ and it does not matter, the richest environment counts.
+    /// Replaces the sources. Where the clients' values differ without consequence, the largest environment counts.
     pub(crate) fn draw_from<'a>(&mut self, environments: impl IntoIterator<Item = &'a Self>) {
         let mut sources: Vec<(usize, Source)> = Vec::new();
         for (size, source) in environments.into_iter().flat_map(|environment| &environment.0.sources) {
@@ -123,22 +123,22 @@ impl Environment {
         Arc::make_mut(&mut self.0).sources = sources;
     }
 
-    /// The same for comparisons, which must not keep a client's values.
+    /// A copy for comparisons, which must not keep a client's values alive.
     pub(crate) fn without_sources(&self) -> Self {
         Self::new(self.0.named.clone(), self.0.common.clone(), None)
     }
 
-    /// How many variables every server gets.
+    /// Number of variables that every server gets.
     pub(crate) fn size(&self) -> usize {
         self.0.common.len()
     }
 
-    /// The names of the variables that keep clients of the two apart, for people to read.
+    /// The names of the variables that separate clients of the two, for people.
     pub(crate) fn differences(&self, other: &Self) -> String {
         let named = pairs(&self.0.named, &other.0.named);
         let common = pairs(&self.0.common, &other.0.common);
         let different: Vec<_> = named.chain(common).filter(|(one, other)| one != other).collect();
-        // Variables that only one of them has keep nobody apart where others have two values.
+        // If some variables have two values, those that only one side has are not the reason.
         let are_two =
             |(one, other): &&(Option<&Variable>, Option<&Variable>)| one.is_some() && other.is_some();
         let has_two = different.iter().any(|pair| are_two(&pair));
@@ -152,7 +152,7 @@ impl Environment {
     }
 }
 
-/// Walks through two sorted lists at once, name by name.
+/// Walks through two sorted lists in parallel, name by name.
 fn pairs<'a>(
     one: &'a [Variable],
     other: &'a [Variable],
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backend_serves_clients_with_fewer_variables() {
+    fn client_needs_a_subset_of_backend_env() {
         let backend = environment("", "B=1 C=1 D=1");
         for (client, expect) in
             [("", true), ("C=1", true), ("B=1 D=1", true), ("A=1", false), ("C=2", false), ("E=1", false)]

@@ -1,4 +1,4 @@
-//! What comes in, and what is to be done because of it. Both closed: every case is in these two enums.
+//! Incoming events and resulting actions. Both enums are closed: every case is listed here.
 
 use crate::catalogue::{Offer, OfferKey, RawOffer};
 use crate::environment::Environment;
@@ -12,29 +12,29 @@ use std::time::Duration;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed, RawId};
 
-/// Where a client comes from.
+/// Origin and context of a client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     pub principal: Principal,
-    /// What it brings along for its server.
+    /// Its environment for its server.
     pub environment: Environment,
     /// The root that it is pinned to.
     pub pinned: Option<String>,
-    /// Roots that were given when it came.
+    /// Roots given on connection.
     pub given: Vec<String>,
     pub default: Option<String>,
-    /// The root that its environment names.
+    /// The root named in its environment.
     pub named: Option<String>,
     pub working_folder: Option<String>,
-    /// Its messages go different ways, so that each must say what it is about.
+    /// Messages to it travel on different connections, so each must name the request it belongs to.
     pub goes_by_request: bool,
-    /// It is on another machine, or nobody knows who it is: what it calls a folder is none of ours.
+    /// On another machine, or unauthenticated: its folder names do not refer to this machine.
     pub is_elsewhere: bool,
-    /// The secret of an attachment that carries the messages itself: by this it knows our refusals from a server's.
+    /// Secret of an attachment that relays messages: distinguishes our refusals from a server's answers.
     pub refusal_mark: Option<Arc<str>>,
 }
 
-/// A place, and which member of the frame named it.
+/// A path, and the member of the frame that named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberPath {
     pub member: usize,
@@ -49,38 +49,37 @@ pub enum Event {
         server: ServerId,
         surroundings: Surroundings,
     },
-    /// A client that wants all servers of the config, as one.
+    /// A client that wants all servers of the config as one.
     AggregateConnected {
         client: ClientId,
         surroundings: Surroundings,
-        /// What it brings along for each server, in place of the one environment of the surroundings.
+        /// Its environment per server, in place of the one in the surroundings.
         environments: Vec<(ServerId, Environment)>,
-        /// Those of them that it wants, if not all.
+        /// The servers that it wants; `None` means all.
         only: Option<Vec<ServerId>>,
     },
     FromClient {
         client: ClientId,
         frame: Result<Parsed, Broken>,
-        /// Where its messages say that they belong, looked up on disk. Only wanted of servers that have an instance
-        /// per root.
+        /// Paths named in the messages, looked up on disk. Only needed for servers with an instance per root.
         paths: Vec<MemberPath>,
     },
-    /// A frame beyond the limit, of which only glimpses remain.
+    /// A frame over the limit, of which only glimpses remain.
     ClientTooLong {
         client: ClientId,
         length: u64,
         glimpses: Vec<Glimpse>,
     },
-    /// It will send nothing more; it may still read.
+    /// End of its input; it may still read.
     ClientInputEnded {
         client: ClientId,
     },
-    /// It no longer reads: nobody is there.
+    /// The client no longer reads: it is gone.
     ClientLost {
         client: ClientId,
     },
 
-    /// What came of [`Action::LookUp`]: the folders that exist, with links followed.
+    /// Result of [`Action::LookUp`]: the existing folders, with links resolved.
     RootsLookedUp {
         client: ClientId,
         inquiry: u32,
@@ -89,7 +88,7 @@ pub enum Event {
 
     Spawned {
         launch: Launch,
-        /// 0 of a server elsewhere, which is no process of ours.
+        /// 0 for a remote server, which is not a process of ours.
         pid: u32,
     },
     SpawnFailed {
@@ -97,12 +96,12 @@ pub enum Event {
         reason: String,
         hint: Option<String>,
     },
-    /// A server elsewhere could not be reached, or refused the handshake.
+    /// A remote server could not be reached, or refused the handshake.
     NotReached {
         launch: Launch,
         reason: String,
         hint: Option<String>,
-        /// It may work later; and when, if that is known.
+        /// Whether a retry may succeed, and when, if known.
         retryable: bool,
         after: Option<Duration>,
     },
@@ -110,11 +109,11 @@ pub enum Event {
         launch: Launch,
         message: Message,
     },
-    /// Something on the backend's stdout that is not a message.
+    /// Output on the backend's stdout that is not a message.
     BackendNoise {
         launch: Launch,
         text: Bytes,
-        /// Messages that it was meant to be, or has in it.
+        /// Messages that it was meant to be, or contains.
         broken: Vec<Broken>,
     },
     BackendTooLong {
@@ -122,7 +121,7 @@ pub enum Event {
         length: u64,
         glimpses: Vec<Glimpse>,
     },
-    /// The process is gone. `hint` is what to say if it never worked.
+    /// The process is gone. `hint` is for a process that never worked.
     BackendEnded {
         launch: Launch,
         how: String,
@@ -130,14 +129,14 @@ pub enum Event {
         hint: Option<String>,
     },
 
-    /// What came of [`Action::ReadOffer`].
+    /// Result of [`Action::ReadOffer`].
     OfferRead {
         launch: Launch,
         round: u32,
         offer: Arc<Offer>,
     },
 
-    /// How much memory the processes of these hold.
+    /// Memory use of the processes of these launches.
     Measured {
         bytes: Vec<(Launch, u64)>,
     },
@@ -147,38 +146,38 @@ pub enum Event {
         peer: Peer,
         bytes: usize,
     },
-    /// A notification that waited for a client was dropped by the front that kept it.
+    /// A notification queued for a client was dropped by its front.
     Dropped {
         client: ClientId,
     },
     /// Time has passed.
     Tick,
-    /// We are to end in order: finish what is in flight, stop the backends. If we do already: faster.
+    /// Shut down in order: finish requests in progress, stop the backends. Repeated: faster.
     Drain {
         why: &'static str,
     },
-    /// We are to end at once.
+    /// Shut down at once.
     Kill,
 }
 
-/// Which of a client's requests a message that answers none belongs to; said to those who want to know
-/// ([`Surroundings::goes_by_request`]). What a message answers it says itself.
+/// The client's request to which a message that is not an answer belongs, for clients that need it
+/// ([`Surroundings::goes_by_request`]). An answer names its request itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum About {
-    /// It comes while this one is worked on, and most likely because of it.
+    /// Sent while this request is in progress, and most likely because of it.
     Request(RawId),
     Nothing,
 }
 
-/// How a backend is stopped.
+/// Method of stopping a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopHow {
-    /// Ask first: close its input, then terminate, then kill, each with this grace. Said a second time:
-    /// terminate at once, then kill.
+    /// Close its input, then terminate, then kill, each after this grace period. Repeated: terminate at once,
+    /// then kill.
     Gently {
         grace: Duration,
     },
-    /// The same without the wait for what its closed input may do: terminate at once, then kill.
+    /// Without the wait after closing its input: terminate at once, then kill.
     Terminate {
         grace: Duration,
     },
@@ -186,7 +185,7 @@ pub enum StopHow {
 }
 
 impl StopHow {
-    /// How long it may take to end by itself; nothing if it is killed.
+    /// The time it has to end by itself; `None` if it is killed.
     pub fn grace(self) -> Option<Duration> {
         match self {
             Self::Gently { grace } | Self::Terminate { grace } => Some(grace),
@@ -202,9 +201,9 @@ pub enum Action {
         server: ServerId,
         framing: Framing,
         root: Option<String>,
-        /// It belongs to no workspace, and starts in the user's home folder.
+        /// Independent of the workspace; starts in the user's home folder.
         in_home: bool,
-        /// Drawn from its clients' environments.
+        /// Combined from its clients' environments.
         environment: Environment,
     },
     Stop {
@@ -220,31 +219,30 @@ pub enum Action {
         out: Outgoing,
         about: About,
     },
-    /// Find out which folders these are; to be answered with [`Event::RootsLookedUp`].
+    /// Look up these folders on disk; answered with [`Event::RootsLookedUp`].
     LookUp {
         client: ClientId,
         inquiry: u32,
         paths: Vec<String>,
     },
-    /// Make out what a server offers; to be answered with [`Event::OfferRead`]. Lists may be long: not to be done where
-    /// others wait.
+    /// Parse a server's lists; answered with [`Event::OfferRead`]. Lists may be long, so not under the lock.
     ReadOffer {
         launch: Launch,
         round: u32,
         raw: Box<RawOffer>,
     },
-    /// Remember what a server offers to clients of this profile, beyond our own end.
+    /// Store on disk what a server offers to clients of this profile.
     StoreOffer {
         server: ServerId,
         key: OfferKey,
         offer: Arc<Offer>,
     },
-    /// Remember what was learnt about a server's launch, beyond our own end.
+    /// Store on disk what was learnt about a server's launch.
     StoreRecord {
         server: ServerId,
         record: Record,
     },
-    /// Nothing more is to be had from us here: the connection is closed, once all is written.
+    /// Close the connection once everything is written: nothing more will follow.
     Disconnect {
         client: ClientId,
     },

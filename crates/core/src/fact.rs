@@ -1,5 +1,4 @@
-//! What happened that is worth seeing. Logs, metrics and later the dashboard are listeners of this one type;
-//! no one else logs.
+//! Facts worth reporting. Logs, metrics and later the dashboard are listeners of this one type; no other code logs.
 
 use crate::ids::{BackendId, ClientId};
 use crate::servers::{Crowding, Limit};
@@ -7,7 +6,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 use switchboard_protocol::{ErrorKind, Framing, RawId};
 
-/// How a request ended.
+/// Result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The server's result.
@@ -16,42 +15,42 @@ pub enum Outcome {
     ServerError,
     /// An error of ours.
     Refused(ErrorKind),
-    /// The client took it back.
+    /// Cancelled by the client.
     Cancelled,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
-    /// What keeps processes from outliving us, and what does not, and why.
+    /// The layers that keep processes from outliving us, and the reasons for missing ones.
     Layers {
         text: String,
-        /// Something is missing that should be there.
+        /// A layer is missing that should be there.
         are_wanting: bool,
     },
-    /// An earlier run was killed as a whole; this was still alive of it.
+    /// Processes left by an earlier run that was killed completely.
     Swept {
         names: Vec<String>,
         left: usize,
     },
-    /// Whoever started us has ended.
+    /// Our parent process has ended.
     ParentGone,
-    /// Other machines can reach us, and nothing is encrypted.
+    /// Other machines can reach us, without encryption.
     PlainHttp {
         address: String,
     },
-    /// A new config counts from now on: these servers are others now, came, or went.
+    /// A new config is in effect, with these changes to servers.
     ConfigApplied {
         changed: Vec<String>,
         added: Vec<String>,
         removed: Vec<String>,
-        /// Settings that count only when we are started the next time.
+        /// Settings that take effect only after a restart.
         needs_restart: Vec<&'static str>,
     },
-    /// The config file has changed, and the one before counts on.
+    /// The changed config file is invalid, and the previous config stays in effect.
     ConfigRejected {
         why: String,
     },
-    /// A server that is to run without a client cannot.
+    /// A server that should run without a client cannot.
     NotStarted {
         server: String,
         why: &'static str,
@@ -67,18 +66,18 @@ pub enum Fact {
         client: ClientId,
     },
 
-    /// What the client says its workspaces are.
+    /// The client has named its workspaces.
     RootsKnown {
         client: ClientId,
         roots: Vec<String>,
     },
-    /// The client works at this root now, and why we think so.
+    /// The client works at this root, with the reason for the choice.
     RootChosen {
         client: ClientId,
         root: Option<String>,
         why: String,
     },
-    /// Nothing says which workspace a client works in, although the server depends on it.
+    /// The workspace of a client is unknown, although the server depends on it.
     Fallback {
         client: ClientId,
     },
@@ -89,62 +88,62 @@ pub enum Fact {
         framing: Framing,
         root: Option<String>,
     },
-    /// As many run as may, and none can be stopped at the moment, or is gone yet.
+    /// A limit on running backends is reached, and none can be stopped at the moment.
     NoRoom {
         backend: BackendId,
         running: usize,
         /// The limit that is reached; `None` if it waits for other starts.
         limit: Option<Limit>,
     },
-    /// Backends of a server stop each other: one is started again soon after it was stopped to make room. At most one
-    /// report per server in 10 minutes.
+    /// Backends of a server evict each other: one is restarted soon after it was stopped to make room.
+    /// Reported at most once per server in 10 minutes.
     Crowded {
         backend: BackendId,
         crowding: Crowding,
     },
-    /// It keeps a client's affairs between calls, by the name of this tool.
-    /// Clients of a process get processes of their own.
+    /// The clients of a process get separate processes.
     Separated {
         backend: BackendId,
         clients: usize,
         why: &'static str,
     },
-    /// A notification that may be about any of several clients: none of them gets it.
+    /// A notification that may concern any of several clients, and is delivered to none.
     Unheard {
         backend: BackendId,
         method: Cow<'static, str>,
         text: String,
     },
+    /// The server keeps client state between calls, judging by the name of this tool.
     KeepsState {
         backend: BackendId,
         tool: String,
     },
-    /// It kept something for its clients, and was stopped.
+    /// A backend that kept state for its clients was stopped.
     StateLost {
         backend: BackendId,
         why: String,
     },
-    /// It holds more memory than it may.
+    /// A backend exceeds its memory limit.
     Heavy {
         backend: BackendId,
         bytes: u64,
         limit: u64,
     },
-    /// All of them together do.
+    /// All backends together exceed the memory limit.
     PoolHeavy {
         bytes: u64,
         limit: u64,
     },
     Spawned {
         backend: BackendId,
-        /// None of a server elsewhere.
+        /// `None` for a remote server.
         pid: Option<u32>,
     },
     SpawnFailed {
         backend: BackendId,
         reason: String,
     },
-    /// A server elsewhere.
+    /// A remote server could not be reached.
     NotReached {
         backend: BackendId,
         reason: String,
@@ -181,27 +180,27 @@ pub enum Fact {
     /// Processes outlived the one we started.
     LeftBehind {
         backend: BackendId,
-        /// Names of those that were ended.
+        /// Names of the processes that were killed.
         ended: Vec<String>,
-        /// How many could not be.
+        /// Number of processes that could not be killed.
         left: u32,
     },
     FramingLearnt {
         backend: BackendId,
         framing: Framing,
     },
-    /// Nothing came back to this framing.
+    /// No answer came with this framing.
     FramingDoubted {
         backend: BackendId,
         framing: Framing,
     },
     Probing {
         backend: BackendId,
-        /// Not because of a time-out.
+        /// A regular check, not one after a timeout.
         is_regular: bool,
     },
 
-    /// Which backend a message goes to, and under which id.
+    /// The backend that a message is forwarded to, and its minted id.
     Routed {
         client: ClientId,
         backend: BackendId,
@@ -209,7 +208,7 @@ pub enum Fact {
         id: RawId,
         minted: u64,
     },
-    /// The one line per request.
+    /// Summary of one request.
     Answered {
         client: ClientId,
         backend: Option<BackendId>,
@@ -218,7 +217,7 @@ pub enum Fact {
         took: Duration,
         outcome: Outcome,
     },
-    /// The same in the other direction: a request to a client, of a server or our own.
+    /// Same in the other direction: a request to a client, from a server or from us.
     Asked {
         client: ClientId,
         backend: Option<BackendId>,
@@ -260,7 +259,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// The client that it is about, if it is about one client's messages.
+    /// The client concerned, if the fact is about one client's messages.
     pub fn client(&self) -> Option<ClientId> {
         match self {
             Self::ClientConnected { client }
@@ -276,7 +275,7 @@ impl Fact {
         }
     }
 
-    /// The backend that it is about.
+    /// The backend concerned.
     pub fn backend(&self) -> Option<BackendId> {
         match self {
             Self::Starting { backend, .. }

@@ -1,4 +1,4 @@
-//! Numbers that name clients, backends, servers and their processes.
+//! Numbers that identify clients, backends, servers and their processes.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use std::fmt;
 pub struct ClientId(pub u32);
 
 impl ClientId {
-    /// Delegates have numbers of their own, beyond those of connections.
+    /// Delegates have their own range of numbers, above those of connections.
     pub(crate) const FIRST_DELEGATE: u32 = 1 << 31;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BackendId(pub u32);
 
-/// Whose rights a client has. Local windows and the first token are the owner.
+/// The identity whose rights a client has. Local windows and the first token are the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Principal(pub u32);
 
@@ -26,7 +26,7 @@ impl Principal {
 pub struct ServerId(pub u32);
 
 impl ServerId {
-    /// Server of a client that has no single one.
+    /// Placeholder for a client of several servers.
     pub(crate) const EVERY: Self = Self(u32::MAX);
 }
 
@@ -42,8 +42,7 @@ impl fmt::Display for BackendId {
     }
 }
 
-/// Which process of a backend: each start has a new number, so that a late word of an old process is
-/// recognised as such.
+/// A process of a backend: each start has a new number, so that a late event of an old process is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Launch {
     pub backend: BackendId,

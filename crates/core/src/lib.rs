@@ -1,23 +1,24 @@
-//! Who gets which message. Pure: no clock, no files, no threads, no async; time is an argument.
+//! Message routing decisions. Pure: no clock, no files, no threads, no async; time is an argument. Must not
+//! know how bytes travel or what a process is.
 //!
-//! The gateway tells [`Core`] what happened ([`Event`]) and when ([`Moment`]), and does what it answers
-//! ([`Action`]). A call cannot block and cannot fail. Because of that the whole gateway can be run in a
-//! simulator (`crates/testkit`).
+//! The gateway tells [`Core`] what happened ([`Event`]) and when ([`Moment`]), and carries out the answer
+//! ([`Action`]s). A call cannot block and cannot fail. So the whole gateway can run in a simulator
+//! (`crates/testkit`).
 //!
 //! # Layout
-//! From the bottom; a module uses only those above it in this list.
-//! - [`moment`]: time as a value. [`redact`]: removal of secrets from texts. [`text`]: nearest names, and percent-encoding.
-//!   `ids`: numbers of clients, backends, servers.
-//! - `messages`: messages that we originate ourselves, and comparisons of their parts.
-//! - [`environment`]: variables that clients of one backend have in common.
-//! - [`routing`]: the workspace that a request belongs to.
-//! - [`catalogue`]: the tools, prompts and resources that servers offer, and several servers' as one.
+//! Lowest layer first: a module uses only modules listed before it.
+//! - [`moment`]: time as a value. [`redact`]: removal of secrets from texts. [`text`]: nearest names and
+//!   percent-encoding. `ids`: numbers of clients, backends, servers.
+//! - `messages`: messages of our own, and comparison of message parts.
+//! - [`environment`]: environment variables, compared between clients of one backend.
+//! - [`routing`]: the workspace of a request.
+//! - [`catalogue`]: tools, prompts and resources of servers, singly and merged.
 //! - `record`: facts learnt about a launch. [`settings`]: policies and limits.
-//! - `pending`: requests without an answer. `clients`, `aggregate`, `backends`, `servers`: the state of each.
-//! - [`fact`]: facts for logs and metrics. [`event`]: events that come in and actions that follow.
-//! - `core`: the core's state as a whole.
+//! - `pending`: unanswered requests. `clients`, `aggregate`, `backends`, `servers`: the state of each.
+//! - [`fact`]: facts for logs and metrics. [`event`]: incoming events and resulting actions.
+//! - `core`: the whole state.
 //! - `answers`: error answers. [`status`]: a snapshot for `switchboard status`.
-//! - `transitions`: changes of the state, by cause.
+//! - `transitions`: state changes, by cause.
 
 #![forbid(unsafe_code)]
 

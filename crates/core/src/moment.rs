@@ -1,4 +1,4 @@
-//! Time as a value: how long after the start something happens.
+//! Time as a value: the duration since the start of the program.
 
 use std::ops::Add;
 use std::time::Duration;

@@ -1,40 +1,41 @@
-//! Facts learnt about a launch: one record per launch, stored between runs by the gateway.
+//! Facts learnt about a launch: one record per launch, stored on disk by the gateway. Must not know the file format.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::Framing;
 
-/// How we speak to a server.
+/// Choice of framing for a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FramingChoice {
-    /// By the config, or by an earlier verdict.
+    /// Fixed by the config, or by an earlier detection.
     Fixed(Framing),
-    /// Newline first; if nothing comes back, `Content-Length` on a fresh process.
+    /// Newline first; without an answer, `Content-Length` on a new process.
     Try,
-    /// The other way round: at an earlier start nothing came back to newline, and the client did not wait
-    /// for the second try.
+    /// The other way round: an earlier start got no answer with newlines, and the client did not wait for the
+    /// second try.
     Doubt,
 }
 
-/// Everything that starts of a server have shown so far.
+/// Everything learnt from a server's starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// How it frames its messages.
+    /// Its framing.
     pub framing: FramingChoice,
-    /// It was not ready in time; `None` once it has answered.
+    /// Set while it was not ready in time; `None` once it has answered.
     pub slow: Option<Slow>,
-    /// It has asked `roots/list`.
+    /// Has requested `roots/list`.
     pub asks_roots: bool,
-    /// It has asked its client something (sampling, elicitation).
+    /// Has sent requests to its client (sampling, elicitation).
     pub asks_questions: bool,
-    /// Its tools show that it keeps a client's state between calls.
+    /// Keeps client state between calls, judging by its tools.
     pub keeps_state: bool,
-    /// What it offers to which clients.
+    /// Its offers, by kind of client.
     pub offers: SeenOffers,
 }
 
-/// Digests of a server's welcome and of each of its lists, by what the client can do. Equal digests: it makes no difference.
+/// Digests of a server's welcome and lists, by client capabilities. Equal digests mean that the capabilities
+/// make no difference.
 pub type SeenOffers = BTreeMap<Arc<str>, BTreeMap<String, u64>>;
 
 impl Default for Record {
@@ -51,7 +52,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// For people to read, a phrase for each thing that was learnt.
+    /// One phrase per learnt fact, for people.
     pub(crate) fn words(&self) -> Vec<String> {
         let framing = match self.framing {
             FramingChoice::Fixed(framing) => Some(format!("uses {} framing", framing.name())),
@@ -76,8 +77,8 @@ impl Record {
 /// A server that was not ready in time. Clients do not wait for it; it is retried in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slow {
-    /// Tries so far.
+    /// Number of attempts so far.
     pub tries: u32,
-    /// Time left until the next try, counted from when the record was made.
+    /// Time until the next attempt, relative to the creation of the record.
     pub retry_in: Duration,
 }

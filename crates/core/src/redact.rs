@@ -1,8 +1,8 @@
-//! What must not be written down: texts that look like secrets are masked in logs and in the stderr lines
-//! that errors carry. A best effort, by how secrets are usually written; bodies are not logged at all unless
-//! asked for.
+//! Redaction: texts that look like secrets are masked in logs, and in the stderr lines that errors contain. A
+//! best effort, based on how secrets are usually written; message bodies are not logged at all unless
+//! requested. Must not know where a text comes from.
 
-/// Words that announce a secret, as in `token: x`, `"apiKey": "x"`, `Authorization: Bearer x`.
+/// Words that precede a secret, as in `token: x`, `"apiKey": "x"`, `Authorization: Bearer x`.
 const ANNOUNCING: &[&str] = &[
     "token",
     "secret",
@@ -19,12 +19,12 @@ const ANNOUNCING: &[&str] = &[
     "session_auth",
     "cookie",
 ];
-/// How keys of well-known services begin.
+/// Prefixes of keys of well-known services.
 const PREFIXES: &[&str] =
     &["sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "eyJ"];
 const MASK: &str = "[redacted]";
 
-/// The text with what looks like a secret masked.
+/// The text with everything that looks like a secret masked.
 pub fn redact(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(text.len());
@@ -52,7 +52,7 @@ fn announced_by(text: &str, lower: &str, word: &str, from: usize) -> Option<(usi
         if let Some((skip, sign)) = value_start(&text[after..]) {
             let start = after + skip;
             let end = start + text[start..].find(is_end).unwrap_or(text.len() - start);
-            // `bearer` and the like announce what follows; they are not the secret.
+            // `bearer` and the like precede the secret; they are not the secret itself.
             let is_word = ANNOUNCING.contains(&lower[start..end].trim_matches(is_quote));
             let is_value = sign == Sign::Mark || word == "bearer" || looks_random(&text[start..end]);
             if end > start && is_value && !is_word && &text[start..end] != MASK {
@@ -64,7 +64,7 @@ fn announced_by(text: &str, lower: &str, word: &str, from: usize) -> Option<(usi
     None
 }
 
-/// What stands between a word and its value.
+/// The text between a word and its value.
 #[derive(PartialEq, Eq)]
 enum Sign {
     /// `=` or `:`
@@ -72,7 +72,7 @@ enum Sign {
     Space,
 }
 
-/// Where the value begins, if one follows a word.
+/// Offset of the value after a word, if one follows.
 fn value_start(rest: &str) -> Option<(usize, Sign)> {
     let skipped = rest.find(|c: char| !(is_quote(c) || matches!(c, ' ' | '=' | ':' | '\\')))?;
     let between = &rest[..skipped];
@@ -82,7 +82,7 @@ fn value_start(rest: &str) -> Option<(usize, Sign)> {
     (between == " ").then_some((skipped, Sign::Space))
 }
 
-/// Tells `--token a81bc81b4f` from `the token is missing`, which its reader needs to see.
+/// Distinguishes `--token a81bc81b4f` from `the token is missing`, which the reader needs to see.
 fn looks_random(value: &str) -> bool {
     value.len() >= 8 && value.contains(|c: char| c.is_ascii_digit())
 }
@@ -93,6 +93,7 @@ fn prefixed_by(text: &str, prefix: &str, from: usize) -> Option<(usize, usize)> 
         let start = search + found;
         let end = start + text[start..].find(is_end).unwrap_or(text.len() - start);
         let begins_word = !text[..start].ends_with(|c: char| c.is_ascii_alphanumeric());
+        // Shorter words with such a prefix are not keys.
         if begins_word && end - start >= prefix.len() + 12 {
             return Some((start, end));
         }

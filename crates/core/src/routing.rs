@@ -1,8 +1,8 @@
-//! Workspaces: the one that a request belongs to. Pure values; the gateway looks at the disk before.
+//! Workspaces: the one that a request belongs to. Pure values. Must not look at the disk: the gateway does that first.
 //!
 //! # Layout
-//! - [`path`]: paths out of URIs, cleaned and compared, as each system writes them.
-//! - [`paths`]: the paths and roots that messages name.
+//! - [`path`]: paths from URIs, normalised and compared, in each system's notation.
+//! - [`paths`]: the paths and roots named in messages.
 //! - [`decide`](decide()): the decision and its reason.
 
 mod decide;

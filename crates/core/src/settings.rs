@@ -1,4 +1,4 @@
-//! Policies and limits, as the config gives them.
+//! Policies and limits from the config. Must not know where they come from.
 
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
 use crate::record::{FramingChoice, Record};
@@ -9,19 +9,19 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::dialect::LearntDialect;
 
-/// Lists and other short questions, whatever time a server's calls are given.
+/// Timeout of lists and other short requests, whatever the timeout of a server's calls.
 pub const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is done with a backend after one of its requests timed out.
+/// Treatment of a backend after a request timed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnTimeout {
-    /// Ask it for a sign of life; restart it if none comes.
+    /// Ask for a sign of life; restart the backend if none comes.
     Probe,
     Restart,
     Keep,
 }
 
-/// What is sent once more after a crash.
+/// Requests that are repeated after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryAfterCrash {
     /// Lists and reads; never a call.
@@ -29,7 +29,7 @@ pub enum RetryAfterCrash {
     Off,
 }
 
-/// What instances of a server are kept apart by.
+/// Property by which instances of a server are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Root,
@@ -47,25 +47,25 @@ impl Scope {
     }
 }
 
-/// Why a server has its scope. All but the first were chosen for it, and give way to what it turns out to do.
+/// Reason for a server's scope. All but the first are defaults, which give way to what the server turns out to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScopeReason {
-    /// The config or the command line says so.
+    /// Set in the config or on the command line.
     Given,
     /// Its launch contains the root, or `rootArguments` names arguments that do.
     UsesRoot,
     /// Its launch contains this relative path.
     RelativePath(String),
-    /// It runs elsewhere.
+    /// A remote server.
     Remote,
-    /// This package is known not to depend on the folder.
+    /// A package known not to depend on the folder.
     KnownPackage(String),
     Unknown,
-    /// It keeps a client's state between calls.
+    /// Keeps client state between calls.
     KeepsState,
-    /// It asks its client questions.
+    /// Sends requests to its client.
     AsksQuestions,
-    /// It asks for its client's roots.
+    /// Requests its client's roots.
     AsksRoots,
 }
 
@@ -85,109 +85,110 @@ impl fmt::Display for ScopeReason {
     }
 }
 
-/// What an instance keeps between requests, and so who may use it, and when it may be stopped.
+/// State that an instance keeps between requests, which decides who may use it and when it may be stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatePolicy {
-    /// Nothing: shared, and stopped when idle.
+    /// None: shared, and stopped when idle.
     None,
-    /// A client's affairs: private to it, and kept while it is there.
+    /// Client state: private to a client, and kept while that client is connected.
     Client,
-    /// Everybody's affairs: shared, and kept while anyone is there.
+    /// Shared state: shared by all, and kept while any client is connected.
     Backend,
-    /// To be told from the names of its tools.
+    /// Judged by the names of its tools.
     Auto,
 }
 
-/// Whether clients that can do different things share an instance: a server may offer them different tools.
+/// Whether clients with different capabilities share an instance: a server may offer them different tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capabilities {
-    /// Once it was seen that it offers them the same, and asks nothing of them.
+    /// Once the server is known to offer the same to both, and sends them no requests.
     Auto,
     Exact,
     Shared,
 }
 
-/// What all servers share.
+/// Settings shared by all servers.
 #[derive(Debug, Clone)]
 pub struct Pool {
-    /// How many instances may run, of whatever server.
+    /// Limit on running instances of all servers.
     pub max_backends: usize,
-    /// How many may start at a time only to be asked for their lists.
+    /// Limit on concurrent starts that only serve to fetch lists.
     pub max_list_starts: usize,
-    /// What all of them may hold together.
+    /// Memory limit for all of them together, in bytes.
     pub memory_limit: Option<u64>,
-    /// The owner has chosen that limit. For a default no call is broken off.
+    /// Whether the owner set the memory limit. The default limit never interrupts a call.
     pub is_memory_limit_given: bool,
 }
 
-/// What is known of workspaces before anybody asks.
+/// Settings for workspaces.
 #[derive(Debug, Clone)]
 pub struct Roots {
-    /// Where a user's files begin.
+    /// The user's home folder.
     pub home: Option<String>,
     pub policy: Policy,
 }
 
-/// One entry of the config, as far as the routing of messages needs it.
+/// One entry of the config, as far as routing needs it.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
     pub name: String,
-    /// What its instances are kept apart by.
+    /// Property by which its instances are separated.
     pub scope: Scope,
     pub scope_reason: ScopeReason,
-    /// One instance per root, and not one for all the roots of a client: its launch depends on the root, or its
+    /// One instance per root instead of one for all roots of a client: its launch depends on the root, or its
     /// arguments name one.
     pub splits: bool,
-    /// It cannot be started without a root.
+    /// Cannot be started without a root.
     pub needs_root: bool,
-    /// It is another Switchboard, which knows its clients: what it asks for is passed on as it is.
+    /// Another Switchboard, which knows its clients: its requests are forwarded unchanged.
     pub relays: bool,
-    /// The secret under which it refuses what it has not acted upon. A server behind it could say the same, and has acted.
+    /// Secret that marks its refusals of requests it has not acted upon. A server behind it could send the
+    /// same error after acting.
     pub refusal_mark: Option<Arc<str>>,
     pub state: StatePolicy,
     pub capabilities: Capabilities,
-    /// How many of its instances may run.
+    /// Limit on its running instances.
     pub max_backends: usize,
-    /// How long an instance may be of no use before it is stopped; `None` for ever.
+    /// Idle time after which an instance is stopped; `None` means never.
     pub idle_ttl: Option<Duration>,
-    /// What the processes of one instance may hold together.
+    /// Memory limit for all processes of one instance, in bytes.
     pub memory_limit: Option<u64>,
-    /// How often an instance in use is asked for a sign of life; `None` for never.
+    /// Interval of liveness checks of an instance in use; `None` disables them.
     pub health: Option<Duration>,
-    /// Notifications, by method, of which equal ones in quick succession become one.
+    /// Notifications, by method, that are merged when equal ones follow within this time.
     pub debounce: Vec<(String, Duration)>,
     pub framing: FramingChoice,
-    /// For the handshake.
+    /// Timeout of the handshake.
     pub start_timeout: Duration,
-    /// For calls; restarted by progress.
+    /// Timeout of calls, restarted by progress.
     pub timeout: Duration,
-    /// The end of a request whatever its progress; `None` for never.
+    /// Timeout of a request regardless of progress; `None` means none.
     pub hard_timeout: Option<Duration>,
     pub on_timeout: OnTimeout,
     pub retry_after_crash: RetryAfterCrash,
     pub shutdown_grace: Duration,
-    /// How many requests a backend works on at a time; the others wait their turn.
+    /// Limit on requests in progress per backend; further ones are queued.
     pub max_in_flight: usize,
-    /// How many messages may wait, for their turn or for the backend to be ready.
+    /// Limit on queued messages, waiting for a turn or for the backend to be ready.
     pub max_queue: usize,
-    /// What its things are called, and which of them are shown, to clients of many servers.
+    /// Names and visibility of its items for aggregate clients.
     pub naming: Arc<Naming>,
-    /// Clients of many servers have it among theirs.
+    /// Whether aggregate clients include it.
     pub is_listed: bool,
-    /// It is started when it is first needed, and not as soon as a client of many servers comes.
+    /// Started on first use, not as soon as an aggregate client connects.
     pub lazy: bool,
-    /// The launch itself depends on the root, and so may what the server offers.
+    /// The launch itself depends on the root, and so may the offer.
     pub launch_uses_root: bool,
     /// Its lists are stored, and clients are answered from them while it starts.
     pub stores_lists: bool,
-    /// Its lists as an earlier run stored them, the newest first.
+    /// Its lists as stored by an earlier run, newest first.
     pub offers: Vec<(OfferKey, StoredOffer)>,
-    /// What earlier runs have learnt about its launch.
+    /// Facts learnt about its launch in earlier runs.
     pub record: Record,
 }
 
 impl ServerSettings {
-    /// What holds for a server of which nothing else was said.
+    /// The defaults for a server.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -225,12 +226,12 @@ impl ServerSettings {
 }
 
 impl ServerSettings {
-    /// What its instances are kept apart by, and why, with what was learnt about it.
+    /// The scope of its instances and the reason, considering what was learnt.
     pub fn scope_with_reason(&self, record: &Record, state: StatePolicy) -> (Scope, ScopeReason) {
         self.learnt_scope(record, state).unwrap_or_else(|| (self.scope, self.scope_reason.clone()))
     }
 
-    /// The scope that follows from what the server does, where the config leaves it open.
+    /// The scope that follows from what the server does, if the config leaves it open.
     pub(crate) fn learnt_scope(&self, record: &Record, state: StatePolicy) -> Option<(Scope, ScopeReason)> {
         match () {
             () if self.scope_reason == ScopeReason::Given => None,
@@ -243,7 +244,7 @@ impl ServerSettings {
         }
     }
 
-    /// One instance per root, and not one for all the roots of a client.
+    /// Whether there is one instance per root instead of one for all roots of a client.
     pub(crate) fn is_split(&self) -> bool {
         self.splits && self.scope != Scope::Global
     }
@@ -268,14 +269,14 @@ impl Default for Roots {
     }
 }
 
-/// What clients of many servers have in common.
+/// Settings for aggregate clients.
 #[derive(Debug, Clone)]
 pub struct Aggregates {
-    /// How long a client waits, from its handshake on, for servers whose lists are not known yet.
+    /// Time that a client waits, from its handshake on, for servers whose lists are unknown.
     pub list_grace: Duration,
-    /// How many things a page of a list has; `None`: all of them.
+    /// Items per page of a list; `None` means all.
     pub page_size: Option<usize>,
-    /// Notifications of clients, by method, that go to these servers and to no others.
+    /// Notifications of clients, by method, that go only to these servers.
     pub notifications: Vec<(String, Vec<String>)>,
 }
 
@@ -285,24 +286,24 @@ impl Default for Aggregates {
     }
 }
 
-/// Resources that a client may be subscribed to, and the bytes of their URIs.
+/// Limits on a client's subscriptions: their number, and the bytes of their URIs.
 pub const MAX_SUBSCRIPTIONS: usize = 1024;
 pub const MAX_SUBSCRIPTION_BYTES: usize = 1 << 20;
 
 /// A limit on everything that could grow.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Bytes that may wait in a client's outbox before an answer becomes `client_too_slow`.
+    /// Bytes queued for a client before an answer becomes `client_too_slow`.
     pub client_bytes: usize,
-    /// Bytes that may wait in a backend's outbox before a request becomes `overloaded`.
+    /// Bytes queued for a backend before a request becomes `overloaded`.
     pub backend_bytes: usize,
-    /// Requests of one client without an answer.
+    /// Unanswered requests of one client.
     pub pending_per_client: usize,
-    /// Resources that one client may be subscribed to.
+    /// Subscriptions of one client.
     pub subscriptions_per_client: usize,
     /// Bytes of the URIs of these.
     pub subscription_bytes: usize,
-    /// Requests of one backend to its client without an answer.
+    /// Unanswered requests of one backend to its client.
     pub asked_per_backend: usize,
     /// Restarts after crashes within a minute, before the breaker opens.
     pub restarts_per_minute: usize,
@@ -322,29 +323,29 @@ impl Default for Limits {
     }
 }
 
-/// Everything the core is made with.
+/// Everything the core is created with.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// By their [`crate::ServerId`].
+    /// Indexed by [`crate::ServerId`].
     pub servers: Vec<ServerSettings>,
     pub pool: Pool,
     pub roots: Roots,
-    /// What is known of the client's dialect before it speaks.
+    /// Initial knowledge of the client's dialect.
     pub dialect: LearntDialect,
-    /// How long requests in flight may go on once we are asked to end.
+    /// Time for requests in progress to finish during a shutdown.
     pub shutdown_grace: Duration,
     pub limits: Limits,
-    /// We serve clients that come and go: a backend that nobody holds any more goes after this time, and we when all are
-    /// gone. `None`: we end with our client.
+    /// For a daemon: a backend without clients ends after this time, and the daemon when all are gone.
+    /// `None`: the program ends with its client.
     pub linger: Option<Duration>,
-    /// We are there for whoever may come, and do not end when nobody does.
+    /// Keep running even when no client comes.
     pub stays: bool,
-    /// The first id of requests to clients. One that no earlier daemon has used: a client may still answer those.
+    /// The first id of our requests to clients. No earlier daemon has used it: a client may still answer those.
     pub first_question: u64,
-    /// For clients of many servers.
+    /// Settings for aggregate clients.
     pub aggregates: Aggregates,
-    /// For the jitter of restarts.
+    /// Seed for the jitter of restarts.
     pub seed: u64,
-    /// Whether anyone wants to see [`crate::Fact::Routed`] for every request.
+    /// Whether [`crate::Fact::Routed`] is reported for every request.
     pub report_routes: bool,
 }

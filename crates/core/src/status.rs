@@ -1,4 +1,4 @@
-//! What there is right now, for `switchboard status`: clients, servers, and their instances.
+//! A snapshot for `switchboard status`: clients, servers, and their instances.
 
 use crate::backends::{Backend, BackendState};
 use crate::catalogue::{Collision, List};
@@ -14,7 +14,7 @@ use switchboard_protocol::Part;
 pub struct Status {
     pub clients: Vec<ClientStatus>,
     pub servers: Vec<ServerStatus>,
-    /// Things of several servers that would have had the same name, and what became of them.
+    /// Name collisions between servers, and how they were resolved.
     pub collisions: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct ClientStatus {
     pub server: String,
     pub root: Option<String>,
     pub seconds: u64,
-    /// Requests without an answer.
+    /// Number of unanswered requests.
     pub open: usize,
 }
 
@@ -47,9 +47,9 @@ pub struct ServerStatus {
     pub last_start: LastStart,
     /// The stored record of earlier starts.
     pub learnt: Vec<String>,
-    /// Why it failed last, if it has not worked since.
+    /// The last failure, if it has not worked since.
     pub last_error: Option<LastError>,
-    /// How many tools it offers, if that is known.
+    /// Number of its tools, if known.
     pub tools: Option<usize>,
     pub max_backends: usize,
     /// Backends that were stopped to make room, and started again soon after.
@@ -63,7 +63,7 @@ pub struct InstanceStatus {
     pub id: String,
     pub state: &'static str,
     pub root: Option<String>,
-    /// Runs in the user's home folder, for no workspace.
+    /// Independent of the workspace, in the user's home folder.
     pub in_home: bool,
     /// The difference to other backends at the same root.
     pub apart: Option<String>,
@@ -129,7 +129,7 @@ impl Core {
 
     fn is_failing(&self, server: ServerId) -> bool {
         let own = || self.backends.values().filter(|b| b.server() == server && !b.is_retired());
-        // A process that runs has yet to show that it is more than that.
+        // A running process counts as working only once it has answered.
         let works = |b: &Backend| {
             b.has_answered()
                 && matches!(b.state(), BackendState::Ready { .. } | BackendState::Starting { .. })
@@ -145,7 +145,7 @@ impl Core {
         (own().any(is_down) || last_start == Some(LastStart::Failed)) && !own().any(works)
     }
 
-    /// Notes what came of a start. What becomes of one whose settings have changed says nothing of the next.
+    /// Records the result of a start. A backend with outdated settings says nothing about the next one.
     pub(crate) fn record_start(&mut self, backend: BackendId, last_start: LastStart) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         if let Some(server) = self.servers.get_mut(b.server()) {
@@ -153,7 +153,7 @@ impl Core {
         }
     }
 
-    /// In what clients of many servers see now.
+    /// Name collisions in the current views of aggregate clients.
     fn collisions(&self) -> Vec<String> {
         let views = self.clients.values().filter_map(|c| c.aggregate()?.view());
         let mut all: Vec<String> = views.flat_map(|view| view.collisions().iter().map(told)).collect();
@@ -165,7 +165,7 @@ impl Core {
     fn instance(&self, b: &Backend) -> InstanceStatus {
         let state = match b.state() {
             BackendState::Stopped if self.backends.waits_for_room(b.id()) => "waits for room",
-            // It was started, and has never worked.
+            // Started, but never worked.
             BackendState::Stopped if b.has_never_worked() => "failed",
             BackendState::Stopped => "stopped",
             BackendState::Starting { .. } => "starting",
@@ -193,7 +193,7 @@ impl Core {
         }
     }
 
-    /// Why there is a second instance at the same root.
+    /// Reason for a second instance at the same root.
     fn apart(&self, b: &Backend) -> Option<String> {
         let is_beside = |other: &&Backend| {
             other.server() == b.server()
@@ -219,7 +219,7 @@ impl Core {
     }
 }
 
-/// A collision, for people to read.
+/// A collision, for people.
 pub fn told(collision: &Collision) -> String {
     let what = match collision.list {
         List::Tools => "tool",

@@ -1,4 +1,4 @@
-//! Text functions that several crates share. Pure; knows nothing of messages, servers or config.
+//! Text functions shared by several crates. Pure. Must not know messages, servers or config.
 //!
 //! - [`nearest`]: suggestions for a misspelt name.
 //! - [`percent`]: percent-encoding, decoded strictly.

@@ -1,8 +1,8 @@
-//! Whether a process is there, by its number. For reports only: a number may be given to another process the
-//! moment after, so that nothing must be ended because of this answer.
+//! Liveness of a process by its number. For reports only: the number may pass to another process a moment
+//! later, so no process may be killed because of this answer.
 
-/// A process that has ended does not count, even if its parent has not noticed yet: the first process of a container
-/// often never does.
+/// A zombie does not count as alive, even if its parent has not reaped it: the first process of a container
+/// often never reaps.
 pub fn is_alive(pid: u32) -> bool {
     os::is_alive(pid)
 }
@@ -15,7 +15,7 @@ mod os {
 
     pub(super) fn is_alive(pid: u32) -> bool {
         let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
-        // Refused means that it is there, and someone else's.
+        // A refusal means that the process exists and belongs to someone else.
         !matches!(test_kill_process(number), Err(Errno::SRCH))
             && !table::one(pid).is_some_and(|entry| entry.is_zombie)
     }
@@ -34,12 +34,12 @@ mod os {
     }
 
     pub(super) fn is_alive(pid: u32) -> bool {
-        // SAFETY: three integers; a null handle is the only failure, and is looked for.
+        // SAFETY: three integers; a null handle, the only failure, is checked for.
         let handle = unsafe { OpenProcess(SYNCHRONIZE, 0, pid) };
         if handle.is_null() {
             return false;
         }
-        // SAFETY: the handle was just opened and belongs to nobody else.
+        // SAFETY: the handle was just opened and has no other owner.
         let process = unsafe { OwnedHandle::from_raw_handle(handle) };
         // SAFETY: the handle is open, and 0 means not to wait.
         unsafe { WaitForSingleObject(process.as_raw_handle(), 0) == WAIT_TIMEOUT }
@@ -51,7 +51,7 @@ mod tests {
     use super::is_alive;
 
     #[test]
-    fn we_are_alive_and_no_process_has_the_largest_number() {
+    fn we_are_alive_and_the_largest_pid_is_not() {
         assert!(is_alive(std::process::id()));
         assert!(!is_alive(u32::MAX));
         assert!(!is_alive(0x3fff_fffe));

@@ -1,5 +1,5 @@
-//! Work on another thread, for what takes longer than the event loop should stand still. tokio's own pool panics
-//! when the system has no thread to give; here the work is then done at once, on the spot.
+//! Work on another thread, for tasks that would block the event loop for too long. tokio's own pool panics
+//! when the system cannot start a thread; here the work then runs inline. Must not know what the work is.
 
 use crate::lock::Lock;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Time that a thread stays without work: large messages come one after the other.
+/// Idle time before a worker thread exits: large messages tend to come in a row.
 const MAX_IDLE: Duration = Duration::from_secs(2);
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The queue of the thread that waits for work, if there is one.
+/// The queue of the idle worker thread, if there is one.
 static WORKER: Lock<Option<SyncSender<Work>>> = Lock::new(None);
 
 pub async fn run<T, F>(work: F) -> T
@@ -21,13 +21,14 @@ where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
 {
+    // Shared, so that the caller can take the work back if there is no thread for it.
     let work = Arc::new(Lock::new(Some(work)));
     let take = |work: &Lock<Option<F>>| work.lock().take();
     let (give, done) = oneshot::channel();
     let theirs = work.clone();
     let is_given = hand_over(Box::new(move || {
         if let Some(work) = take(&theirs) {
-            // Whoever waited may have been dropped.
+            // The waiting future may have been dropped.
             let _ = give.send(work());
         }
     }));
@@ -36,19 +37,19 @@ where
     }
     match done.await {
         Ok(done) => done,
-        // The thread panicked, and the process is about to end.
+        // The worker panicked, and the process is about to end.
         Err(_) => std::future::pending().await,
     }
 }
 
-/// To the thread that waits for work, or to a new one. Says whether there was any.
+/// Gives the work to an idle worker or a new one; `false` if no thread could be started.
 fn hand_over(work: Work) -> bool {
     let mut worker = WORKER.lock();
     let work = match &*worker {
         None => work,
         Some(waiting) => match waiting.try_send(work) {
             Ok(()) => return true,
-            // It is busy, or has gone to rest.
+            // The worker is busy, or has exited.
             Err(TrySendError::Full(work) | TrySendError::Disconnected(work)) => work,
         },
     };
@@ -56,7 +57,7 @@ fn hand_over(work: Work) -> bool {
 }
 
 fn start_with(work: Work, worker: &mut Option<SyncSender<Work>>) -> bool {
-    // Without room in it, something can be sent only while somebody waits for it.
+    // A channel without capacity: a send succeeds only while the worker waits for work.
     let (sender, receiver) = sync_channel(0);
     let thread = thread::Builder::new().name("switchboard-aside".into());
     let is_started = thread.spawn(move || serve(work, &receiver)).is_ok();
@@ -76,7 +77,7 @@ fn serve(first: Work, more: &Receiver<Work>) {
 #[cfg(test)]
 mod tests {
     #[tokio::test]
-    async fn the_work_is_done_elsewhere() {
+    async fn work_runs_on_another_thread() {
         let here = std::thread::current().id();
         let there = super::run(|| std::thread::current().id()).await;
         assert_ne!(here, there);

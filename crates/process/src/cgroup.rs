@@ -1,5 +1,5 @@
-//! A cgroup of its own for a tree, where one is delegated to us: the kernel then kills all in it at once,
-//! however they fork. Only version 2, and only below the cgroup that we are in ourselves.
+//! A cgroup per process tree, where one is delegated to us: the kernel then kills all its members at once,
+//! however they fork. Only version 2, and only below our own cgroup. Must not know why a tree is killed.
 
 use crate::mark::spell_mark;
 use std::fs::{self, File, OpenOptions};
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The type of its file system.
+/// Magic number of the cgroup file system.
 const CGROUP2_MAGIC: libc::c_long = 0x6367_7270;
-/// Time in which the processes of a killed group are reaped, after which it can be removed.
+/// Time limit for reaping the processes of a killed group, before which it cannot be removed.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
 const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// The cgroup in which we may make others, or why there is none.
+/// The cgroup in which we may create others, or the reason why there is none.
 pub(crate) fn delegated() -> Result<PathBuf, String> {
     let own = own().ok_or("this system has no cgroup version 2, or does not show it")?;
     let shown = own.display();
     if !own.join("cgroup.kill").exists() {
-        // The outermost one has no such file, and is nobody's to divide but the system's.
+        // The root cgroup has no such file, and only the system may divide it.
         return match own.join("cgroup.controllers").exists() {
             true => Err(format!(
                 "{shown} cannot be killed as a whole (Linux before 5.14, or the outermost cgroup)"
@@ -31,7 +31,7 @@ pub(crate) fn delegated() -> Result<PathBuf, String> {
     if !is_ours_to_divide(&own) {
         return Err(format!("{shown} is not delegated to us (systemd: Delegate=yes)"));
     }
-    // Rights are known by trying: a read-only mount has all the right bits.
+    // Permissions must be tried out: a read-only mount still shows all permission bits.
     let probe = own.join(format!("switchboard-probe-{}", std::process::id()));
     fs::create_dir(&probe).map_err(|error| format!("{shown} cannot be divided ({error})"))?;
     let joined = OpenOptions::new().write(true).open(probe.join("cgroup.procs"));
@@ -40,7 +40,7 @@ pub(crate) fn delegated() -> Result<PathBuf, String> {
     Ok(own)
 }
 
-/// Where systemd rules, a cgroup belongs to whom it says: it marks those that it has given away.
+/// Under systemd, a cgroup belongs to us only if systemd has marked it as delegated.
 fn is_ours_to_divide(own: &Path) -> bool {
     if !Path::new("/run/systemd/system").exists() {
         return true;
@@ -51,13 +51,13 @@ fn is_ours_to_divide(own: &Path) -> bool {
     })
 }
 
-/// The folder of our own cgroup.
+/// The path of our own cgroup.
 pub(crate) fn own() -> Option<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let inside = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let (mounted, shows) = mounts.lines().find_map(mounted_at)?;
-    // A container may be shown only a part of the tree.
+    // A container may see only part of the tree.
     let below = Path::new("/").join(inside);
     Some(Path::new(&mounted).join(below.strip_prefix(shows).ok()?))
 }
@@ -71,7 +71,7 @@ fn mounted_at(line: &str) -> Option<(String, String)> {
     Some((fields.next()?, shown))
 }
 
-/// A tree's own cgroup.
+/// The cgroup of one tree.
 pub(crate) struct Leaf {
     path: PathBuf,
 }
@@ -82,12 +82,12 @@ impl Leaf {
         Ok(Self { path })
     }
 
-    /// Whoever writes "0" into this has entered.
+    /// The file through which a process enters the group, by writing "0".
     pub(crate) fn door(&self) -> io::Result<File> {
         OpenOptions::new().write(true).open(self.path.join("cgroup.procs"))
     }
 
-    /// Kills all that are in it, and in groups below.
+    /// Kills all processes in the group and in groups below.
     pub(crate) fn kill(&self) {
         kill(&self.path);
     }
@@ -99,12 +99,12 @@ impl Drop for Leaf {
     }
 }
 
-/// Where a tree's group lies.
+/// The path of a tree's group.
 pub(crate) fn leaf_of(group: &Path, mark: u64) -> PathBuf {
     group.join(format!("switchboard-{}", spell_mark(mark)))
 }
 
-/// Ends, if that may be, and removes what somebody else has made and left. Blocks for a moment.
+/// Removes a group left behind by another run, and kills its members if `may_kill`. Blocks for a moment.
 pub(crate) fn clear(path: &Path, may_kill: bool) {
     if !is_ours(path) {
         return;
@@ -118,19 +118,19 @@ pub(crate) fn clear(path: &Path, may_kill: bool) {
     }
 }
 
-/// Whether it is a group, and one of those that we make, whatever a file says.
+/// Whether the path is a cgroup that we created. Checked here, since the path comes from a file on disk.
 fn is_ours(path: &Path) -> bool {
     let is_named_so = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("switchboard-"));
     is_named_so && rustix::fs::statfs(path).is_ok_and(|found| found.f_type == CGROUP2_MAGIC)
 }
 
-/// Kills all that are in it, and in groups below.
+/// Kills all processes in the group and in groups below.
 pub(crate) fn kill(path: &Path) {
     let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path.join("cgroup.kill"));
     let _ = file.and_then(|mut file| file.write_all(b"1"));
 }
 
-/// With the groups that the tree itself made below.
+/// Removes the group and the groups that the tree itself created below.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)?.flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mount_is_found_whatever_stands_around_it() {
+    fn cgroup_mount_is_found_in_mountinfo() {
         let check = |line: &str, expect: Option<(&str, &str)>| {
             let expect = expect.map(|(mounted, shows)| (mounted.to_owned(), shows.to_owned()));
             assert_eq!(mounted_at(line), expect, "{line}");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_our_own_groups_is_cleared() {
+    fn only_our_own_groups_are_cleared() {
         let folder = std::env::temp_dir().join(format!("no-group-{}", std::process::id()));
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("cgroup.procs"), "").unwrap();

@@ -1,8 +1,8 @@
-//! A child process with its three pipes: started, waited for, stopped together with all it started. Must not
-//! know what it is for.
+//! A child process with its three pipes: start, wait, and stop together with all its descendants. Must not
+//! know what the child is for.
 //!
-//! Started without more ado, a child has a process group and no guard: [`Warden`](crate::warden::Warden) is who
-//! starts those that must not outlive us.
+//! A child started here directly has a process group and no guard; [`Warden`](crate::warden::Warden) starts
+//! those that must not outlive us.
 
 mod error;
 mod resolve;
@@ -26,30 +26,30 @@ use std::{
 pub use error::SpawnError;
 pub use resolve::resolve;
 
-/// What is to be started. Nothing else of ours reaches the child: neither environment nor descriptors.
+/// Description of a process to start. The child gets nothing else from us: neither environment nor descriptors.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Launch {
     pub program: OsString,
     pub args: Vec<OsString>,
-    /// The whole environment; of two values for one name the later one counts.
+    /// The whole environment; the last value of a name counts.
     pub env: Vec<(OsString, OsString)>,
-    /// Ours, if there is none.
+    /// Our own folder if `None`.
     pub cwd: Option<PathBuf>,
 }
 
 impl Launch {
-    /// Which file would be run.
+    /// The file that would be run.
     pub fn resolve(&self) -> Result<PathBuf, SpawnError> {
         resolve(&self.program, self.path_var(), self.cwd.as_deref())
     }
 
-    /// The PATH that the program is looked for in: the child's, not ours.
+    /// The PATH in which the program is searched: the child's, not ours.
     fn path_var(&self) -> Option<&OsStr> {
         self.env.iter().rev().find(|(name, _)| os::is_path_var(name)).map(|(_, value)| value.as_os_str())
     }
 }
 
-/// Without the environment's values: they are where secrets are kept.
+/// Omits the values of the environment, which may be secrets.
 impl fmt::Debug for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
@@ -62,7 +62,7 @@ impl fmt::Debug for Launch {
     }
 }
 
-/// A child that runs, and our ends of its pipes. A pattern that leaves out `child` drops and so kills it.
+/// A running child with our ends of its pipes. A pattern that leaves out `child` drops it, and so kills the process.
 pub struct Spawned {
     pub child: Child,
     pub stdin: ByteWriter,
@@ -70,71 +70,70 @@ pub struct Spawned {
     pub stderr: ByteReader,
 }
 
-/// Starts a process in a group of its own, without a guard. Returns once the program runs, or could not be started: about a
-/// millisecond. Must be called in the context of a tokio runtime.
+/// Starts a process in its own group, without a guard. Returns once the program runs or has failed to start:
+/// about a millisecond. Must be called in the context of a tokio runtime.
 pub fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     os::spawn(launch)
 }
 
-/// A started process and all that belongs to it: below a guard the whole tree, else the group it leads. Dropping
-/// it kills them and leaves no zombie.
+/// A started process and everything that belongs to it: under a guard the whole tree, otherwise its process
+/// group. Dropping it kills them all and leaves no zombie.
 pub struct Child(os::OsChild);
 
 impl Child {
-    /// The process id. Without a guard it is not reused by the system before this value is dropped or has been
-    /// stopped.
+    /// The process id. Without a guard, the system cannot reuse it until this value is dropped or stopped.
     pub fn pid(&self) -> u32 {
         self.0.pid()
     }
 
-    /// What belongs to it, for others to look at.
+    /// A read-only view of the processes of this child.
     pub fn tree(&self) -> Tree {
         Tree(self.0.tree())
     }
 
-    /// Waits until the process itself has ended, and may be asked again. Others may live on: a guard tells them to
-    /// end, [`stop`](Self::stop) or a drop ends them too. Cancel-safe.
+    /// Waits for the end of the process itself; may be called again. Descendants may live on until a guard
+    /// tells them to end, or until [`stop`](Self::stop) or a drop. Cancel-safe.
     pub async fn wait(&mut self) -> Ended {
         self.0.wait().await
     }
 
-    /// Ends them all, politely at first. The caller has closed the child's stdin by dropping the writer, which is
-    /// the request to end; after `grace` follows SIGTERM, after `grace` again SIGKILL. Whatever is left when the
-    /// process itself has ended gets SIGTERM and then SIGKILL from a guard, and SIGKILL without one.
+    /// Stops the whole tree, politely at first. The caller has closed the child's stdin by dropping the
+    /// writer, which asks the child to end; SIGTERM follows after `grace`, SIGKILL after `grace` again.
+    /// Descendants that outlive the process get SIGTERM and then SIGKILL from a guard, or SIGKILL at once without one.
     ///
-    /// A future that is dropped half way leaves a child that can be stopped again.
+    /// If this future is dropped half way, the child can be stopped again.
     pub async fn stop(&mut self, grace: Duration) -> Stopped {
         self.0.stop(grace).await
     }
 
-    /// The same without the first wait: SIGTERM at once, after `grace` SIGKILL. For a child that was asked to
-    /// end before, when there is no more time.
+    /// Like [`stop`](Self::stop) without the first wait: SIGTERM at once, SIGKILL after `grace`. For a child
+    /// that has been asked to end before, when no time is left.
     pub async fn terminate(&mut self, grace: Duration) -> Stopped {
         self.0.terminate(grace).await
     }
 
-    /// SIGKILL to all, at once. The child is still to be waited for.
+    /// Sends SIGKILL to all at once. The child must still be waited for.
     pub fn kill_now(&mut self) {
         self.0.kill_now();
     }
 
-    /// Waits until nothing is left of a child that has ended, or is about to. Cancel-safe.
+    /// Waits until an ended child, or one about to end, has no process left. Cancel-safe.
     pub async fn gone(&mut self) -> Remains {
         self.0.gone().await
     }
 }
 
-/// How a process ended.
+/// Exit status of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Exited(i32),
     Signalled(i32),
-    /// It is gone, or cannot be brought to an end, and the system does not tell how.
+    /// Gone, or impossible to kill, and the system does not report how it ended.
     Unknown,
 }
 
 impl Ended {
-    /// Whether the process says that all went well.
+    /// Whether the process reports success.
     pub fn success(self) -> bool {
         self == Self::Exited(0)
     }
@@ -153,12 +152,12 @@ impl fmt::Display for Ended {
     }
 }
 
-/// What outlived a process that we had started.
+/// Processes that outlived a child.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remains {
-    /// The names of those that had to be ended.
+    /// Names of the processes that had to be killed.
     pub ended: Vec<String>,
-    /// How many could not be ended: they are another user's, or hang in the kernel.
+    /// Number of processes that could not be killed: owned by another user, or stuck in the kernel.
     pub left: u32,
 }
 
@@ -169,10 +168,10 @@ pub struct Stopped {
     pub how: StoppedBy,
 }
 
-/// What it took to end a process.
+/// The means that ended a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoppedBy {
-    /// It went by itself when its stdin was closed, or had gone before.
+    /// Exit without a signal: after its stdin was closed, or earlier.
     Eof,
     Term,
     Kill,

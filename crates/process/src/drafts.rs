@@ -1,18 +1,17 @@
-//! Files that are written beside the one they are to replace. Whoever is killed meanwhile leaves one behind, for the next
-//! who writes there to remove.
+//! Draft files: written next to the file that they replace. A killed writer leaves its draft behind, and the
+//! next writer removes it. Must not know what is in the files.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// How a draft's name ends.
+/// Extension of a draft's name.
 pub const ENDING: &str = ".draft";
 
-/// No writer takes longer, so that the writer of an older draft is gone.
+/// Longest time to write a file: the writer of an older draft is certainly gone.
 const MAX_WRITE_TIME: Duration = Duration::from_secs(60 * 60);
 
-/// Removes the drafts in a folder that nobody can be at any more. `is_draft` is told a name. A link is removed and not
-/// followed.
+/// Removes abandoned drafts from a folder. `is_draft` decides by file name. A symbolic link is removed, not followed.
 pub fn remove_old(folder: &Path, is_draft: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(&is_draft) && is_old(&entry) {

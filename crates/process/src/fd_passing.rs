@@ -1,4 +1,4 @@
-//! Descriptors sent from one process to another through a Unix socket, along with bytes. Must not know what they are for.
+//! Descriptors sent between processes through a Unix socket, along with bytes. Must not know what they are for.
 
 use rustix::io::{Errno, Result};
 use rustix::net::{
@@ -9,10 +9,10 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Descriptors that one message carries at most: three streams.
+/// Limit on descriptors per message: three streams.
 pub(crate) const MAX_FDS: usize = 3;
 
-/// Sends as many of the bytes as fit. The descriptors go with the first byte.
+/// Sends as many bytes as fit. The descriptors travel with the first byte.
 pub(crate) fn send(
     socket: impl AsFd,
     bytes: &[u8],
@@ -27,7 +27,8 @@ pub(crate) fn send(
     sendmsg(socket, &[IoSlice::new(bytes)], &mut ancillary, flags | no_signal())
 }
 
-/// Receives as many bytes as are there, and the descriptors that came with them. Says how many bytes; 0 is the end.
+/// Receives the available bytes and the descriptors that came with them. Returns the number of bytes; 0 means
+/// end of stream.
 pub(crate) fn receive(
     socket: impl AsFd,
     bytes: &mut [u8],
@@ -50,7 +51,7 @@ fn no_signal() -> SendFlags {
     SendFlags::NOSIGNAL
 }
 
-/// A Rust program ignores SIGPIPE.
+/// Rust programs ignore SIGPIPE, so no flag is needed.
 #[cfg(not(target_os = "linux"))]
 fn no_signal() -> SendFlags {
     SendFlags::empty()
@@ -61,7 +62,7 @@ fn close_on_exec() -> RecvFlags {
     RecvFlags::CMSG_CLOEXEC
 }
 
-/// Whoever starts a program closes the descriptors that it does not pass on.
+/// No such flag here: code that starts a program closes all other descriptors first.
 #[cfg(not(target_os = "linux"))]
 fn close_on_exec() -> RecvFlags {
     RecvFlags::empty()

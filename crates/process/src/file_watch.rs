@@ -1,35 +1,36 @@
-//! Tells when a file may have changed, so that nobody has to look again and again. Must not know what is in the file.
+//! Change notifications for a file, instead of polling. Must not know what is in the file.
 //!
-//! On Linux with inotify: the folders that the path leads through a name of, symbolic links included. Elsewhere, and on
-//! file systems that others can change without this machine's knowledge, a look from time to time is still needed:
-//! [`FileWatch::reports_all`] says so.
+//! Linux uses inotify on every folder that the path passes through by name, symbolic links included. Polling
+//! is still needed on other systems, and on file systems that other machines can change: see
+//! [`FileWatch::reports_all`].
 
 use crate::aside;
 use std::path::Path;
 
-/// A watch for changes of one path.
+/// Watches one path for changes.
 pub struct FileWatch(os::FileWatch);
 
 impl FileWatch {
-    /// A watch that reports nothing until it is aimed. Must be called in the context of a tokio runtime.
+    /// A watch without a path; reports nothing before [`aim`](Self::aim). Must be called in the context of a
+    /// tokio runtime.
     pub fn new() -> Self {
         Self(os::FileWatch::new())
     }
 
-    /// Watches this path from now on, whatever it leads to. To be called again after a change: a folder or a link on the
-    /// way may be another one then.
+    /// Watches this path from now on, following links. Must be called again after a change: a folder or a
+    /// link on the way may have been replaced.
     pub async fn aim(&mut self, path: &Path) {
         let (path, aim) = (path.to_owned(), self.0.aim());
         let watched = aside::run(move || aim.take(&path)).await;
         self.0.set(watched);
     }
 
-    /// Whether every change of the file is reported within a moment. If not, the file is to be looked at regularly.
+    /// Whether every change is reported promptly. If not, the caller must poll as well.
     pub fn reports_all(&self) -> bool {
         self.0.reports_all()
     }
 
-    /// Waits until the file may have changed; for ever if that cannot be told. Cancel-safe.
+    /// Waits until the file may have changed; forever if the system cannot tell. Cancel-safe.
     pub async fn changed(&mut self) {
         self.0.changed().await;
     }
@@ -56,16 +57,15 @@ mod os {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    /// How long other files of a folder are not looked at after one of them has changed: a busy folder wakes us up no
-    /// more often than this.
+    /// Pause after a change of some other file in the folder, which limits wake-ups by a busy folder.
     const BUSY_PAUSE: Duration = Duration::from_secs(1);
-    /// Symbolic links on the way, as many as the system follows.
+    /// Limit on symbolic links, the same as the kernel's.
     const MAX_LINKS: usize = 40;
-    /// Room for some events, each of which may carry a name.
+    /// Buffer for several events with their names.
     const EVENT_BYTES: usize = 4096;
 
-    /// File systems on which nothing changes without this machine's kernel, by `f_type`: ext4, xfs, btrfs, tmpfs, ramfs, f2fs,
-    /// zfs, overlayfs, bcachefs.
+    /// File systems that only this machine's kernel can change, by `f_type`: ext4, xfs, btrfs, tmpfs, ramfs,
+    /// f2fs, zfs, overlayfs, bcachefs.
     const LOCAL: [i128; 9] = [
         0xEF53,
         0x5846_5342,
@@ -79,20 +79,20 @@ mod os {
     ];
 
     pub(super) struct FileWatch {
-        /// None if the system has no more of them.
+        /// `None` if the system has no inotify instance left.
         fd: Option<AsyncFd<Arc<OwnedFd>>>,
         watched: Watched,
     }
 
-    /// Where to look for what.
+    /// Folders and names to watch.
     #[derive(Default)]
     pub(super) struct Watched {
-        /// The number of a watched folder, and a name in it that counts.
+        /// Watch number of a folder, and a relevant name in it.
         names: Vec<(i32, OsString)>,
         reports_all: bool,
     }
 
-    /// What is needed to watch a path, on another thread.
+    /// Everything needed to watch a path from another thread.
     pub(super) struct Aim {
         fd: Option<Arc<OwnedFd>>,
         before: Vec<i32>,
@@ -134,7 +134,7 @@ mod os {
         }
     }
 
-    /// Reads what there is, and says whether something of it counts.
+    /// Reads the pending events and returns whether any of them is relevant.
     fn read(fd: &OwnedFd, names: &[(i32, OsString)]) -> rustix::io::Result<bool> {
         let of_folder = ReadFlags::DELETE_SELF
             | ReadFlags::MOVE_SELF
@@ -173,13 +173,14 @@ mod os {
                 | WatchFlags::ONLYDIR;
             let mut watched = Watched { names: Vec::new(), reports_all: true };
             for (folder, name) in steps(path) {
-                // What is watched already keeps its number.
+                // A folder that is already watched keeps its number.
                 match inotify::add_watch(&fd, &folder, flags) {
                     Ok(number) => watched.names.push((number, name)),
                     Err(_) => watched.reports_all = false,
                 }
                 watched.reports_all &= is_local(&folder);
             }
+            // After the additions: a folder that stays watched has no gap.
             for old in self.before {
                 if !watched.names.iter().any(|(number, _)| *number == old) {
                     let _ = inotify::remove_watch(&fd, old);
@@ -193,7 +194,7 @@ mod os {
         rustix::fs::statfs(folder).is_ok_and(|stat| LOCAL.contains(&i128::from(stat.f_type)))
     }
 
-    /// The name of the file and of every symbolic link on the way to it, each with its folder.
+    /// The file and every symbolic link on the way to it, each as folder and name.
     pub(super) fn steps(path: &Path) -> Vec<(PathBuf, OsString)> {
         let mut steps = Vec::new();
         let mut at = PathBuf::from("/");
@@ -202,6 +203,7 @@ mod os {
         while let Some(part) = ahead.pop() {
             let next = at.join(&part);
             let is_last = ahead.is_empty();
+            // A loop of links ends at the limit, where the kernel would give up too.
             match fs::read_link(&next).ok().filter(|_| steps.len() < MAX_LINKS) {
                 Some(target) => {
                     steps.push((at.clone(), part));
@@ -220,7 +222,7 @@ mod os {
         steps
     }
 
-    /// From the last to the first.
+    /// Path components in reverse order.
     fn parts(path: &Path) -> Vec<OsString> {
         let parts = path.components().filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_owned()),
@@ -300,7 +302,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// As with a mounted ConfigMap: `config.json` leads through a link that is replaced.
+    /// As with a mounted ConfigMap: `config.json` goes through a link that is replaced.
     #[tokio::test]
     async fn replaced_link_on_the_way_is_reported() {
         let folder = scratch("links");

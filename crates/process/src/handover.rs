@@ -1,19 +1,19 @@
-//! A client's two streams in the hands of another process of ours, with all that must outlive that process. The holder of
-//! the streams reads and writes them directly; the giver stays, and can give them to the next holder. Must not
-//! know what the bytes mean.
+//! Handover of a client's two streams to another process of ours, with all state that must survive that
+//! process. The holder of the streams reads and writes them directly; the giver stays alive and can pass them
+//! to the next holder. Must not know what the bytes mean.
 //!
-//! Input that is not yet processed, output that is not yet sent, and the holder's journal lie in one file without a name,
-//! in memory, which both processes hold. Its parts lie far apart and only grow; finished ones are given back to the
-//! system. A holder may be killed at any instruction.
+//! Unprocessed input, unsent output and the holder's journal lie in one anonymous memory file that both
+//! processes have open. Its parts lie far apart and only grow; finished pages are returned to the system. A
+//! holder may be killed at any instruction.
 //!
-//! Only on Linux; elsewhere nothing can be handed over.
+//! Linux only; no handover elsewhere.
 //!
 //! # Layout
-//! - `store`: the file.
-//! - `journal`: entries, each there as a whole or not at all.
-//! - `input`: bytes read straight into the file. All behind the last entry that is not zero was read.
-//! - `output`: bytes that are in the file before they are sent; the system itself records how many were.
-//! - `pass`: the descriptors on their way from one process to the other.
+//! - `store`: the memory file and its layout.
+//! - `journal`: entries that are complete or absent, never partial.
+//! - `input`: bytes read directly into the file; the last non-zero byte marks their end.
+//! - `output`: bytes stored in the file before they are sent; the kernel records how many were sent.
+//! - `pass`: the transfer of the descriptors through a socket.
 //! - `os`: the streams as they change hands.
 
 #[cfg(target_os = "linux")]
@@ -37,11 +37,11 @@ mod tests;
 
 pub use os::{Journal, Output, Streams};
 
-/// What there is to be read from a client's stream.
+/// Readiness of a client's input stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
     Nothing,
     Something,
-    /// Nothing more will come.
+    /// End of the stream.
     Ended,
 }

@@ -1,9 +1,9 @@
-//! A job object: a set of processes that whatever they start belongs to as well, and that end together. Must
-//! not know why anyone is put into one.
+//! A job object: a set of processes, including everything they start, that end together. Must not know why a
+//! process is put into one.
 //!
-//! Every job here is *kill on close*: when its last handle goes, and the system closes ours however we end,
-//! all its members are killed. So the handle is not inheritable, or a member would keep the job open. No member
-//! may leave: a process that asks to be created outside (`CREATE_BREAKAWAY_FROM_JOB`) is refused.
+//! Every job here is *kill on close*: when its last handle closes, which the system does however we end, all
+//! its members are killed. So the handle is not inheritable, or a member would keep the job open. Members
+//! cannot leave: creating a process outside the job (`CREATE_BREAKAWAY_FROM_JOB`) is refused.
 
 use std::{
     io, mem,
@@ -26,12 +26,12 @@ use windows_sys::{
     core::BOOL,
 };
 
-/// What a process that we kill gives as its exit code; the same as with `TerminateProcess` by Rust's library.
+/// Exit code of a process that we kill; the same as Rust's library gives to `TerminateProcess`.
 const KILLED_EXIT_CODE: u32 = 1;
 
 const MAX_MEMBERS: usize = 512;
 
-/// `JOBOBJECT_BASIC_PROCESS_ID_LIST` with room for more than one.
+/// `JOBOBJECT_BASIC_PROCESS_ID_LIST` with room for many ids.
 #[repr(C)]
 struct IdList {
     _assigned: u32,
@@ -43,18 +43,18 @@ struct IdList {
 pub(crate) struct Job(OwnedHandle);
 
 impl Job {
-    /// An empty one.
+    /// An empty job.
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: no attributes, which makes the handle not inheritable, and no name; null is the failure.
+        // SAFETY: no attributes, so the handle is not inheritable, and no name; null means failure.
         let handle = unsafe { CreateJobObjectW(ptr::null(), ptr::null()) };
         if handle.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the handle was just made and belongs to nobody else.
+        // SAFETY: the handle was just created and has no other owner.
         let job = Self(unsafe { OwnedHandle::from_raw_handle(handle) });
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
-        // SAFETY: the handle is open, and the pointer and size are those of the structure that the class wants.
+        // SAFETY: the handle is open, and pointer and size match the structure for this class.
         ok(unsafe {
             SetInformationJobObject(
                 job.raw(),
@@ -66,17 +66,17 @@ impl Job {
         Ok(job)
     }
 
-    /// Puts a process in, and all that it starts from now on. One that is in a job already is then in both,
-    /// unless that other job cannot be nested.
+    /// Adds a process and everything it starts from now on. A process that is in another job is then in both,
+    /// unless that job cannot be nested.
     pub(crate) fn assign(&self, process: BorrowedHandle<'_>) -> io::Result<()> {
         // SAFETY: both handles are open for the whole call.
         ok(unsafe { AssignProcessToJobObject(self.raw(), process.as_raw_handle()) })
     }
 
-    /// Puts ourselves in, for good: a process cannot leave a job, and closing the handle would be our end. So it
-    /// is left to the system to close when we have ended, whatever ended us.
+    /// Adds ourselves, permanently: a process cannot leave a job, and closing the handle would kill us. The
+    /// system closes the handle when we have ended, whatever the cause.
     pub(crate) fn enclose_us(self) -> io::Result<()> {
-        // SAFETY: the call has no arguments, and its answer is a constant that stands for this process.
+        // SAFETY: no arguments, and the result is a constant that stands for this process.
         let us = unsafe { GetCurrentProcess() };
         // SAFETY: both handles are open for the whole call.
         ok(unsafe { AssignProcessToJobObject(self.raw(), us) })?;
@@ -84,17 +84,17 @@ impl Job {
         Ok(())
     }
 
-    /// Kills all members, at once and together: none can start another in between.
+    /// Kills all members at once, so that none can start another in between.
     pub(crate) fn kill(&self) {
-        // SAFETY: the handle is open. It fails only for a handle without the right, and ours has all rights.
+        // SAFETY: the handle is open. The call fails only without the right, and ours has all rights.
         unsafe { TerminateJobObject(self.raw(), KILLED_EXIT_CODE) };
     }
 
-    /// The processes in it, up to a limit far beyond what a server starts; one that was killed is among them
+    /// The processes in the job, up to a limit far beyond what a server starts. A killed process is listed
     /// until it is gone.
     pub(crate) fn members(&self) -> io::Result<Vec<u32>> {
         let mut list = IdList { _assigned: 0, listed: 0, ids: [0; MAX_MEMBERS] };
-        // SAFETY: the handle is open, and the pointer and size are those of the structure that the class fills.
+        // SAFETY: the handle is open, and pointer and size match the structure for this class.
         let filled = ok(unsafe {
             QueryInformationJobObject(
                 self.raw(),
@@ -105,7 +105,7 @@ impl Job {
             )
         });
         match filled {
-            // The list is then full, and the rest left out.
+            // The list is then full, and the remaining ids are omitted.
             Err(error) if error.raw_os_error() != Some(ERROR_MORE_DATA.cast_signed()) => return Err(error),
             Ok(()) | Err(_) => {}
         }

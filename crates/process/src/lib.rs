@@ -1,28 +1,28 @@
-//! Child processes, their pipes and our own standard streams.
+//! Child processes, their pipes, our own standard streams, sockets and signals.
 //!
-//! This is the one crate that may mention an operating system, and the one that starts processes. It must
-//! not know what the bytes mean: no JSON, no MCP, no configuration.
+//! The only crate that may name an operating system, and the only one that starts processes. Must not know
+//! what the bytes mean: no JSON, no MCP, no configuration.
 //!
 //! # Layout
 //! Lowest layer first: a module uses only modules listed before it.
-//! - Tools that know neither processes nor streams:
-//!   - [`lock`]: a mutex without poisoning. [`aside`]: work on a thread of its own.
-//!   - [`memory`]: an allocator that gives big buffers back. [`room`]: free descriptors. `inherit`: our inheritance from
-//!     our parent, and our children's from us.
-//!   - [`drafts`]: files of killed writers. [`private`]: files and folders that nobody else can have written.
-//!     [`ownership`]: the users who can change a file. [`file_watch`]: notice of changes of a file.
-//!   - [`signals`]: requests that we end. [`stderr`]: writes to our own stderr that never wait.
+//! - Tools without processes or streams:
+//!   - [`lock`]: a mutex without poisoning. [`aside`]: work on a separate thread.
+//!   - [`memory`]: an allocator that returns big buffers to the system. [`room`]: the limit on open
+//!     descriptors. `inherit`: process state passed on by our parent, and to our children.
+//!   - [`drafts`]: temporary files of killed writers. [`private`]: files and folders that no other user can
+//!     have written. [`ownership`]: the users who can change a file. [`file_watch`]: change notifications for a file.
+//!   - [`signals`]: requests to terminate. [`stderr`]: writes to our own stderr that never block.
 //! - Streams:
-//!   - `fd_passing`: descriptors through a socket.
-//!   - [`pipe`]: [`ByteReader`](pipe::ByteReader) and [`ByteWriter`](pipe::ByteWriter), one type each for everything that can
-//!     be read or written.
-//!   - [`stdio`]: our own standard streams, moved away from where a stray print could reach them.
+//!   - `fd_passing`: descriptors sent through a socket.
+//!   - [`pipe`]: [`ByteReader`](pipe::ByteReader) and [`ByteWriter`](pipe::ByteWriter), one type each for
+//!     everything that can be read or written.
+//!   - [`stdio`]: our own standard streams, out of reach of a stray print.
 //!   - [`path_socket`]: a socket with a path as its address.
-//!   - [`local`]: the socket between the processes of one user, and the start of a process that outlives us.
-//!   - [`handover`]: a client's streams in the hands of another process of ours.
+//!   - [`local`]: the socket between the processes of one user, and the start of a detached process.
+//!   - [`handover`]: a client's streams, lent to another process of ours.
 //! - The processes of this machine:
-//!   - `mark`: the number that all processes of a tree carry.
-//!   - `table`: the process table. [`alive`]: the presence of one process. [`parent`]: the end of our parent.
+//!   - `mark`: the number carried by all processes of a tree.
+//!   - `table`: the process table. [`alive`]: liveness of one process. [`parent`]: the end of our parent.
 //!   - `cgroup`: control groups of Linux. `job`: job objects of Windows. [`machine`]: the memory of this machine.
 //! - The processes that we start:
 //!   - `wire`: messages between us, the warden and the guards.
@@ -30,9 +30,9 @@
 //!   - [`tree`]: the processes that belong to a child, and their memory.
 //!   - [`child`]: one child with its pipes, with or without a guard.
 //!   - [`warden`]: the start of processes that cannot outlive us.
-//!   - `role`: our own processes beside us, the warden's and the guards'.
+//!   - `role`: the code of our own helper processes, the warden and the guards.
 //!
-//! Everything that waits needs a tokio runtime with I/O and time enabled, and is made inside its context.
+//! Everything that waits needs a tokio runtime with I/O and time enabled, and must be created inside its context.
 
 pub mod lock;
 pub mod aside;
@@ -76,8 +76,8 @@ pub mod warden;
 #[cfg(unix)]
 mod role;
 
-/// Becomes what guards our processes, if that is what this process was started as. To be called before anything
-/// else, while there is one thread.
+/// Turns this process into a warden or guard if it was started as one. Must be called first, while there is
+/// only one thread.
 pub fn take_role() {
     #[cfg(unix)]
     role::take_role();

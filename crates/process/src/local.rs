@@ -1,10 +1,9 @@
-//! The local socket between the processes of one user: how the one is found that serves the others, how they are
-//! kept from starting two of it, and how it is started so that it does not end with any of them. Must not know
-//! what they say to each other.
+//! The local socket between the processes of one user: finding the daemon, preventing a second one, and
+//! starting it so that it outlives the process that started it. Must not know what is sent over it.
 //!
-//! On Unix a socket in a folder that only this user can enter; on Windows a named pipe that only this user can
-//! open. Both sides look at who the other is. Beside the socket lie small files of the same name: `.json` for
-//! people, `.lock` while somebody listens, `.start` while somebody starts one.
+//! On Unix a socket in a folder that only this user can enter; on Windows a named pipe that only this user
+//! can open. Both sides check the other's identity. Next to the socket lie small files of the same name:
+//! `.json` for people, `.lock` while a daemon listens, `.start` while a daemon is being started.
 
 mod name;
 #[cfg(unix)]
@@ -25,14 +24,14 @@ use std::time::Duration;
 use std::{fmt, process};
 use thiserror::Error;
 
-/// Time between two attempts to take a lock, or to reach a listener that is busy.
+/// Time between two attempts to take a lock, or to reach a busy listener.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
-/// Part of a description that is read.
+/// Limit on the length of a description.
 const MAX_DESCRIPTION_BYTES: u64 = 64 * 1024;
-/// Extension of the files that stand for a daemon.
+/// Extension of the files that represent a daemon.
 const SOCKET_EXTENSION: &str = "sock";
 
-/// Where a daemon is found.
+/// The address of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     folder: PathBuf,
@@ -42,13 +41,13 @@ pub struct Address {
 impl Address {
     /// The daemon of this user, in this world (on Linux the mount and PID namespace), for this identity.
     ///
-    /// What is asked for by the same user in the same world is the same, whatever program of ours asks and in
-    /// whatever environment; only `XDG_RUNTIME_DIR` may lead elsewhere.
+    /// The same user in the same world gets the same address, from any program of ours and in any
+    /// environment; only `XDG_RUNTIME_DIR` can change it.
     pub fn of(identity: &[u8]) -> io::Result<Self> {
         Ok(Self { folder: os::folder()?, name: name::of(&os::world(), identity) })
     }
 
-    /// Those of this user and world that are there now, whether or not somebody listens.
+    /// The existing addresses of this user and world, with or without a listener.
     pub fn all() -> io::Result<Vec<Self>> {
         let (folder, world) = (os::folder()?, os::world());
         let mut all = Vec::new();
@@ -71,9 +70,9 @@ impl Address {
         &self.name
     }
 
-    /// Leaves a text beside the socket, for people and for those who list all. It goes with the listener.
+    /// Stores a text next to the socket, for people and for listings. Removed with the listener.
     pub fn describe(&self, text: &str) -> io::Result<()> {
-        // Whoever reads sees the old one or the new one.
+        // A rename, so that readers see either the old text or the new one.
         let new = self.file(&format!("json.{}", process::id()));
         private::write(&new, text.as_bytes()).and_then(|()| fs::rename(&new, self.file("json"))).inspect_err(
             |_| {
@@ -82,12 +81,12 @@ impl Address {
         )
     }
 
-    /// What was left there.
+    /// The text stored by [`describe`](Self::describe).
     pub fn description(&self) -> Option<String> {
         String::from_utf8(private::read(&self.file("json"), MAX_DESCRIPTION_BYTES).ok()?).ok()
     }
 
-    /// Reports changes of the socket's file: whether a listener [is found](Listener::is_found) may be another question then.
+    /// Reports changes of the socket's file, after which [`Listener::is_found`] may give another answer.
     pub async fn watch(&self) -> FileWatch {
         let mut watch = FileWatch::new();
         watch.aim(&os::path(self)).await;
@@ -106,7 +105,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Why nobody listens here.
+/// Reason why we cannot listen.
 #[derive(Debug, Error)]
 pub enum BindError {
     #[error("somebody listens there already")]
@@ -115,61 +114,63 @@ pub enum BindError {
     Io(#[from] io::Error),
 }
 
-/// The one who listens at an address. Dropping it takes the socket away, if it is still its own.
+/// The listener at an address. Dropping it removes the socket, if it is still its own.
 pub struct Listener(os::OsListener);
 
 impl Listener {
-    /// Listens, if nobody does: of several that try at once one gets it. What a dead one left is replaced. Must be
-    /// called in the context of a tokio runtime.
+    /// Listens, unless another process does: of several concurrent attempts one succeeds. The socket of a
+    /// dead listener is replaced. Must be called in the context of a tokio runtime.
     pub fn bind(address: &Address) -> Result<Self, BindError> {
         os::OsListener::bind(address).map(Self)
     }
 
-    /// The next who comes. Another user is turned away without a word. After an error (no descriptor is free) it
-    /// has waited for a moment, and may be called again. Cancel-safe.
+    /// The next connection. Other users are rejected silently. Returns errors (such as no free descriptor)
+    /// after a short delay, so that the caller may retry at once. Cancel-safe.
     pub async fn accept(&mut self) -> io::Result<Connection> {
         self.0.accept().await
     }
 
-    /// Whether those who come now find us. Somebody may have cleaned up the folder.
+    /// Whether new connections reach us. The folder may have been cleaned up.
     pub fn is_found(&self) -> bool {
         self.0.is_found()
     }
 }
 
-/// Two processes of one user, connected. Dropping the writer lets the other side read the end, also while the reader
-/// is still there.
+/// A connection between two processes of one user. Dropping the writer signals the end to the other side,
+/// even while the reader is still open.
 pub struct Connection {
     pub reader: ByteReader,
     pub writer: ByteWriter,
-    /// The other's process; 0 if it is not known (it may be in another world).
+    /// The peer's process id; 0 if unknown (it may be in another world).
     pub peer: u32,
     process: os::PeerProcess,
 }
 
 impl Connection {
-    /// Ends the process that we went to at once. On Linux nobody else can be hit, whoever has its number by now;
-    /// elsewhere only for one that is known to be there still: it has not hung up. Nobody who came to us is ended.
+    /// Kills the process that we connected to, at once. Safe on Linux, where the number cannot be mistaken;
+    /// elsewhere only if the peer is known to exist still, because the connection is open. Never kills a
+    /// process that connected to us.
     pub fn kill_peer(&self) {
         self.process.kill();
     }
 }
 
-/// Goes to the one who listens there. `NotFound` and `ConnectionRefused` say that nobody does;
-/// `PermissionDenied` that it is another user, or that others could have put something into the folder.
+/// Connects to the listener. `NotFound` and `ConnectionRefused` mean that there is none; `PermissionDenied`
+/// means that it belongs to another user, or that others could have written to the folder.
 ///
-/// It does not wait for whoever listens to accept, so that a connection may be closed before a word was said.
+/// Does not wait for the listener to accept, so the connection may be closed before anything is sent.
 pub async fn connect(address: &Address) -> io::Result<Connection> {
     os::connect(address).await
 }
 
-/// Held by whoever starts a daemon, so that many who want one at once start one: take it, look again whether one
-/// is there, start it if not, and let go when it answers. Ends with its process, whatever ends that.
+/// Held while a daemon is started, so that concurrent clients start only one: take the lock, check again
+/// whether a daemon exists, start one if not, and release the lock once it answers. The lock ends with its
+/// process, however that ends.
 #[derive(Debug)]
 pub struct StartLock(#[expect(dead_code, reason = "its drop is what it is for")] os::FileLock);
 
 impl StartLock {
-    /// Waits for its turn. Cancel-safe.
+    /// Waits for the lock. Cancel-safe.
     pub async fn take(address: &Address) -> io::Result<Self> {
         let path = address.file("start");
         loop {
@@ -181,13 +182,12 @@ impl StartLock {
     }
 }
 
-/// Starts a program that does not belong to us, and outlives us and whoever started us: in a session and process group
-/// of its own (on Windows outside our job, and without a console), with the null device as standard streams (stderr is
-/// appended to `log`, if that is given), in the root folder, with this environment and nothing else of ours. It is
-/// not our child.
+/// Starts a detached program that outlives us and our parent: in its own session and process group (on
+/// Windows outside our job, and without a console), with the null device as standard streams (stderr is
+/// appended to `log`, if given), in the root folder, with exactly this environment. It is not our child.
 ///
-/// On Windows `PermissionDenied` says that the job around us lets nobody out: what is started there would end with
-/// our own client.
+/// On Windows `PermissionDenied` means that the job around us allows no process to leave: a program started
+/// there would end with our own client.
 pub fn start_detached(
     program: &Path,
     args: &[OsString],

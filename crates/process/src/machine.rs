@@ -1,7 +1,6 @@
-//! How much memory this machine has. Must not know what it is used for.
+//! The memory of this machine. Must not know what it is used for.
 
-/// Bytes of memory that our processes can have: the machine's, or the limit of our cgroup where that is lower. `None` if
-/// the system does not say.
+/// Bytes of memory available to our processes: the machine's, or the limit of our cgroup if lower. `None` if unknown.
 pub fn memory() -> Option<u64> {
     os::memory().filter(|bytes| *bytes > 0)
 }
@@ -12,16 +11,16 @@ mod os {
     use std::fs;
     use std::path::Path;
 
-    /// Where the limit of a container stands under cgroup version 1, which shows it its own group as the outermost.
+    /// Limit of a container under cgroup version 1, where the container sees its own group as the root.
     const CGROUP_1_LIMIT_FILE: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
 
     pub(super) fn memory() -> Option<u64> {
         let machine = total(&fs::read_to_string("/proc/meminfo").ok()?)?;
         let own = cgroup::own();
-        // An outer group limits those inside it.
+        // The limit of an outer group applies to all groups inside.
         let groups = own.iter().flat_map(|own| own.ancestors()).map(|group| group.join("memory.max"));
         let limits = groups.chain([Path::new(CGROUP_1_LIMIT_FILE).to_owned()]).filter_map(|file| {
-            // `max` is no limit.
+            // `max`, which means no limit, does not parse.
             fs::read_to_string(file).ok()?.trim().parse().ok()
         });
         Some(limits.fold(machine, u64::min))
@@ -51,7 +50,7 @@ mod os {
     pub(super) fn memory() -> Option<u64> {
         let mut bytes: u64 = 0;
         let mut size = size_of::<u64>();
-        // SAFETY: the buffer is as long as is said.
+        // SAFETY: the buffer has the given length.
         let asked = unsafe {
             let into = ptr::from_mut(&mut bytes).cast::<c_void>();
             libc::sysctlbyname(c"hw.memsize".as_ptr(), into, &mut size, ptr::null_mut(), 0)
@@ -67,7 +66,7 @@ mod os {
     pub(super) fn memory() -> Option<u64> {
         let mut status =
             MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..Default::default() };
-        // SAFETY: the structure is one that the call fills, told by its size.
+        // SAFETY: the structure's size field identifies it to the call, which fills it.
         let found = unsafe { GlobalMemoryStatusEx(&raw mut status) };
         (found != 0).then_some(status.ullTotalPhys)
     }

@@ -1,19 +1,20 @@
-//! Marks: a number that every process of a tree carries, so that it is found when nothing else leads to it. A mark is made
-//! of the run's own number and the guard's. See `table::carries` for where a process carries it.
+//! Marks: a number carried by every process of a tree, so that it can be found without any other trace. A
+//! mark consists of the run's number and the guard's. `table::carries` finds it on a process. Must not know
+//! the process table.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// The variable that all processes of a tree inherit, where nothing less visible can carry the mark.
+/// Environment variable that carries the mark through a tree, where no less visible way exists.
 pub(crate) const MARK_VARIABLE: &str = "SWITCHBOARD_MARK";
 
-/// Bits of a mark that number the guard; the others number the run.
+/// Bits of a mark for the guard's number; the others hold the run's.
 const GUARD_BITS: u32 = 16;
-/// A resource limit can carry a mark, and must not look like "unlimited" to anyone: a mark stays far below that.
+/// A resource limit may carry the mark, and must not be mistaken for "unlimited": marks stay far below that value.
 const RUN_BITS: u32 = 46;
 
-/// A number that no other run has.
+/// A random number for this run.
 pub(crate) fn new_run() -> u64 {
-    // The standard library's own source of chance: 64 bits from the system, mixed.
+    // The standard library's source of randomness: 64 bits from the system, mixed.
     let chance = RandomState::new().build_hasher().finish();
     (chance >> (64 - RUN_BITS)).max(1)
 }

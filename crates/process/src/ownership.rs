@@ -1,22 +1,22 @@
-//! Who can change a file or folder that is open, as the system knows it. Must not know what is made of that.
+//! The users who can change an open file or folder. Must not know what follows from the answer.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Where the system has such users and rights. On Windows what lies in a profile is its user's by inheritance, and is
-/// not looked into.
+/// Owner and write permissions, on systems that have them. Windows profiles inherit their user's permissions,
+/// which are not checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ownership {
-    /// The number of a user.
+    /// The user id.
     pub owner: u32,
     pub group_writes: bool,
     pub all_write: bool,
-    /// Of a folder: only its owner, and that of what lies in it, can take something out.
+    /// Sticky bit of a folder: only the owner of the folder or of a file in it can remove that file.
     pub keeps_files: bool,
 }
 
-/// The number of the user that we run as.
+/// The user id that we run as.
 pub fn this_user() -> Option<u32> {
     #[cfg(unix)]
     return Some(rustix::process::geteuid().as_raw());
@@ -24,7 +24,7 @@ pub fn this_user() -> Option<u32> {
     None
 }
 
-/// Of a file that is open: what has its name may be another one by now.
+/// Ownership of an open file. Takes the file rather than the path, which may lead to another file by now.
 pub fn of(file: &File) -> io::Result<Option<Ownership>> {
     #[cfg(unix)]
     {
@@ -41,7 +41,7 @@ pub fn of(file: &File) -> io::Result<Option<Ownership>> {
     }
 }
 
-/// Of a folder.
+/// Ownership of a folder.
 pub fn of_folder(path: &Path) -> io::Result<Option<Ownership>> {
     #[cfg(unix)]
     return of(&File::open(path)?);

@@ -1,5 +1,5 @@
-//! The end of our parent, the process that started us. The end of our input says the same in most cases; but the other end
-//! of that pipe may have been inherited by a process that lives on. Must not know who the parent is.
+//! The end of our parent process. The end of our input usually signals the same; but a surviving process may
+//! have inherited the other end of that pipe. Must not know who the parent is.
 
 #[cfg(target_os = "linux")]
 #[path = "parent/linux.rs"]
@@ -12,23 +12,23 @@ mod system;
 pub struct Parent(os::OsParent);
 
 impl Parent {
-    /// Remembers the process that started us. To be called first of all: a parent that ends before this is unknown.
+    /// Records the parent. Must be called first: a parent that ends before this call remains unknown.
     pub fn remember() {
         os::remember();
     }
 
-    /// Begins to watch. Must be called in the context of a tokio runtime.
+    /// Starts watching. Must be called in the context of a tokio runtime.
     pub fn watch() -> Self {
         Self(os::OsParent::watch())
     }
 
-    /// Waits until the process that started us has ended; for ever if that cannot be told.
+    /// Waits for the end of the parent; forever if it cannot be watched.
     pub async fn gone(&mut self) {
         self.0.gone().await;
     }
 }
 
-/// Whether the parent's end can be seen, or why not.
+/// Whether the parent's end can be observed; if not, the reason.
 #[cfg(unix)]
 pub(crate) fn can_be_watched() -> Result<(), String> {
     match os::OsParent::open() {
@@ -60,10 +60,10 @@ mod os {
     }
 
     pub(super) enum OsParent {
-        /// Becomes readable when it ends.
+        /// Becomes readable when the parent ends.
         Watched(AsyncFd<OwnedFd>),
         Gone,
-        /// Nobody in particular started us, or it cannot be watched.
+        /// No particular process started us, or it cannot be watched.
         Nobody,
     }
 
@@ -72,7 +72,7 @@ mod os {
         Nobody(String),
     }
 
-    /// Any process of this user: it becomes readable when that ends.
+    /// Watches any process of this user: the descriptor becomes readable when it ends.
     pub(crate) fn watch(process: Pid) -> io::Result<AsyncFd<OwnedFd>> {
         register(system::watch(process)?)
     }
@@ -93,10 +93,11 @@ mod os {
         }
 
         pub(super) fn open() -> Result<OwnedFd, Unwatched> {
-            // An orphan, the first process of a container, or one whose parent is outside of it.
+            // We are an orphan, the first process of a container, or our parent is outside it.
             let nobody = || Unwatched::Nobody("no process that could end has started us".into());
             let parent = first().filter(|parent| *parent != Pid::INIT).ok_or_else(nobody)?;
             let process = system::watch(parent);
+            // Checked after the watch is set up: a parent that ended before leaves us with another parent.
             if getppid() != Some(parent) {
                 return Err(Unwatched::Gone);
             }
@@ -107,14 +108,14 @@ mod os {
             match self {
                 Self::Watched(process) if process.readable().await.is_ok() => {}
                 Self::Gone => {}
-                // If it was watched, the runtime is shutting down, and this future with it.
+                // A failed watch means that the runtime is shutting down, and this future with it.
                 Self::Watched(_) | Self::Nobody => std::future::pending().await,
             }
         }
     }
 }
 
-/// There is no notion of an orphan; the job of the client ends us with it.
+/// Windows has no notion of an orphan; the client's job ends us with it.
 #[cfg(windows)]
 mod os {
     pub(super) struct OsParent;

@@ -1,4 +1,5 @@
-//! A socket that has a path for an address: other programs on this machine may connect to it, if its file lets them.
+//! A socket with a path as its address: other programs on this machine may connect if the file's mode allows.
+//! Must not know what is sent.
 
 pub use os::{PathListener, PathStream};
 
@@ -17,15 +18,17 @@ mod os {
 
     pub type PathStream = UnixStream;
 
-    /// Listens there until it is dropped, and takes its file away then.
+    /// Listens until dropped, and then removes the socket's file.
     pub struct PathListener {
         listener: UnixListener,
         path: PathBuf,
     }
 
     impl PathListener {
-        /// For this user alone. What an earlier one left there is taken away, if nobody listens to it.
+        /// Listens for this user only. An abandoned socket at the path is replaced, unless a process still
+        /// listens on it.
         pub fn bind(path: &Path) -> io::Result<Self> {
+            // The file may be a leftover; only a connection shows that a process listens.
             if std::os::unix::net::UnixStream::connect(path).is_ok() {
                 return Err(io::ErrorKind::AddrInUse.into());
             }
@@ -52,15 +55,15 @@ mod os {
         }
     }
 
-    /// Listens at a path that only this user can connect to, from the moment that it is there.
+    /// Listens at a path that only this user can connect to, from its first moment.
     pub(crate) fn listen_privately(path: &Path) -> io::Result<Listener> {
         let socket = bound_privately(path)?;
-        // As many as the standard library lets wait.
+        // The same queue length as the standard library's.
         listen(&socket, if cfg!(target_os = "macos") { 128 } else { -1 })?;
         Ok(socket.into())
     }
 
-    /// The file gets the mode that the socket itself has.
+    /// On Linux the file gets the mode of the socket itself.
     #[cfg(target_os = "linux")]
     fn bound_privately(path: &Path) -> io::Result<OwnedFd> {
         use rustix::net::{SocketFlags, socket_with};
@@ -70,7 +73,8 @@ mod os {
         Ok(socket)
     }
 
-    /// What another thread makes meanwhile is closed to others too.
+    /// Uses the umask, which also affects files that another thread creates at this moment: they only become
+    /// more private.
     #[cfg(not(target_os = "linux"))]
     fn bound_privately(path: &Path) -> io::Result<OwnedFd> {
         let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
@@ -94,7 +98,7 @@ mod os {
         use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
         use std::os::unix::fs::PermissionsExt;
 
-        /// Whoever changes a mode after the fact leaves a moment in which others may connect.
+        /// Changing the mode afterwards would leave a moment in which others can connect.
         #[test]
         fn socket_file_begins_with_its_final_mode() {
             let folder = std::env::temp_dir().join(format!("path-socket-{}", std::process::id()));
@@ -123,7 +127,7 @@ mod os {
     use std::io;
     use std::path::Path;
 
-    /// There are none.
+    /// Stand-in: Windows has no such sockets.
     pub type PathStream = tokio::io::DuplexStream;
 
     pub struct PathListener(std::convert::Infallible);

@@ -1,12 +1,12 @@
-//! One type to read bytes with and one to write them, whatever stands behind. Must not know what the bytes
-//! mean, nor whose they are.
+//! One type for reading bytes and one for writing, whatever the underlying stream. Must not know what the
+//! bytes mean, nor whose they are.
 //!
-//! A descriptor that can be polled (a pipe, a socket) is read and written directly by the calling task: no
-//! thread and no copy between. What cannot be polled (a regular file, a terminal, `/dev/null`, and for now
-//! everything on Windows but the local socket) has a thread that blocks in our stead.
+//! A pollable descriptor (pipe, socket) is read and written directly by the calling task, without a thread or
+//! a copy in between. Anything else (regular file, terminal, `/dev/null`, and for now everything on Windows
+//! except the local socket) gets a thread that blocks on our behalf.
 //!
-//! A write to a pipe that nobody reads gives `BrokenPipe` and no signal: Rust's runtime ignores SIGPIPE in us
-//! before `main`, and gives it back its default in every child.
+//! A write to a pipe without a reader returns `BrokenPipe` and raises no signal: Rust's runtime ignores
+//! SIGPIPE in our process before `main`, and resets it in every child.
 
 #[cfg(unix)]
 mod descriptor;
@@ -38,16 +38,16 @@ pub(crate) use windows::{NamedPipe, both_ways};
 
 pub use sealed::Sealed;
 
-/// With less spare room than this a read is not worth its system call. A buffer that is made as large as this, and emptied
-/// before each read, never grows.
+/// Minimum spare capacity that makes a read worth its system call. A buffer of this capacity that is emptied
+/// before each read never grows.
 pub const MIN_SPARE_BYTES: usize = 4 * 1024;
-/// Bytes reserved then: the capacity of a pipe.
+/// Bytes to reserve below that: the capacity of a pipe.
 const RESERVED_BYTES: usize = 64 * 1024;
-/// A message above this is a large one, for which pipes are widened and reads are longer.
+/// Size of a large message, for which pipes are enlarged and reads are longer.
 const LARGE_MESSAGE_BYTES: usize = 256 * 1024;
 
-/// The end of a stream that bytes come out of. Dropping it closes it (a thread that is blocked in a read
-/// holds it open until that read returns).
+/// The readable end of a stream. Dropping it closes the stream (a thread blocked in a read keeps it open
+/// until that read returns).
 pub struct ByteReader(Reader);
 
 enum Reader {
@@ -60,23 +60,24 @@ enum Reader {
     Threaded(threaded::ThreadedReader),
 }
 
-/// A source of bytes that is defined elsewhere in this crate.
+/// A source of bytes defined elsewhere in this crate.
 #[cfg(target_os = "linux")]
 pub(crate) trait PollRead: Send + Sync {
-    /// Appends what has arrived to `buf` and says how much; 0 is the end of the stream.
+    /// Appends the available bytes to `buf` and returns their number; 0 means end of stream.
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
 
-    /// Gives back memory that the next read can do without.
+    /// Frees memory that the next read does not need.
     fn trim(&mut self);
 }
 
 impl ByteReader {
-    /// Appends what has arrived to `buf` and says how much; 0 is the end of the stream.
+    /// Appends the available bytes to `buf` and returns their number; 0 means end of stream.
     ///
-    /// Reads into the spare capacity of `buf`, in one system call, so that a caller who knows that much is to
-    /// come can reserve much; 64 KiB are reserved when less than 4 KiB are spare. Cancel-safe: a future that
-    /// is dropped has read nothing.
+    /// Reads into the spare capacity of `buf` with one system call, so a caller that expects much should
+    /// reserve much; 64 KiB are reserved when less than 4 KiB are spare. Cancel-safe: a dropped future has
+    /// read nothing.
     pub async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
+        // A message that is large already is likely to grow: fewer, longer reads.
         let times = if buf.len() > LARGE_MESSAGE_BYTES { 8 } else { 1 };
         if buf.capacity() - buf.len() < MIN_SPARE_BYTES * times && !(self.copies() && times == 1) {
             buf.reserve(RESERVED_BYTES * times);
@@ -97,7 +98,7 @@ impl ByteReader {
         }
     }
 
-    /// Whether bytes are read elsewhere first, and room for them is made when their number is known.
+    /// Whether the source reads elsewhere first, and reserves the exact space when the length is known.
     fn copies(&self) -> bool {
         #[cfg(target_os = "linux")]
         return matches!(self.0, Reader::Custom(_));
@@ -105,7 +106,7 @@ impl ByteReader {
         return false;
     }
 
-    /// Gives back memory that the next read can do without. For a stream that has been quiet for a while.
+    /// Frees memory that the next read does not need. For a stream that has been idle for a while.
     pub fn trim(&mut self) {
         #[cfg(target_os = "linux")]
         if let Reader::Custom(source) = &mut self.0 {
@@ -113,14 +114,13 @@ impl ByteReader {
         }
     }
 
-    /// Whether a thread stands between the caller and the descriptor.
+    /// Whether a thread does the reading.
     pub fn is_threaded(&self) -> bool {
         matches!(self.0, Reader::Threaded(_))
     }
 }
 
-/// The end of a stream that bytes go into. Dropping it closes it, after what a thread was handed over has
-/// been written.
+/// The writable end of a stream. Dropping it closes the stream, after a thread has written what it was given.
 pub struct ByteWriter(Writer);
 
 enum Writer {
@@ -132,8 +132,8 @@ enum Writer {
 }
 
 impl ByteWriter {
-    /// Writes as much as goes without waiting and says how much that was; `WouldBlock` if nothing goes, and
-    /// then [`writable`](Self::writable) tells when to try again.
+    /// Writes as much as possible without blocking and returns the count; `WouldBlock` if nothing can be
+    /// written, in which case [`writable`](Self::writable) tells when to retry.
     pub fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         match &self.0 {
             #[cfg(unix)]
@@ -144,8 +144,8 @@ impl ByteWriter {
         }
     }
 
-    /// Gives out so many of those bytes from there on, as far as it goes without waiting. `Unsupported` where they would
-    /// have to be copied.
+    /// Sends `length` sealed bytes from offset `at`, as far as possible without blocking. `Unsupported` if
+    /// they would have to be copied.
     pub fn try_give(&self, sealed: &Sealed, at: usize, length: usize) -> io::Result<usize> {
         match &self.0 {
             #[cfg(unix)]
@@ -156,7 +156,7 @@ impl ByteWriter {
         }
     }
 
-    /// Whether it is a pipe that can be polled.
+    /// Whether the stream is a pollable pipe.
     pub fn is_pipe(&self) -> bool {
         match &self.0 {
             #[cfg(unix)]
@@ -167,7 +167,7 @@ impl ByteWriter {
         }
     }
 
-    /// Waits until a `try_write` may succeed, or fail for good. It may still say `WouldBlock`. Cancel-safe.
+    /// Waits until a `try_write` may succeed or fail permanently. It may still return `WouldBlock`. Cancel-safe.
     pub async fn writable(&self) -> io::Result<()> {
         match &self.0 {
             #[cfg(unix)]
@@ -181,7 +181,7 @@ impl ByteWriter {
         }
     }
 
-    /// Waits until all that `try_write` accepted has reached the system, or never will. Cancel-safe.
+    /// Waits until everything that `try_write` accepted has reached the system, or never will. Cancel-safe.
     pub async fn drained(&self) {
         match &self.0 {
             #[cfg(unix)]
@@ -192,7 +192,7 @@ impl ByteWriter {
         }
     }
 
-    /// Whether a thread stands between the caller and the descriptor.
+    /// Whether a thread does the writing.
     pub fn is_threaded(&self) -> bool {
         matches!(self.0, Writer::Threaded(_))
     }
@@ -203,15 +203,15 @@ mod unix {
     use super::*;
     use std::os::fd::OwnedFd;
 
-    /// Both directions of a socket that is ours alone. Dropping one ends that direction.
+    /// Both directions of a private socket. Dropping one half shuts down that direction.
     pub(crate) fn both_ways(fd: OwnedFd) -> io::Result<(ByteReader, ByteWriter)> {
         let (reader, writer) = polled::both_ways(Descriptor::private(fd)?)?;
         Ok((ByteReader(Reader::Polled(reader)), ByteWriter(Writer::Polled(writer))))
     }
 
     impl ByteReader {
-        /// Takes over a descriptor whose open file description is ours alone: a pipe or socket is made
-        /// non-blocking for good.
+        /// Takes over a descriptor whose open file description is not shared: a pipe or socket is made
+        /// non-blocking permanently.
         pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
             Self::over(Descriptor::private(fd)?)
         }
@@ -229,8 +229,8 @@ mod unix {
     }
 
     impl ByteWriter {
-        /// Takes over a descriptor whose open file description is ours alone: a pipe or socket is made
-        /// non-blocking for good.
+        /// Takes over a descriptor whose open file description is not shared: a pipe or socket is made
+        /// non-blocking permanently.
         pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
             Self::over(Descriptor::private(fd)?)
         }
@@ -254,12 +254,12 @@ mod linux {
     use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
     impl ByteReader {
-        /// Reads from a source that is none of those known here.
+        /// Reads from a custom source.
         pub(crate) fn from_source(source: impl PollRead + 'static) -> Self {
             Self(Reader::Custom(Box::new(source)))
         }
 
-        /// One more descriptor, if it can be handed to another process.
+        /// A duplicate descriptor, if the stream can be handed to another process.
         pub(crate) fn share(&self) -> Option<OwnedFd> {
             match &self.0 {
                 Reader::Polled(polled) => polled.descriptor().share(),
@@ -267,7 +267,7 @@ mod linux {
             }
         }
 
-        /// Waits until there is something to be read, for those who read it themselves. Cancel-safe.
+        /// Waits for readability, for callers that read the descriptor themselves. Cancel-safe.
         pub(crate) async fn readable(&self) -> io::Result<()> {
             match &self.0 {
                 Reader::Polled(polled) => polled.readable().await,
@@ -301,15 +301,15 @@ mod linux {
 
 #[cfg(windows)]
 mod windows {
-    //! Child pipes must not each pin blocking threads: this is the place to change. Named pipes that were
-    //! opened for overlapped I/O can be `Named`, as those of the local socket are.
+    //! The place to change so that child pipes no longer occupy a blocking thread each. Named pipes opened
+    //! for overlapped I/O can be `Named`, as those of the local socket are.
 
     use super::*;
     use std::{fs::File, os::windows::io::OwnedHandle};
 
     pub(crate) use super::named::NamedPipe;
 
-    /// Both directions of a pipe between two processes of ours. Dropping one ends that direction.
+    /// Both directions of a pipe between two processes of ours. Dropping one half ends that direction.
     pub(crate) fn both_ways(pipe: NamedPipe) -> (ByteReader, ByteWriter) {
         let (reader, writer) = named::both_ways(pipe);
         (ByteReader(Reader::Named(reader)), ByteWriter(Writer::Named(writer)))

@@ -1,48 +1,51 @@
-//! Folders and files that nobody but this user can have written. What we act on must not be another's word.
+//! Folders and files that only this user can have written, for input that we act on. Must not know what the
+//! files contain.
 
 use crate::drafts;
 use std::io;
 use std::path::Path;
 
-/// Makes a folder that only this user can enter, or finds that it is one.
+/// Creates a folder that only this user can enter, or checks an existing one.
 pub fn folder(path: &Path) -> io::Result<()> {
     os::folder(path)
 }
 
-/// Makes a folder that only this user can enter. One that is there already is an error.
+/// Creates a folder that only this user can enter. Fails if it exists.
 pub fn new_folder(path: &Path) -> io::Result<()> {
     os::new_folder(path)
 }
 
-/// This user's folder for temporary files, which may be shared by all: a folder in it of our own name and number.
+/// A private folder inside the system's folder for temporary files, which all users may share; its name
+/// contains the user id.
 pub fn temporary(name: &str) -> io::Result<std::path::PathBuf> {
     let path = std::env::temp_dir().join(os::with_user(name));
     folder(&path)?;
     Ok(path)
 }
 
-/// The content of a file that only this user can have written, and of no more than so many bytes. A link is not followed.
+/// Reads at most `most` bytes of a file that only this user can have written. Does not follow a link.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     os::read(path, most)
 }
 
-/// The same for what nobody else should know, of this user or root; it may lie behind a link, as what is mounted into a
-/// container does. A file of ours that others can read is closed to them first.
+/// Reads a secret that belongs to this user or root. Follows links, since secrets mounted into a container
+/// are links. If the file is ours and others can read it, their access is removed first.
 pub fn read_secret(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     os::read_secret(path, most)
 }
 
-/// Writes a file anew, for this user alone. Its folder must be one that nobody else can write to.
+/// Writes a file for this user alone, replacing its content. The folder must not be writable by others.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     os::write(path, content)
 }
 
-/// Writes a program that this user can run, unless it is there already. Its folder must be one that nobody else can write to.
+/// Writes an executable script for this user, unless it exists with this content. The folder must not be
+/// writable by others.
 pub fn script(path: &Path, content: &[u8]) -> io::Result<()> {
     if read(path, content.len() as u64 + 1).is_ok_and(|known| known == content) {
         return Ok(());
     }
-    // Another process may be about to run it.
+    // A draft and a rename, since another process may be about to run the script.
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let draft = path.with_file_name(format!("{name}.{}{}", std::process::id(), drafts::ENDING));
     let written = os::write_program(&draft, content).and_then(|()| std::fs::rename(&draft, path));
@@ -80,7 +83,7 @@ mod os {
         DirBuilder::new().mode(0o700).create(path)
     }
 
-    /// Makes a folder that nobody else can even enter, or finds that it is one. What it is in must be there.
+    /// Creates a folder that no other user can enter, or checks an existing one. The parent folder must exist.
     pub(crate) fn closed_folder(path: &Path) -> io::Result<()> {
         match new_folder(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -88,7 +91,7 @@ mod os {
         }
     }
 
-    /// Whether it is a folder that nobody else can enter. A link to one is not.
+    /// Checks that the path is a folder that no other user can enter. A link does not count.
     pub(crate) fn is_closed(path: &Path) -> io::Result<()> {
         let folder = open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         let stat = fstat(folder)?;
@@ -111,7 +114,7 @@ mod os {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let written = File::from(open(path, flags, mode)?).write_all(content);
         if written.is_err() {
-            // Half of it is worse than nothing.
+            // A partial file is worse than none.
             let _ = std::fs::remove_file(path);
         }
         written
@@ -128,9 +131,9 @@ mod os {
         read_some(file.into(), stat.st_size as u64, most)
     }
 
-    /// A file that only this user can have written. A link is not followed.
+    /// Opens a file that only this user can have written. Does not follow a link.
     pub(crate) fn open_own(path: &Path) -> io::Result<File> {
-        // Whoever put a pipe there must not hold us up.
+        // `NONBLOCK`: a pipe planted at this path must not block us.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = open(path, flags, Mode::empty())?;
         check(&fstat(&file)?, FileType::RegularFile)?;
@@ -169,7 +172,7 @@ mod os {
         use std::os::unix::fs::{PermissionsExt, symlink};
 
         #[test]
-        fn only_what_nobody_else_can_write_is_taken() {
+        fn file_writable_by_others_is_refused() {
             let scratch = std::env::temp_dir().join(format!("private-{}", std::process::id()));
             let inner = scratch.join("a/b");
             folder(&inner).unwrap();
@@ -193,7 +196,7 @@ mod os {
     }
 }
 
-/// A user's temporary files are that user's there.
+/// On Windows, a user's folder for temporary files is private already.
 #[cfg(windows)]
 mod os {
     use std::io::{self, Read};

@@ -1,16 +1,16 @@
-//! The processes that run beside us and are still there when we are not: one **warden** for all backends, and one
-//! **guard** for each. Both are single-threaded and know nothing of tokio: only here may code fork, or wait for any child
-//! whatsoever.
+//! The helper processes that outlive the main process: one **warden** for all backends, and one **guard** for
+//! each. Both are single-threaded and do not use tokio; only this folder may fork, or wait for arbitrary
+//! children. The identifier `us` means the main process.
 //!
 //! # Layout
 //! - `fork`: forks, and settings of a forked process.
 //! - `watch`: the events that wake a guard or a warden.
-//! - `kill`: every child of a process killed, also those that come meanwhile.
-//! - `phase`: the steps to a tree's end, as a pure state machine.
-//! - `start`: a program started as the guard's own child; `namespace`: the same in a PID namespace (`guard: strict`).
-//! - `started`: a tree that was started, and its record.
-//! - `guard`: the life of a guard.
-//! - `warden`: the life of the warden, which forks guards and kills what one of them leaves when it dies.
+//! - `kill`: the killing of all children of a process, including those that appear meanwhile.
+//! - `phase`: the steps of ending a tree, as a pure state machine.
+//! - `start`: the start of a program as the guard's child; `namespace`: the same in a PID namespace (`guard: strict`).
+//! - `started`: a started tree and its record.
+//! - `guard`: the main loop of a guard.
+//! - `warden`: the main loop of the warden, which forks guards and kills what a dead guard leaves behind.
 
 mod fork;
 mod watch;
@@ -29,8 +29,7 @@ use crate::wire::{VERSION, WARDEN_ROLE};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Becomes a warden, if that is what this process was started as. To be called before anything else, while
-/// there is one thread.
+/// Turns this process into a warden if it was started as one. Must be called first, while there is only one thread.
 pub(crate) fn take_role() {
     let mut words = std::env::args_os();
     let role = words.next();
@@ -38,7 +37,7 @@ pub(crate) fn take_role() {
         let us =
             words.next().and_then(|pid| pid.to_str()?.parse().ok()).and_then(rustix::process::Pid::from_raw);
         let run_file = words.next().filter(|path: &OsString| !path.is_empty()).map(PathBuf::from);
-        // Where we are started from a path, another release may lie there by now, and speak otherwise.
+        // If the program was started from a path, another release may lie there by now, with another wire format.
         let is_of_one_piece = words.next().as_deref() == Some(VERSION.as_ref());
         std::process::exit(match us {
             Some(us) if is_of_one_piece => warden::run(us, run_file),

@@ -1,26 +1,27 @@
-//! Free descriptors: whether there are enough for what we are about to open, before the runtime fails for want of one; and
-//! a higher limit for a process that serves many clients, which does not hold for the programs that it starts.
+//! The limit on open descriptors: a check whether enough are free before the runtime fails for lack of one,
+//! and a higher limit for a process with many clients, which its child processes do not inherit. Must not
+//! know what the descriptors are for.
 
 use std::fs::File;
 use std::io;
 
-/// Descriptors that we open until we serve.
+/// Number of descriptors that we open before we serve.
 const OWN_FDS: usize = 12;
 
-/// Says what is missing, before anything was begun.
+/// Checks that enough descriptors are free, before anything is started.
 pub fn for_ourselves() -> io::Result<()> {
     let null = if cfg!(windows) { "NUL" } else { "/dev/null" };
     let opened: io::Result<Vec<File>> = (0..OWN_FDS).map(|_| File::open(null)).collect();
     opened.map(drop)
 }
 
-/// Descriptors that the start of a server and its warden takes, with some for clients that ask for our status.
+/// Descriptors needed to start a server and its warden, with some spare for clients that ask for our status.
 const SERVER_START_FDS: usize = 24;
-/// Limit of the reserve.
+/// Upper limit of the reserve.
 const MAX_RESERVED_FDS: usize = 256;
 
-/// Whether so many more descriptors can be opened without touching the reserve that servers are started from: a quarter
-/// of all that we may have.
+/// Whether `count` more descriptors can be opened without touching the reserve for starting servers: a
+/// quarter of our limit.
 pub fn beside_the_reserve(count: usize) -> bool {
     #[cfg(unix)]
     return unix::can_open(count + unix::limit().map_or(SERVER_START_FDS, reserve));
@@ -35,7 +36,7 @@ fn reserve(limit: usize) -> usize {
     (limit / 4).clamp(SERVER_START_FDS, MAX_RESERVED_FDS)
 }
 
-/// How many descriptors we may have, where that is limited.
+/// The limit on open descriptors, if there is one.
 pub fn limit() -> Option<usize> {
     #[cfg(unix)]
     return unix::limit();
@@ -43,8 +44,8 @@ pub fn limit() -> Option<usize> {
     None
 }
 
-/// Lets us open as many files as we may. Programs that we start get the limit that was set for them: some are not made
-/// for more (`select`), or go through all numbers that there may be.
+/// Raises our limit on open files to the maximum. Child processes get the original limit: some programs
+/// cannot handle more (`select`), or loop over all possible numbers.
 pub fn for_many() {
     #[cfg(unix)]
     unix::for_many();
@@ -66,33 +67,34 @@ mod unix {
         getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok())
     }
 
-    /// By trying it: what is open may have any number.
+    /// Checked by trying: open descriptors may have any number.
     pub(super) fn can_open(count: usize) -> bool {
         let Ok(one) = std::fs::File::open("/dev/null") else { return false };
         let rest: Result<Vec<OwnedFd>, _> = (1..count).map(|_| fcntl_dupfd_cloexec(&one, 3)).collect();
         rest.is_ok()
     }
 
-    /// What macOS grants at most, whatever it says.
+    /// The real maximum of macOS, whatever it reports.
     const MACOS_MAX_FDS: u64 = 10_240;
 
-    /// The limit as it was.
+    /// The original limit.
     static BEFORE: OnceLock<Rlimit> = OnceLock::new();
 
     pub(super) fn for_many() {
         let before = getrlimit(Resource::Nofile);
         let raised = |most| setrlimit(Resource::Nofile, Rlimit { current: most, ..before });
         let _ = BEFORE.set(before);
+        // macOS refuses the maximum that it reports.
         if raised(before.maximum).is_err() && before.current.is_some_and(|now| now < MACOS_MAX_FDS) {
             let _ = raised(Some(MACOS_MAX_FDS));
         }
     }
 
-    /// What is started by this has the limit as it was.
+    /// Makes the command run with the original limit.
     pub(crate) fn as_before(command: &mut Command) {
-        // Without such a hook, starting is cheaper.
+        // A command without such a hook starts faster.
         let Some(before) = BEFORE.get() else { return };
-        // SAFETY: between fork and exec only a system call is made; nothing is allocated.
+        // SAFETY: one system call between fork and exec; no allocation.
         unsafe {
             command.pre_exec(|| {
                 let _ = setrlimit(Resource::Nofile, *before);

@@ -1,11 +1,11 @@
-//! Records of our runs on disk, so that the next run can clean up after one of which every process was killed at once:
-//! who we are, who guards, what was started. A run's warden removes its record at the end. Must not know how processes
-//! are started.
+//! Records of our runs on disk, so that the next run can clean up after one whose processes were all killed
+//! at once: the main process, its guards, the started programs. A run's warden removes its record at the end.
+//! Must not know how processes are started.
 //!
-//! Only Unix has such records: on Windows the system itself ends what a killed process leaves, by its job objects.
+//! Unix only: on Windows, job objects end whatever a killed process leaves behind.
 //!
 //! # Layout
-//! - `file`: a run's record, written and read.
+//! - `file`: the record of a run.
 //! - `sweep`: the cleanup after dead runs.
 
 #[cfg(unix)]
@@ -20,11 +20,11 @@ pub(crate) use file::{Line, add, begin};
 #[cfg(unix)]
 pub(crate) use sweep::{end_marked, sweep};
 
-/// What was still alive of a dead run.
+/// Remains of a dead run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Swept {
-    /// Names of the processes that were ended.
+    /// Names of the processes that were killed.
     pub ended: Vec<OsString>,
-    /// How many could not be killed.
+    /// Number of processes that could not be killed.
     pub left: usize,
 }

@@ -1,17 +1,17 @@
-//! The requests of the system, or of whoever started us, that we end.
+//! Requests to terminate, from the system or from our parent. Must not know what follows from one.
 
 use std::io;
 
-/// Such requests, one after the other.
+/// A stream of such requests.
 pub struct Signals(os::OsSignals);
 
 impl Signals {
-    /// From here on the signals no longer end the process by themselves.
+    /// From here on these signals no longer end the process by themselves.
     pub fn new() -> io::Result<Self> {
         os::OsSignals::new().map(Self)
     }
 
-    /// Waits for the next one; says what it was.
+    /// Waits for the next signal and returns its name.
     pub async fn next(&mut self) -> &'static str {
         self.0.next().await
     }

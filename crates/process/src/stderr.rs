@@ -1,12 +1,13 @@
-//! Our own stderr, for those who must not wait for its reader; and the file that it may be.
+//! Our own stderr, written without blocking; and the log file that it may be redirected to. Must not know
+//! what is logged.
 
 use std::path::{Path, PathBuf};
 
-/// Writes whole lines as long as they go without waiting; what does not go is dropped. An IDE that does not
-/// read our stderr must not be able to stop us.
+/// Writes whole lines as long as that does not block, and drops the rest. An IDE that does not read our
+/// stderr must not be able to stop us.
 pub fn write_if_it_goes(lines: &[u8]) {
     for line in lines.split_inclusive(|&b| b == b'\n') {
-        // A pipe that is writable takes so much at once without blocking.
+        // A writable pipe accepts this much at once without blocking.
         for part in line.chunks(os::MAX_ATOMIC_WRITE_BYTES) {
             if !os::write(part) {
                 return;
@@ -15,17 +16,17 @@ pub fn write_if_it_goes(lines: &[u8]) {
     }
 }
 
-/// The file that our stderr is appended to, for one who lives long and has no reader.
+/// The file that our stderr is appended to, for a long-lived process without a reader.
 pub struct StderrFile(#[cfg_attr(windows, expect(dead_code, reason = "nothing is known of it"))] PathBuf);
 
 impl StderrFile {
-    /// If it is the one at this path. On Windows that is not known.
+    /// The file at this path, if stderr goes there. Unknown on Windows.
     pub fn at(path: &Path) -> Option<Self> {
         os::is_at(path).then(|| Self(path.to_owned()))
     }
 
-    /// Begins anew once it is as long as this. The old one is kept beside it, as `….1`. Several processes may append to the
-    /// same one, and do so.
+    /// Starts a new file once this one has reached `most` bytes. The old one is kept next to it, as `….1`.
+    /// Several processes may append to the same file, and do so.
     pub fn keep_below(&self, most: u64) {
         #[cfg(unix)]
         os::keep_below(&self.0, most);
@@ -34,7 +35,7 @@ impl StderrFile {
     }
 }
 
-/// The same for one that somebody is about to be given as stderr.
+/// Same as [`StderrFile::keep_below`], for a file that is about to become another process's stderr.
 pub fn begin_anew_if_long(path: &Path, most: u64) {
     if std::fs::metadata(path).is_ok_and(|meta| meta.len() >= most) {
         let _ = std::fs::rename(path, set_aside(path));
@@ -54,7 +55,7 @@ mod os {
     use rustix::stdio::{dup2_stderr, stderr};
     use std::path::Path;
 
-    /// `PIPE_BUF` on Linux; POSIX promises at least 512.
+    /// `PIPE_BUF` on Linux; POSIX guarantees at least 512.
     pub(super) const MAX_ATOMIC_WRITE_BYTES: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 
     pub(super) fn is_at(path: &Path) -> bool {
@@ -68,7 +69,7 @@ mod os {
         if fstat(stderr()).is_ok_and(|ours| u64::try_from(ours.st_size).is_ok_and(|length| length < most)) {
             return;
         }
-        // Another may have moved it away already: then the one at the path is a new one.
+        // Another process may have moved the file already; the one at the path is then new.
         if is_at(path) {
             let _ = std::fs::rename(path, super::set_aside(path));
         }
@@ -97,7 +98,7 @@ mod os {
 
     pub(super) const MAX_ATOMIC_WRITE_BYTES: usize = 4096;
 
-    // Windows has no way to ask; the telemetry thread is the only one that may wait here.
+    // Windows has no way to ask; only the telemetry thread may block here.
     pub(super) fn write(part: &[u8]) -> bool {
         std::io::stderr().write_all(part).is_ok()
     }

@@ -14,19 +14,19 @@ mod os;
 #[path = "stdio/windows.rs"]
 mod os;
 
-/// What the process was given as stdin and stdout, out of reach of anyone else.
+/// The original stdin and stdout of the process, out of reach of all other code.
 pub struct OwnStdio {
     pub input: ByteReader,
     pub output: ByteWriter,
 }
 
-/// Takes the real stdin and stdout away from descriptors 0 and 1.
+/// Moves the real stdin and stdout away from descriptors 0 and 1.
 ///
-/// From then on a stray print of any dependency goes to stderr and never to the client, a stray read finds
+/// Afterwards a stray print of any dependency goes to stderr instead of the client, a stray read finds
 /// nothing, and no child inherits either stream. Streams that were closed at start count as `/dev/null`.
 ///
-/// To be called once, inside the runtime's context, before there are threads that might print or start
-/// processes; a second call is an error.
+/// Must be called once, inside the runtime's context, before there are threads that might print or start
+/// processes. A second call is an error.
 pub fn take() -> io::Result<OwnStdio> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if TAKEN.swap(true, Ordering::SeqCst) {

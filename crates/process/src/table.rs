@@ -1,6 +1,6 @@
-//! The processes of this machine: who started whom, and when. A number alone says little, since the system
-//! gives it to another process once it is free: number and start together ([`ProcessId`]) name one process for good. Must not
-//! know what anybody is ended for.
+//! The process table: parents and start times. A process number alone identifies nothing, since the system
+//! reuses it: number and start time together ([`ProcessId`]) identify one process permanently. Must not know
+//! why a process is ended.
 
 #[cfg(target_os = "linux")]
 #[path = "table/linux.rs"]
@@ -19,26 +19,26 @@ use std::ffi::OsString;
 
 pub(crate) use os::{all, boot, carries, memory, names, newest, one, own_children, pid_namespace};
 
-/// One process, and no other that gets its number later.
+/// Identity of one process, not of a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessId {
     pub(crate) pid: u32,
-    /// In units of the system's own; only equality counts.
+    /// In system-specific units; only equality matters.
     pub(crate) start: u64,
 }
 
 impl ProcessId {
-    /// The process that has this number now; `None` if there is none.
+    /// The process with this number now; `None` if there is none.
     pub(crate) fn of(pid: u32) -> Option<Self> {
         start(pid).map(|start| Self { pid, start })
     }
 
-    /// A process that has ended and was not reaped does not count.
+    /// Whether the process runs. A zombie does not count.
     pub(crate) fn is_alive(self) -> bool {
         one(self.pid).is_some_and(|entry| entry.start == self.start && !entry.is_zombie)
     }
 
-    /// Sends a signal to this process alone. Says whether it was there.
+    /// Sends a signal to exactly this process. Returns whether it existed.
     pub(crate) fn signal(self, signal: Signal) -> bool {
         let Self { pid, start: started } = self;
         let Some(number) = number(pid) else { return false };
@@ -46,7 +46,8 @@ impl ProcessId {
         {
             use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
             match pidfd_open(number, PidfdFlags::empty()) {
-                // The descriptor stands for one process from now on; whether it is this one is looked up after that.
+                // The descriptor is bound to one process from here on; the start time then tells whether it
+                // is the right one.
                 Ok(process) => {
                     return start(pid) == Some(started) && pidfd_send_signal(&process, signal).is_ok();
                 }
@@ -58,17 +59,17 @@ impl ProcessId {
     }
 }
 
-/// One process, as the table shows it.
+/// One row of the process table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
     /// The process group, by the number of its first leader.
     pub(crate) group: u32,
-    /// In units of the system's own; only equality counts.
+    /// In system-specific units; only equality matters.
     pub(crate) start: u64,
     pub(crate) name: OsString,
-    /// It has ended, and waits for its parent to notice.
+    /// Ended, but not yet reaped by its parent.
     pub(crate) is_zombie: bool,
 }
 
@@ -78,8 +79,8 @@ impl Entry {
     }
 }
 
-/// All below these processes, they themselves not included: children before grandchildren. Whoever `is_kept`
-/// is left out, and so is all below it.
+/// All descendants of these processes, without the processes themselves: children before grandchildren. A
+/// process that `is_kept` is omitted, with everything below it.
 pub(crate) fn below<'a>(
     table: &'a [Entry],
     roots: &[u32],
@@ -93,7 +94,7 @@ pub(crate) fn below<'a>(
             .iter()
             .filter(|entry| parents.contains(&entry.parent) && !seen.contains(&entry.pid) && !is_kept(entry))
             .collect();
-        // A table that was read while numbers changed hands may have a ring in it.
+        // A table read while numbers were reused may contain a cycle.
         seen.extend(children.iter().map(|child| child.pid));
         parents = children.iter().map(|child| child.pid).collect();
         found.extend(children);
@@ -101,19 +102,19 @@ pub(crate) fn below<'a>(
     found
 }
 
-/// Whether somebody wants it to live on, by one of its names.
+/// Whether one of its names is in the list of processes to keep alive.
 pub(crate) fn is_kept(entry: &Entry, keep: &[OsString]) -> bool {
     !keep.is_empty() && names(entry).iter().any(|name| keep.contains(name))
 }
 
-/// Whether the parent of a process is still the one that the table showed: a number may have changed hands while it
-/// was read, and a stranger's child look like one of a tree.
+/// Whether the parent of a process is still the one in the table: numbers may be reused while the table is
+/// read, and a stranger's child would look like a member of the tree.
 pub(crate) fn is_still_below(entry: &Entry, table: &[Entry]) -> bool {
     let parent = table.iter().find(|parent| parent.pid == entry.parent);
     parent.is_some_and(|parent| start(parent.pid) == Some(parent.start))
 }
 
-/// When a process was started that is there, be it as a zombie.
+/// Start time of an existing process, including a zombie.
 pub(crate) fn start(pid: u32) -> Option<u64> {
     one(pid).map(|entry| entry.start)
 }
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_found_from_its_root_and_kept_branches_are_left_out() {
+    fn kept_branches_are_left_out_of_a_tree() {
         let table = [
             entry(1, 0, "init"),
             entry(5, 3, "node"),
@@ -155,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_ends_the_search() {
+    fn cycle_in_the_table_ends_the_search() {
         let table = [entry(2, 3, "a"), entry(3, 2, "b")];
         assert_eq!(below(&table, &[2], |_| false).len(), 1);
     }
 
     #[test]
-    fn we_stand_in_the_table_with_the_start_that_is_asked_for_by_number() {
+    fn own_entry_matches_lookup_by_number() {
         let me = std::process::id();
         let table = all().unwrap();
         let entry = table.iter().find(|entry| entry.pid == me).unwrap();
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_goes_only_to_the_process_that_was_meant() {
+    fn signal_spares_a_reused_number() {
         let mut command = std::process::Command::new("/bin/sh");
         command.args(["-c", "read line"]).stdin(std::process::Stdio::piped());
         #[expect(clippy::disallowed_methods, reason = "a process that is only looked at")]

@@ -1,7 +1,7 @@
-//! Starts processes, and makes sure that none of them outlives us, whatever kills whom. Must not know what they are for.
+//! The start of processes that cannot outlive us, whatever is killed. Must not know what the processes are for.
 //!
-//! On Unix most of that work is done by processes of its own (see `role`); on Windows by job objects, which the system
-//! closes for us. A layer of protection that a machine does not offer is reported, and the others stay in use.
+//! On Unix, separate helper processes do most of the work (see `role`); on Windows, job objects that the
+//! system closes for us. A layer of protection that the machine lacks is reported, and the others stay in use.
 
 #[cfg(unix)]
 #[path = "warden/unix.rs"]
@@ -17,15 +17,15 @@ use std::time::Duration;
 
 pub use crate::runs::Swept;
 
-/// How strongly a tree is guarded.
+/// Strength of the protection of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum GuardMode {
-    /// With everything that does not change how a program sees the world.
+    /// Everything that does not change how a program sees the system.
     #[default]
     Auto,
-    /// In a PID namespace too, where the system allows it.
+    /// Also in a PID namespace, where the system allows it.
     Strict,
-    /// A process group, and nothing that lives on when we are killed.
+    /// A process group only; no protection if we are killed.
     Off,
 }
 
@@ -33,64 +33,65 @@ pub enum GuardMode {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GuardOptions {
     pub mode: GuardMode,
-    /// Names of processes that are left alone when the tree is ended.
+    /// Names of processes that survive the end of the tree.
     pub keep: Vec<String>,
-    /// How long those have that a program leaves behind when it ends by itself.
+    /// Grace period for processes left behind by a program that ended by itself.
     pub grace: Duration,
 }
 
-/// What a warden needs to know of its surroundings.
+/// Settings of a warden.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Where the runs of this user are recorded; nowhere, if it is not given.
+    /// Folder for the records of this user's runs; `None` disables the records.
     pub runs: Option<PathBuf>,
-    /// Whether a server is to be guarded strictly, so that it is worth to find out whether that is possible.
+    /// Whether some server wants strict guarding, so that its availability is worth a probe.
     pub wants_strict: bool,
 }
 
-/// Starts processes. There is one per process of ours.
+/// Starts processes. One instance per process of ours.
 pub struct Warden(os::OsWarden);
 
 impl Warden {
-    /// Never fails: what is not possible is told by [`layers`](Self::layers). Must be called in the context of a
-    /// tokio runtime.
+    /// Never fails: [`layers`](Self::layers) reports what is not available. Must be called in the context of
+    /// a tokio runtime.
     pub fn start(options: Options) -> Self {
         Self(os::OsWarden::start(options))
     }
 
-    /// What protects the processes started here, and what does not, and why.
+    /// The layers of protection, and the reasons for missing ones.
     pub fn layers(&self) -> Layers {
         self.0.layers()
     }
 
-    /// Whether it turned out, after the start, that guards do not work on this machine.
+    /// Whether guards turned out, after the start, not to work on this machine.
     pub fn has_failed(&self) -> bool {
         self.0.has_failed()
     }
 
-    /// Starts a program with pipes. Returns once it runs, or could not be started.
+    /// Starts a program with pipes. Returns once it runs or has failed to start.
     pub async fn spawn(&self, launch: &Launch, guard: &GuardOptions) -> Result<Spawned, SpawnError> {
         self.0.spawn(launch, guard).await
     }
 
-    /// Waits until all is over that watches over processes, which takes as long as the last of them lives. To be
-    /// called at the end, so that nothing of ours is left to be taken off the system's table by others.
+    /// Waits for the end of all helper processes, which takes as long as the last guarded process lives.
+    /// Called at the end, so that no zombie of ours is left for others to reap.
     pub async fn close(&self) {
         self.0.close().await;
     }
 
-    /// Ends what earlier runs left that were killed as a whole, they and all that watched over them.
+    /// Kills what is left of earlier runs whose processes, including their guards, were all killed.
     pub async fn sweep(&self) -> Vec<Swept> {
         self.0.sweep().await
     }
 }
 
-/// Another process of ours that starts processes, seen by one that it serves. Should it be killed with all that watches
-/// over those, nobody else is left to end them.
+/// Watches another process of ours that starts processes, on behalf of a client of it. If that process is
+/// killed together with its guards, only a witness is left to clean up.
 pub struct Witness(os::OsWitness);
 
 impl Witness {
-    /// Of this process, which must be there; `runs` as in [`Options`]. Must be called in the context of a tokio runtime.
+    /// Watches this process, which must exist; `runs` as in [`Options`]. Must be called in the context of a
+    /// tokio runtime.
     pub fn of(process: u32, runs: PathBuf) -> Self {
         Self(os::OsWitness::of(process, runs))
     }
@@ -100,7 +101,7 @@ impl Witness {
         self.0.ended().await;
     }
 
-    /// Ends what it has left, unless others do: its guards, or another witness.
+    /// Kills what it has left behind, unless its guards or another witness do.
     pub async fn sweep(self) -> Vec<Swept> {
         self.0.sweep().await
     }
@@ -119,27 +120,27 @@ pub struct Layer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LayerState {
     Active,
-    /// There if a server asks for it.
+    /// Available if a server asks for it.
     OnRequest,
-    /// Why it is not there, as on many machines.
+    /// Not available, as on many machines; with the reason.
     Absent(String),
-    /// Why it is not there, though it should be.
+    /// Not available although it should be; with the reason.
     Missing(String),
 }
 
 impl Layers {
-    /// What would protect processes here, without starting any that stay.
+    /// The layers that would be available here, without starting a process that stays.
     pub fn probe(options: Options) -> Self {
         os::OsWarden::probe(options)
     }
 
-    /// Whether something is not as it should be.
+    /// Whether a layer is missing that should be there.
     pub fn are_wanting(&self) -> bool {
         self.0.iter().any(|layer| matches!(layer.state, LayerState::Missing(_)))
     }
 }
 
-/// On one line.
+/// All layers on one line.
 impl fmt::Display for Layers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";

@@ -1,11 +1,11 @@
-//! What a child gets from us, and how its end is seen.
+//! The environment of a child, and the detection of its end.
 
 use crate::support::*;
 use rustix::process::{Signal, getpgid, kill_process};
 use switchboard_process::child::{Ended, Launch, Spawned, spawn};
 
 #[tokio::test]
-async fn ends_are_told_apart() {
+async fn exit_code_and_signal_are_told_apart() {
     for (script, ended, text) in [
         ("exit 0", Ended::Exited(0), "exit code 0"),
         ("exit 3", Ended::Exited(3), "exit code 3"),
@@ -21,7 +21,7 @@ async fn ends_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_wait_that_was_given_up_loses_nothing() {
+async fn cancelled_wait_loses_nothing() {
     let Spawned { mut child, stdin, .. } = sh("read line; exit $line");
     for _ in 0..100 {
         assert!(is_pending(child.wait()));
@@ -29,7 +29,7 @@ async fn a_wait_that_was_given_up_loses_nothing() {
     }
     write_all(&stdin, b"5\n").await;
     let pid = child.pid();
-    // Given up again and again while the end comes, too.
+    // Also cancelled repeatedly while the process ends.
     let ended = loop {
         tokio::select! {
             biased;
@@ -44,7 +44,7 @@ async fn a_wait_that_was_given_up_loses_nothing() {
 }
 
 #[tokio::test]
-async fn an_end_that_someone_else_brought_about_is_seen() {
+async fn end_caused_by_another_process_is_seen() {
     let Spawned { mut child, mut stdout, .. } = sh("echo ready; exec sleep 1000");
     read_line(&mut stdout).await;
     // Not SIGINT: a shell that runs the tests in the background makes it ignored in all of them.
@@ -53,7 +53,7 @@ async fn an_end_that_someone_else_brought_about_is_seen() {
 }
 
 #[tokio::test]
-async fn the_environment_and_the_folder_are_what_the_launch_says() {
+async fn child_gets_env_and_folder_of_launch() {
     let folder = Folder::new();
     let mut launch = Launch {
         program: "env".into(),
@@ -75,7 +75,7 @@ async fn the_environment_and_the_folder_are_what_the_launch_says() {
 }
 
 #[tokio::test]
-async fn a_program_named_with_a_folder_counts_from_the_cwd() {
+async fn program_with_a_folder_is_relative_to_cwd() {
     let folder = Folder::new();
     folder.program("bin/hello", "#!/bin/sh\necho hello $1").await;
     let mut launch = launch("bin/hello", ["you"]);
@@ -84,7 +84,7 @@ async fn a_program_named_with_a_folder_counts_from_the_cwd() {
 }
 
 #[tokio::test]
-async fn a_child_leads_a_group_of_its_own() {
+async fn child_leads_its_own_group() {
     let Spawned { child, mut stdout, .. } = sh("echo $$; read line");
     let number = child.pid();
     assert_eq!(read_line(&mut stdout).await, number.to_string());
@@ -93,9 +93,9 @@ async fn a_child_leads_a_group_of_its_own() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_child_has_no_descriptor_of_ours() {
+async fn child_inherits_no_descriptor() {
     use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
-    // As one would have it from a careless parent.
+    // As inherited from a careless parent.
     let leaked = fcntl_dupfd_cloexec(std::fs::File::open("/dev/null").unwrap(), 50).unwrap();
     fcntl_setfd(&leaked, FdFlags::empty()).unwrap();
     let _neighbour = sh("read line");
@@ -106,8 +106,8 @@ async fn a_child_has_no_descriptor_of_ours() {
 }
 
 #[tokio::test]
-async fn a_child_has_the_default_for_sigpipe() {
-    // If it were ignored, as it is in us, `yes` would complain on stderr and end with a code.
+async fn child_has_default_sigpipe() {
+    // If SIGPIPE were ignored, as it is in us, `yes` would complain on stderr and exit with a code.
     let Spawned { mut child, stdout, mut stderr, .. } = sh("exec yes");
     drop(stdout);
     assert_eq!(soon("the end", child.wait()).await, Ended::Signalled(13));

@@ -1,4 +1,4 @@
-//! Why a program does not start, and what the error tells to do.
+//! Errors when a program does not start, with their hints.
 
 use crate::support::*;
 use std::{ffi::OsStr, path::Path};
@@ -18,7 +18,7 @@ fn started(program: impl AsRef<Path>, path_var: &str) -> SpawnError {
 }
 
 #[tokio::test]
-async fn a_name_that_is_nowhere_in_path() {
+async fn unknown_program_is_explained() {
     let error = started("no-such-program", PATH);
     assert_eq!(error.to_string(), "`no-such-program` was not found (searched: /usr/bin:/bin)");
     assert!(error.hint().contains("short PATH (dock or launcher)"), "{}", error.hint());
@@ -34,7 +34,7 @@ async fn a_name_that_is_nowhere_in_path() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_there() {
+async fn missing_file_is_explained() {
     let error = started("./no-such-file", PATH);
     assert!(matches!(&error, SpawnError::NotFound { searched, .. } if Path::new(searched).is_absolute()));
     assert!(error.hint().contains("cwd"), "{}", error.hint());
@@ -42,7 +42,7 @@ async fn a_file_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_file_that_may_not_be_executed() {
+async fn unexecutable_file_is_explained() {
     let folder = Folder::new();
     let file = folder.file("plain", "#!/bin/sh\n");
     let folder_itself = folder.path().to_owned();
@@ -58,7 +58,7 @@ async fn a_file_that_may_not_be_executed() {
 }
 
 #[tokio::test]
-async fn a_script_whose_interpreter_is_missing() {
+async fn missing_interpreter_is_explained() {
     let folder = Folder::new();
     for (first_line, missing, hint) in [
         ("#!/no/such/interpreter", "/no/such/interpreter", "install"),
@@ -82,7 +82,7 @@ async fn a_script_whose_interpreter_is_missing() {
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 #[tokio::test]
-async fn a_binary_whose_loader_is_missing() {
+async fn missing_loader_is_explained() {
     let folder = Folder::new();
     let mut binary = std::fs::read("/bin/cat").unwrap();
     let at = binary.windows(4).position(|window| window == b"/lib").unwrap();
@@ -95,7 +95,7 @@ async fn a_binary_whose_loader_is_missing() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_not_there() {
+async fn missing_folder_is_explained() {
     let folder = Folder::new();
     for cwd in [folder.path().join("missing"), folder.file("file", "")] {
         let mut launch = launch("sh", ["-c", "exit"]);
@@ -107,7 +107,7 @@ async fn a_folder_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn all_else_is_told_as_the_system_told_it() {
+async fn other_errors_keep_the_system_text() {
     let folder = Folder::new();
     let nonsense = folder.program("nonsense", "neither a script nor a binary").await;
     let error = started(&nonsense, PATH);
@@ -118,7 +118,7 @@ async fn all_else_is_told_as_the_system_told_it() {
 }
 
 #[tokio::test]
-async fn a_name_is_resolved_as_a_shell_would() {
+async fn name_is_resolved_as_in_a_shell() {
     let folder = Folder::new();
     folder.file("plain/tool", "");
     std::fs::create_dir_all(folder.path().join("folder/tool")).unwrap();
@@ -131,7 +131,7 @@ async fn a_name_is_resolved_as_a_shell_would() {
             "{program}"
         );
     };
-    // Relative entries count from the folder; what cannot be executed is passed over.
+    // Relative entries count from the folder; files that cannot be executed are skipped.
     check("tool", "missing:plain:folder:good", &tool);
     check("good/tool", "", &tool);
     check("./good/tool", "/bin", &folder.path().join("./good/tool"));

@@ -1,4 +1,4 @@
-//! What must be tried in a process of its own: this test binary, started again with a part to play.
+//! Tests that need a process of their own: this test binary, started again with a part to play.
 
 use crate::support::*;
 use rustix::{
@@ -17,7 +17,7 @@ use switchboard_process::{
 
 const PART: &str = "SWITCHBOARD_TEST_PART";
 
-/// This binary in the given part. What a part writes to the real stdout comes after what libtest prints.
+/// This binary in the given part. The part's output follows the output of libtest.
 pub(crate) fn part(name: &str) -> Launch {
     let me = std::env::current_exe().unwrap();
     let mut launch = launch(
@@ -28,7 +28,7 @@ pub(crate) fn part(name: &str) -> Launch {
     launch
 }
 
-/// The same, started by a shell that does `before` it becomes the part.
+/// Same as `part`, started by a shell that first runs `before`.
 pub(crate) fn part_after(name: &str, before: &str) -> Launch {
     let inner = part(name);
     let mut args = vec!["-c".into(), format!("{before}; exec \"$0\" \"$@\"").into(), inner.program];
@@ -50,7 +50,7 @@ fn plays_its_part() {
             }
             "nothing open" => nothing_open().await,
             "SIGCHLD ignored" => {
-                // SAFETY: nothing in this process waits for a child yet.
+                // SAFETY: no code in this process waits for a child yet.
                 unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
                 assert_eq!(sh("exit 7").child.wait().await, Ended::Exited(7));
             }
@@ -59,11 +59,11 @@ fn plays_its_part() {
             other => crate::local::parts::play(other).await,
         }
     });
-    // Not back into libtest, which would print more.
+    // Exit here, since libtest would print more.
     std::process::exit(0);
 }
 
-/// Takes the streams, prints where it must not, and sends back what it reads.
+/// Takes the streams, prints where it must not, and echoes what it reads.
 async fn echo() {
     let OwnStdio { mut input, output } = stdio::take().unwrap();
     assert!(stdio::take().is_err(), "only once");
@@ -80,10 +80,10 @@ async fn echo() {
     output.drained().await;
 }
 
-/// Rust's runtime opens `/dev/null` for what is closed at start, so it is closed here again.
+/// Closes all three: Rust's runtime opens `/dev/null` for streams that are closed at start.
 async fn nothing_open() {
     for fd in 0..3 {
-        // SAFETY: nothing in this process uses them before `take`.
+        // SAFETY: no code in this process uses them before `take`.
         drop(unsafe { OwnedFd::from_raw_fd(fd) });
     }
     let OwnStdio { mut input, output } = stdio::take().unwrap();
@@ -91,7 +91,7 @@ async fn nothing_open() {
     let text = read_text(&mut input).await;
     write_all(&output, b"into the void").await;
     output.drained().await;
-    // All three are plugged, so that no file gets one of these numbers.
+    // All three are occupied, so that no file gets one of these numbers.
     let next = std::fs::File::open("/dev/null").unwrap();
     let number = next.as_raw_fd();
     std::process::exit(if text.is_empty() && number > 2 { 0 } else { 1 });
@@ -112,7 +112,7 @@ fn gives_memory_back() {
     const BLOCKS: usize = 32;
     const SIZE: usize = 1 << 20;
     memory::allocator_gives_back();
-    // The first free of a big block is what makes glibc change its mind.
+    // Freeing the first big block is what makes glibc raise its threshold.
     drop(vec![1u8; 8 * SIZE]);
     let before = resident();
     let mut blocks = Vec::new();

@@ -1,5 +1,5 @@
-//! The local socket: who gets it, who may come, and what is started for it. What depends on the environment or on who
-//! one is happens in processes of their own, see `parts`.
+//! The local socket: its listener, its visitors, and the processes started for it. Cases that depend on the
+//! environment or the user run in separate processes, see `parts`.
 
 mod detached;
 pub(crate) mod parts;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use switchboard_process::child::{Launch, Spawned, spawn};
 use switchboard_process::local::{Address, BindError, Connection, Listener, StartLock, connect};
 
-/// The path of its socket.
+/// The path of the address's socket.
 fn socket(address: &Address) -> PathBuf {
     address.to_string().into()
 }
@@ -25,7 +25,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn of_many_who_try_at_once_one_listens() {
+async fn only_one_of_many_listens() {
     let address = test_address();
     let tries = (0..16).map(|_| {
         let address = address.clone();
@@ -58,10 +58,10 @@ async fn of_many_who_try_at_once_one_listens() {
 }
 
 #[tokio::test]
-async fn a_listener_leaves_alone_what_is_not_its_own_any_more() {
+async fn listener_leaves_its_successor_alone() {
     let address = test_address();
     let old = Listener::bind(&address).unwrap();
-    // Somebody has cleaned up, and another has come.
+    // The folder was cleaned up, and another listener has come.
     fs::remove_file(socket(&address)).unwrap();
     fs::remove_file(socket(&address).with_extension("lock")).unwrap();
     assert!(!old.is_found());
@@ -70,19 +70,19 @@ async fn a_listener_leaves_alone_what_is_not_its_own_any_more() {
     assert!(new.is_found());
     let (_there, here) = meet(&address, &mut new).await;
     assert_eq!(here.peer, std::process::id());
-    // One who still listens is not replaced, though its lock is gone.
+    // A live listener is not replaced, even though its lock is gone.
     fs::remove_file(socket(&address).with_extension("lock")).unwrap();
     assert!(matches!(Listener::bind(&address), Err(BindError::Taken)));
 }
 
-/// The side that came and the side that listens.
+/// Connects; returns the connecting side and the listening side.
 async fn meet(address: &Address, listener: &mut Listener) -> (Connection, Connection) {
     let (there, here) = soon("both meet", async { tokio::join!(connect(address), listener.accept()) }).await;
     (there.unwrap(), here.unwrap())
 }
 
 #[tokio::test]
-async fn what_is_said_arrives_and_one_direction_can_end_before_the_other() {
+async fn directions_of_a_connection_end_apart() {
     let address = test_address();
     let mut listener = Listener::bind(&address).unwrap();
     let (mut there, mut here) = meet(&address, &mut listener).await;
@@ -102,7 +102,7 @@ async fn what_is_said_arrives_and_one_direction_can_end_before_the_other() {
 }
 
 #[tokio::test]
-async fn whoever_reads_no_more_lets_the_writer_know() {
+async fn dropped_reader_fails_the_writer() {
     let address = test_address();
     let mut listener = Listener::bind(&address).unwrap();
     let (there, here) = meet(&address, &mut listener).await;
@@ -113,7 +113,7 @@ async fn whoever_reads_no_more_lets_the_writer_know() {
 }
 
 #[tokio::test]
-async fn a_lock_is_held_by_one_and_leaves_no_file() {
+async fn lock_has_one_holder_and_leaves_no_file() {
     let address = test_address();
     let held = StartLock::take(&address).await.unwrap();
     assert!(is_pending(StartLock::take(&address)));
@@ -127,7 +127,7 @@ async fn a_lock_is_held_by_one_and_leaves_no_file() {
 }
 
 #[tokio::test]
-async fn what_a_dead_one_left_is_replaced() {
+async fn socket_of_a_dead_listener_is_replaced() {
     let world = World::new();
     let mut dead = spawn(&world.part("local listen")).unwrap();
     let path = parts::word_of(&mut dead, "at").await;
@@ -142,10 +142,10 @@ async fn what_a_dead_one_left_is_replaced() {
     assert_eq!(parts::word_of(&mut client, "answer").await, "hello");
 }
 
-/// Its number may be another's by then.
+/// The number may have been reused by then.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn whoever_has_its_number_now_is_not_ended() {
+async fn reused_number_is_not_killed() {
     let world = World::new();
     let mut listening = spawn(&world.part("local listen")).unwrap();
     parts::word_of(&mut listening, "at").await;
@@ -160,7 +160,7 @@ async fn whoever_has_its_number_now_is_not_ended() {
 }
 
 #[tokio::test]
-async fn fifty_who_want_one_start_one() {
+async fn fifty_clients_start_one_daemon() {
     let world = World::new();
     let starters: Vec<Spawned> = (0..50).map(|_| spawn(&world.part("local starter")).unwrap()).collect();
     for mut starter in starters {
@@ -176,7 +176,7 @@ async fn fifty_who_want_one_start_one() {
 }
 
 #[tokio::test]
-async fn descriptors_are_given_back() {
+async fn connections_leak_no_descriptors() {
     let world = World::new();
     let mut many = spawn(&world.part("local many")).unwrap();
     assert_eq!(parts::word_of(&mut many, "leaked").await, "0");
@@ -187,7 +187,7 @@ async fn address_from(launch: &Launch) -> String {
 }
 
 #[tokio::test]
-async fn a_folder_with_a_long_name_is_not_used() {
+async fn long_folder_name_is_not_used() {
     let world = World::new();
     let long = world.path().join("x".repeat(90));
     parts::closed_folder(&long);
@@ -199,7 +199,7 @@ async fn a_folder_with_a_long_name_is_not_used() {
 }
 
 #[tokio::test]
-async fn another_mount_namespace_has_another_address() {
+async fn mount_namespaces_have_their_own_address() {
     let world = World::new();
     let inside = world.part("local address");
     let mut outside = part("");

@@ -1,4 +1,4 @@
-//! This crate's promises, kept with real children: `sh`, `cat`, `sleep`.
+//! The promises of this crate, tested with real children: `sh`, `cat`, `sleep`.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests, all of it")]
 

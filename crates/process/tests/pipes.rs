@@ -24,7 +24,7 @@ fn pattern(size: usize) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn ten_mebibytes_through_cat_both_ways_at_once() {
+async fn ten_mebibytes_pass_through_cat_both_ways() {
     let Spawned { mut child, stdin, mut stdout, mut stderr } = sh("exec cat");
     assert!(!stdin.is_threaded() && !stdout.is_threaded() && !stderr.is_threaded());
     let sent = pattern(10 << 20);
@@ -40,7 +40,7 @@ async fn ten_mebibytes_through_cat_both_ways_at_once() {
     assert_eq!(read_to_end(&mut stderr).await, b"");
 }
 
-/// On many threads the poller runs beside the writes: a wake-up that is lost would stop this for ever.
+/// On many threads the poller runs concurrently with the writes: a lost wake-up would hang this test.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_wake_up_is_lost_between_threads() {
     let (reader, writer) = std::io::pipe().unwrap();
@@ -58,7 +58,7 @@ async fn no_wake_up_is_lost_between_threads() {
 }
 
 #[tokio::test]
-async fn pieces_are_appended_as_they_come_and_then_comes_the_end() {
+async fn pieces_are_appended_until_the_end() {
     let Spawned { child: _child, stdin, mut stdout, .. } =
         sh("for piece in one two three; do printf $piece; read answer; done");
     let mut buf = BytesMut::new();
@@ -69,13 +69,13 @@ async fn pieces_are_appended_as_they_come_and_then_comes_the_end() {
         assert!(is_pending(stdout.read(&mut buf)), "nothing more before the answer");
         write_all(&stdin, b"\n").await;
     }
-    // The end comes as an event of its own, after a short read.
+    // The end is a separate event, after a short read.
     assert_eq!(soon("the end", stdout.read(&mut buf)).await.unwrap(), 0);
     assert_eq!(soon("the end again", stdout.read(&mut buf)).await.unwrap(), 0);
 }
 
 #[tokio::test]
-async fn the_end_is_not_lost_when_it_comes_with_the_data() {
+async fn end_that_comes_with_data_is_not_lost() {
     let Spawned { mut child, mut stdout, .. } = sh("printf done");
     soon("the child ends", child.wait()).await;
     assert_eq!(read_to_end(&mut stdout).await, b"done");
@@ -83,7 +83,7 @@ async fn the_end_is_not_lost_when_it_comes_with_the_data() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn much_room_is_read_into_at_once() {
+async fn large_buffer_is_filled_in_one_read() {
     use std::io::Write;
     let (reader, mut writer) = std::io::pipe().unwrap();
     let size = rustix::pipe::fcntl_setpipe_size(&writer, 1 << 20).unwrap();
@@ -94,10 +94,10 @@ async fn much_room_is_read_into_at_once() {
     assert!(buf == pattern(size));
 }
 
-/// A short read has shown that the pipe is empty: reading again to be told so would double the cost.
+/// A short read has shown that the pipe is empty: a second read to confirm it would double the cost.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_message_costs_one_read() {
+async fn message_costs_one_read() {
     const MESSAGES: u64 = 200;
     let reads = || -> Option<u64> {
         let counters = std::fs::read_to_string("/proc/thread-self/io").ok()?;
@@ -113,12 +113,12 @@ async fn a_message_costs_one_read() {
         buf.clear();
     }
     let count = reads().unwrap() - before;
-    // The counters are read by reading, too.
+    // Reading the counters counts as a read, too.
     assert!((MESSAGES..MESSAGES + 10).contains(&count), "{count} reads");
 }
 
 #[tokio::test]
-async fn a_read_that_was_given_up_has_taken_nothing() {
+async fn cancelled_read_has_taken_nothing() {
     let (mut reader, writer) = pipe();
     let mut buf = BytesMut::new();
     for _ in 0..100 {
@@ -148,7 +148,7 @@ async fn refuses_when_full_and_tells_when_to_go_on(mut reader: ByteReader, write
         assert_eq!(soon("data", reader.read(&mut buf)).await.unwrap(), 7);
         assert_eq!(buf, "one two");
     }
-    // A writer that waits for a reader is told that the reader has gone.
+    // A writer that waits for a reader learns that the reader is gone.
     fill(&writer);
     let ((), woken) = tokio::join!(
         async {
@@ -164,13 +164,13 @@ async fn refuses_when_full_and_tells_when_to_go_on(mut reader: ByteReader, write
 }
 
 #[tokio::test]
-async fn a_full_pipe() {
+async fn full_pipe_makes_the_writer_wait() {
     let (reader, writer) = pipe();
     refuses_when_full_and_tells_when_to_go_on(reader, writer).await;
 }
 
 #[tokio::test]
-async fn a_full_socket() {
+async fn full_socket_makes_the_writer_wait() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let reader = ByteReader::from_fd(ours.into()).unwrap();
     let writer = ByteWriter::from_fd(theirs.into()).unwrap();
@@ -180,7 +180,7 @@ async fn a_full_socket() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn packets_are_read_one_by_one_without_getting_stuck() {
+async fn packets_are_read_one_by_one() {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
@@ -196,7 +196,7 @@ async fn packets_are_read_one_by_one_without_getting_stuck() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_socket_stays_blocking_for_those_who_share_it() {
+async fn shared_socket_stays_blocking_for_others() {
     use rustix::fs::{OFlags, fcntl_getfl};
     use std::io::Write;
     let (ours, mut theirs) = UnixStream::pair().unwrap();
@@ -211,7 +211,7 @@ async fn a_socket_stays_blocking_for_those_who_share_it() {
 }
 
 #[tokio::test]
-async fn a_regular_file_has_a_thread() {
+async fn regular_file_has_a_thread() {
     let folder = Folder::new();
     let content = pattern(1 << 20);
     let path = folder.path().join("file");
@@ -228,7 +228,7 @@ async fn a_regular_file_has_a_thread() {
 }
 
 #[tokio::test]
-async fn devices_have_a_thread_too() {
+async fn devices_have_a_thread() {
     let open = |path| OwnedFd::from(File::options().read(true).write(true).open(path).unwrap());
     let mut reader = ByteReader::from_fd(open("/dev/null")).unwrap();
     assert!(reader.is_threaded());
@@ -243,14 +243,14 @@ async fn devices_have_a_thread_too() {
 }
 
 #[test]
-fn without_a_runtime_there_is_an_error_and_no_panic() {
+fn missing_runtime_is_an_error_not_a_panic() {
     let (reader, writer) = std::io::pipe().unwrap();
     assert!(ByteReader::from_fd(reader.into()).is_err());
     assert!(ByteWriter::from_fd(writer.into()).is_err());
 }
 
 #[tokio::test]
-async fn a_writer_serves_several_threads() {
+async fn writer_serves_several_threads() {
     let (mut reader, writer) = pipe();
     thread::scope(|scope| {
         for byte in *b"abcd" {

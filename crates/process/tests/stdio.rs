@@ -1,4 +1,4 @@
-//! Our own streams: nobody else can print on them, and nobody else is disturbed.
+//! Our own streams: no other code can print to them, and no other process is affected.
 
 use crate::{
     fixture::{part, part_after},
@@ -12,19 +12,19 @@ use std::{
 };
 use switchboard_process::child::{Launch, Spawned, spawn};
 
-/// What reached the real stdout, without libtest's own lines before it.
+/// Output on the real stdout, without libtest's own lines before it.
 fn after_taken(printed: &str) -> &str {
     &printed[printed.find("<taken").unwrap_or_else(|| panic!("{printed}"))..]
 }
 
-/// What a child of the part has open; 3 is the folder that its shell reads, where there is one.
+/// Open descriptors of the part's child; 3 is the folder that its shell reads, on Linux.
 const FDS: &str = if cfg!(target_os = "linux") {
     "<fds /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2 /proc/self/fd/3>"
 } else {
     "<fds /proc/self/fd/*>"
 };
 
-/// Runs a part to its good end with this as its stdin, and says what it printed on stdout and stderr.
+/// Runs a part to a successful end with this stdin; returns its stdout and stderr.
 async fn run(launch: &Launch, input: &[u8]) -> (String, String) {
     let Spawned { mut child, stdin, mut stdout, mut stderr } = spawn(launch).unwrap();
     write_all(&stdin, input).await;
@@ -35,7 +35,7 @@ async fn run(launch: &Launch, input: &[u8]) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_stray_print_goes_to_stderr_and_the_protocol_to_stdout() {
+async fn stray_print_goes_to_stderr_not_stdout() {
     let (printed, complaints) = run(&part("echo"), b"hello").await;
     assert_eq!(after_taken(&printed), format!("<taken false false>\n{FDS}\n<echo hello>\n"));
     assert!(!printed.contains("stray"));
@@ -43,7 +43,7 @@ async fn a_stray_print_goes_to_stderr_and_the_protocol_to_stdout() {
 }
 
 #[tokio::test]
-async fn files_are_streams_too() {
+async fn files_may_be_the_streams() {
     let folder = Folder::new();
     folder.file("in", "hello");
     let mut launch = part_after("echo", "exec < in > out");
@@ -59,10 +59,10 @@ async fn streams_may_be_closed_at_start() {
     run(&part_after("echo", "exec <&- >&- 2>&-"), b"").await;
 }
 
-/// The writer of a named pipe may have come and gone before we open it anew.
+/// The writer of a named pipe may have come and gone before we reopen the pipe.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_named_pipe_that_was_hung_up_already_has_an_end() {
+async fn named_pipe_hung_up_early_still_ends() {
     let folder = Folder::new();
     let mut launch = part_after("echo after hang-up", "mkfifo fifo; printf hello > fifo & exec < fifo");
     launch.cwd = Some(folder.path().to_owned());
@@ -70,7 +70,7 @@ async fn a_named_pipe_that_was_hung_up_already_has_an_end() {
     assert!(printed.ends_with("<echo hello>\n"), "{printed}");
 }
 
-/// Starts the part with streams that this process keeps a hold of.
+/// Starts the part with streams that this process keeps open as well.
 fn start_with(stdin: OwnedFd, stdout: OwnedFd) -> std::process::Child {
     let Launch { program, args, env, .. } = part("echo");
     let mut command = Command::new(program);
@@ -131,7 +131,7 @@ fn one_socket_may_be_both_streams() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_wants_a_process_of_its_own() {
+async fn parts_that_need_their_own_process() {
     run(&part("SIGCHLD ignored"), b"").await;
     run(&part("no descriptors left"), b"").await;
     if cfg!(target_env = "gnu") {

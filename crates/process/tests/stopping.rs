@@ -5,14 +5,14 @@ use rustix::process::{Signal, kill_process};
 use std::time::Duration;
 use switchboard_process::child::{Ended, Spawned, Stopped, StoppedBy};
 
-/// For children that use up every grace.
+/// For children that use up every grace period.
 const SHORT: Duration = Duration::from_millis(50);
-/// For children that use up the first and not the second, on however slow a machine.
+/// For children that use up the first grace period but not the second, even on a slow machine.
 const MEDIUM: Duration = Duration::from_secs(2);
 /// For children that use up none.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Starts a shell that has a `sleep` in its group, and says which.
+/// Starts a shell with a `sleep` in its group; returns that grandchild's number.
 async fn with_grandchild(script: &str) -> (Spawned, u32) {
     let mut spawned = sh(script);
     let grandchild = read_line(&mut spawned.stdout).await.parse().unwrap();
@@ -21,7 +21,7 @@ async fn with_grandchild(script: &str) -> (Spawned, u32) {
 }
 
 #[tokio::test]
-async fn a_child_that_minds_its_stdin_goes_by_itself() {
+async fn child_that_reads_stdin_ends_by_itself() {
     let Spawned { mut child, stdin, .. } = sh("exec cat");
     drop(stdin);
     let stopped = soon("the stop", child.stop(LONG)).await;
@@ -34,7 +34,7 @@ async fn a_child_that_minds_its_stdin_goes_by_itself() {
 }
 
 #[tokio::test]
-async fn a_child_that_does_not_gets_sigterm() {
+async fn child_ignoring_stdin_gets_sigterm() {
     let (Spawned { mut child, stdin, .. }, grandchild) = with_grandchild("sleep 1000 & echo $!; wait").await;
     drop(stdin);
     let stopped = soon("the stop", child.stop(MEDIUM)).await;
@@ -44,7 +44,7 @@ async fn a_child_that_does_not_gets_sigterm() {
 }
 
 #[tokio::test]
-async fn one_that_ignores_sigterm_is_killed_with_its_group() {
+async fn child_ignoring_sigterm_dies_with_group() {
     let script = "trap '' TERM; sleep 1000 & echo $!; while :; do wait; done";
     let (Spawned { mut child, stdin, .. }, grandchild) = with_grandchild(script).await;
     drop(stdin);
@@ -55,11 +55,11 @@ async fn one_that_ignores_sigterm_is_killed_with_its_group() {
 }
 
 #[tokio::test]
-async fn members_that_a_leader_leaves_behind_are_killed() {
+async fn leftover_group_members_are_killed() {
     let script = "trap '' TERM; sleep 1000 >/dev/null & echo $!; exec cat";
     let (Spawned { mut child, stdin, .. }, grandchild) = with_grandchild(script).await;
     drop(stdin);
-    // Its end alone does not end them, and does not free its number.
+    // The leader's end alone neither ends them nor frees its number.
     assert_eq!(soon("the leader's end", child.wait()).await, Ended::Exited(0));
     assert!(is_alive(grandchild) && !is_reaped(child.pid()));
     assert_eq!(child.stop(LONG).await, Stopped { ended: Ended::Exited(0), how: StoppedBy::Eof });
@@ -68,7 +68,7 @@ async fn members_that_a_leader_leaves_behind_are_killed() {
 }
 
 #[tokio::test]
-async fn a_suspended_child_still_gets_its_sigterm() {
+async fn suspended_child_still_gets_sigterm() {
     let Spawned { mut child, mut stdout, .. } =
         sh("trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done");
     read_line(&mut stdout).await;
@@ -78,7 +78,7 @@ async fn a_suspended_child_still_gets_its_sigterm() {
 }
 
 #[tokio::test]
-async fn a_stop_that_was_given_up_can_be_made_again() {
+async fn cancelled_stop_can_be_repeated() {
     let Spawned { mut child, stdin, .. } = sh("exec sleep 1000");
     drop(stdin);
     for _ in 0..10 {
@@ -97,7 +97,7 @@ async fn kill_now_ends_the_group_at_once() {
 }
 
 #[tokio::test]
-async fn a_dropped_child_is_killed_and_reaped() {
+async fn dropped_child_is_killed_and_reaped() {
     let (Spawned { child, .. }, grandchild) = with_grandchild("sleep 1000 & echo $!; wait").await;
     let number = child.pid();
     drop(child);
@@ -106,7 +106,7 @@ async fn a_dropped_child_is_killed_and_reaped() {
 }
 
 #[tokio::test]
-async fn a_child_dropped_after_its_end_takes_its_group_along() {
+async fn child_dropped_after_its_end_kills_group() {
     let (Spawned { mut child, .. }, grandchild) = with_grandchild("sleep 1000 >/dev/null & echo $!").await;
     let number = child.pid();
     assert!(soon("the end", child.wait()).await.success());
@@ -117,7 +117,7 @@ async fn a_child_dropped_after_its_end_takes_its_group_along() {
 }
 
 #[test]
-fn a_child_that_outlives_its_runtime_is_killed_all_the_same() {
+fn child_outliving_its_runtime_is_killed() {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let first = runtime();
     let child = first.block_on(async { sh("exec sleep 1000").child });

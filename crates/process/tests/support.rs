@@ -1,4 +1,4 @@
-//! What the tests share. A test waits for a fact and never for a time; the limit is for facts that do not come.
+//! Shared test tools. Tests wait for a fact, never for a time; the time limit is for facts that never come.
 
 use bytes::BytesMut;
 use rustix::{
@@ -35,7 +35,7 @@ pub(crate) fn sh(script: &str) -> Spawned {
     spawn(&launch("sh", ["-c", script])).unwrap()
 }
 
-/// Long enough for a slow machine, short enough for a person.
+/// Waits with a time limit: long enough for a slow machine, short enough for a person.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(Duration::from_secs(30), future).await {
         Ok(value) => value,
@@ -86,7 +86,7 @@ pub(crate) async fn read_line(reader: &mut ByteReader) -> String {
     String::from_utf8(buf.to_vec()).unwrap().trim_end().to_owned()
 }
 
-/// Fills a pipe until it takes no more, and says with how much.
+/// Fills a pipe; returns the number of bytes it took.
 pub(crate) fn fill(writer: &ByteWriter) -> usize {
     let mut total = 0;
     loop {
@@ -102,14 +102,13 @@ pub(crate) fn pid(number: u32) -> Pid {
     Pid::from_raw(number.cast_signed()).unwrap()
 }
 
-/// Whether a child of ours was taken off the system's table.
+/// Whether a child of ours has been reaped.
 pub(crate) fn is_reaped(number: u32) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(waitid(WaitId::Pid(pid(number)), options), Err(Errno::CHILD))
 }
 
-/// Whether a process that need not be our child runs. One that ended and was not yet reaped by its parent
-/// (whoever that is by now) does not.
+/// Whether a process, not necessarily our child, runs. A zombie does not.
 pub(crate) fn is_alive(number: u32) -> bool {
     if cfg!(target_os = "linux") {
         let Ok(stat) = std::fs::read_to_string(format!("/proc/{number}/stat")) else { return false };
@@ -120,7 +119,7 @@ pub(crate) fn is_alive(number: u32) -> bool {
     }
 }
 
-/// A folder that goes when the test does.
+/// A folder that is deleted with the test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -143,8 +142,8 @@ impl Folder {
         path
     }
 
-    /// An executable file. It is written by another process: while this one has it open for writing, a child
-    /// that another test starts just then would inherit it for a moment, and the file be "busy".
+    /// An executable file, written by another process: if this process had it open for writing, a child that
+    /// another test starts at that moment would inherit the descriptor, and the file would be "busy".
     pub(crate) async fn program(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,20 +1,20 @@
-//! Messages with and without `"jsonrpc":"2.0"`: old bridges leave it out, everyone else insists on it.
+//! Envelopes with and without `"jsonrpc":"2.0"`: old bridges omit the member, every other peer requires it.
 
 use crate::message::Message;
 use crate::outgoing::{Outgoing, Patch};
 use crate::touch::{Part, Span};
 
-/// How a peer writes its envelope.
+/// Whether a peer writes the `jsonrpc` member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
-    /// With `"jsonrpc":"2.0"`, as the specification wants it.
+    /// With `"jsonrpc":"2.0"`, as the specification requires.
     #[default]
     Standard,
-    /// Without.
+    /// Without the member.
     Bare,
 }
 
-/// The member that one dialect has and the other has not.
+/// The member that only the standard dialect has.
 const JSONRPC_MEMBER: &[u8] = br#""jsonrpc":"2.0","#;
 
 /// The dialect of a connection, learnt from its messages unless the config fixes it.
@@ -22,17 +22,17 @@ const JSONRPC_MEMBER: &[u8] = br#""jsonrpc":"2.0","#;
 pub enum LearntDialect {
     /// Fixed by the config.
     Fixed(Dialect),
-    /// No message yet: we speak the standard.
+    /// No message received yet: we use the standard dialect.
     Open,
     /// Only bare messages so far.
     HeardBare,
-    /// Sent the field once, and so always gets it back: dropping it is what made clients fail with
+    /// The peer sent the member at least once, so it always gets the member: clients that miss it fail with
     /// `invalid message version tag ""`.
     HeardStandard,
 }
 
 impl LearntDialect {
-    /// Takes in a message of the peer.
+    /// Records a message from the peer.
     pub fn learn(&mut self, message: &Message) {
         *self = match (*self, message.has(Part::Jsonrpc)) {
             (Self::Fixed(dialect), _) => Self::Fixed(dialect),
@@ -41,7 +41,7 @@ impl LearntDialect {
         };
     }
 
-    /// The dialect to speak now.
+    /// The dialect for our next message.
     pub fn current(self) -> Dialect {
         match self {
             Self::Fixed(dialect) => dialect,
@@ -51,7 +51,7 @@ impl LearntDialect {
     }
 }
 
-/// Adds or removes the member, so that the message is in `dialect`.
+/// Adds or removes the `jsonrpc` member to match `dialect`.
 pub fn translate(message: &Message, dialect: Dialect, out: &mut Outgoing) {
     match (dialect, message.has(Part::Jsonrpc)) {
         (Dialect::Standard, true) | (Dialect::Bare, false) => {}
@@ -63,17 +63,18 @@ pub fn translate(message: &Message, dialect: Dialect, out: &mut Outgoing) {
     }
 }
 
-/// The member `"jsonrpc":"2.0"` with one of its commas.
+/// Span of the member `"jsonrpc":"2.0"`, including one adjacent comma.
 fn member(message: &Message) -> Span {
     let bytes = message.bytes();
     let value = message.span(Part::Jsonrpc).range();
-    // The envelope's check found this key in its plain spelling, so the nearest such text before is it.
+    // The parser accepted this key only in its plain spelling, so the last match before the value is the key.
     let key = memchr::memmem::rfind(&bytes[..value.start], b"\"jsonrpc\"").unwrap_or(value.start);
     let is_space = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r');
     let after = value.end + bytes[value.end..].iter().take_while(|b| is_space(b)).count();
     if bytes.get(after) == Some(&b',') {
         return Span::new(key, after + 1);
     }
+    // No comma follows, so this is the last member: the comma before it goes too.
     let before = key - bytes[..key].iter().rev().take_while(|b| is_space(b)).count();
     let from = if before > 0 && bytes[before - 1] == b',' { before - 1 } else { key };
     Span::new(from, value.end)

@@ -1,8 +1,8 @@
-//! From a frame to a message: one pass over the bytes that validates all of them and records where the parts of
-//! the touch table stand.
+//! Parser from frame to message: one pass validates all bytes and records the spans of the touch table. Must
+//! not know what a message is for.
 //!
-//! Strict where a difference between parsers could be used to smuggle something past us (duplicate keys,
-//! look-alike keys), open towards everything that we merely carry.
+//! Strict where two parsers could disagree and let something be smuggled past us (duplicate keys, look-alike
+//! keys); tolerant towards everything that we only carry.
 
 use crate::hunt::{self, Glimpse};
 use crate::id::RawId;
@@ -12,15 +12,15 @@ use crate::method::{self, Method};
 use crate::touch::{Branch, ENVELOPE, PARTS, Part, Span};
 use bytes::Bytes;
 
-/// A frame, understood.
+/// A parsed frame.
 #[derive(Debug)]
 pub enum Parsed {
     One(Message),
-    /// A JSON-RPC batch; each member stands for itself.
+    /// A JSON-RPC batch; a broken member does not affect the others.
     Batch(Vec<Result<Message, Broken>>),
 }
 
-/// Why a frame, or a member of a batch, is not a message.
+/// Reason why a frame, or a member of a batch, is not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     NotUtf8 { at: u32 },
@@ -37,17 +37,17 @@ pub enum Fault {
     NeitherRequestNorResponse,
 }
 
-/// A frame that is not a message, with what could still be learnt about who waits for it.
+/// A frame that is not a message, with whatever identifies the request or response it was meant to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     pub fault: Fault,
-    /// The id that an answer should carry, if one could be made out.
+    /// Id for the error answer, if one was found.
     pub id: Option<RawId>,
-    /// It had a method: whoever sent it may wait for an answer.
+    /// A method was present, so the sender may expect an answer.
     pub has_method: bool,
-    /// It had a result or an error: someone here may wait for it.
+    /// A result or an error was present, so a request of ours may be waiting for this answer.
     pub is_answer: bool,
-    /// It had a `jsonrpc`, and nothing before it: it was meant as a message.
+    /// The text starts with an object that has a `jsonrpc` key, so it was meant as a message.
     pub is_envelope: bool,
 }
 
@@ -62,7 +62,8 @@ impl Broken {
         }
     }
 
-    /// Whether a server meant this as an answer: also without a result or an error, if it is nothing else.
+    /// Whether a server meant this as an answer. A `jsonrpc` envelope without a method counts, even without a
+    /// result or an error.
     pub fn is_meant_as_answer(&self) -> bool {
         self.is_answer || (self.is_envelope && !self.has_method)
     }
@@ -75,7 +76,7 @@ impl From<NotJson> for Fault {
 }
 
 impl Fault {
-    /// The JSON-RPC code: −32700 if it is not JSON, −32600 if it is JSON but no message.
+    /// JSON-RPC code: −32700 for bytes that are not JSON, −32600 for JSON that is not a message.
     pub fn code(self) -> i32 {
         match self {
             Self::NotUtf8 { .. } | Self::NotJson(_) => -32700,
@@ -107,17 +108,17 @@ impl Fault {
     }
 }
 
-/// Members of a batch. Each is answered, and a broken one takes two bytes and its answer hundreds.
+/// Limit on batch members. Each member gets an answer, so two bytes of broken input cost hundreds of bytes of output.
 const MAX_BATCH_MEMBERS: usize = 4096;
 
-/// Reads one frame.
+/// Parses one frame.
 pub fn parse(bytes: Bytes) -> Result<Parsed, Broken> {
-    // Most messages are ASCII, which is found out faster.
+    // Most messages are ASCII, and the ASCII check is faster than the UTF-8 check.
     let plain = bytes.is_ascii();
     parse_knowing(bytes, plain)
 }
 
-/// The same for bytes of which it is known whether they are ASCII.
+/// Same as [`parse`], for callers that already know whether the bytes are ASCII.
 pub fn parse_knowing(bytes: Bytes, plain: bool) -> Result<Parsed, Broken> {
     if !plain && let Err(error) = std::str::from_utf8(&bytes) {
         return Err(broken(Fault::NotUtf8 { at: error.valid_up_to() as u32 }, &bytes));
@@ -127,7 +128,7 @@ pub fn parse_knowing(bytes: Bytes, plain: bool) -> Result<Parsed, Broken> {
         Ok(Next::Object) => parse_object(bytes, start).map(Parsed::One),
         Ok(Next::Array) => parse_batch(&bytes, start),
         Ok(Next::String | Next::Number | Next::Literal) => {
-            // `12 apples` is not JSON, `12` is JSON but no message.
+            // `12 apples` is not JSON; `12` is JSON, but not a message.
             let ended = json::value(&bytes, start).and_then(|pos| json::end(&bytes, pos));
             Err(broken(ended.map_or_else(Fault::NotJson, |()| Fault::NotAnObject), &bytes))
         }
@@ -153,6 +154,8 @@ fn read_object(bytes: &[u8], start: usize, spans: &mut [Span; PARTS]) -> Result<
 fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
     let members = batch_members(bytes, start).map_err(|error| broken(Fault::NotJson(error), bytes))?;
     let as_a_whole =
+        // `has_method` makes the sender get an error, although no id is known: the array as a whole may
+        // contain requests.
         |fault| Broken { fault, id: None, has_method: true, is_answer: false, is_envelope: false };
     if members.is_empty() {
         return Err(as_a_whole(Fault::EmptyBatch));
@@ -177,6 +180,7 @@ fn batch_members(bytes: &[u8], start: usize) -> Result<Vec<Span>, NotJson> {
         loop {
             let from = json::space(bytes, pos);
             let behind = json::value(bytes, from)?;
+            // One member beyond the limit is enough to detect the excess; a longer list would only take memory.
             if members.len() <= MAX_BATCH_MEMBERS {
                 members.push(Span::new(from, behind));
             }
@@ -192,7 +196,7 @@ fn batch_members(bytes: &[u8], start: usize) -> Result<Vec<Span>, NotJson> {
     Ok(members)
 }
 
-/// A broken frame, with the id that a tolerant look at it can find.
+/// A broken frame, with the id that a tolerant scan finds.
 fn broken(fault: Fault, bytes: &[u8]) -> Broken {
     Broken::seen(fault, hunt::look(bytes), bytes.trim_ascii_start().starts_with(b"{"))
 }
@@ -206,14 +210,14 @@ enum Level {
 struct Walk<'a> {
     bytes: &'a [u8],
     spans: &'a mut [Span; PARTS],
-    /// Bit per part: a key was seen that differs from the part's only in case.
+    /// One bit per part: set when a key differs from the part's key only in letter case.
     alike: u64,
 }
 
 const _: () = assert!(PARTS <= 64, "`Walk::alike` has a bit per part");
 
 impl Walk<'_> {
-    /// Reads the object at `pos` beside its branches of the touch table; returns the offset behind it.
+    /// Scans the object at `pos` against its branches of the touch table; returns the offset behind the object.
     fn object(&mut self, pos: usize, branches: &'static [Branch], level: Level) -> Result<usize, Fault> {
         let bytes = self.bytes;
         let mut pos = json::space(bytes, pos + 1);
@@ -229,6 +233,7 @@ impl Walk<'_> {
             };
             pos = match branch {
                 Some(branch) if !branch.below.is_empty() && json::byte(bytes, start) == Some(b'{') => {
+                    // Recursion only follows the touch table; all other values are stepped over.
                     self.object(start, branch.below, Level::Inner)?
                 }
                 _ => json::value(bytes, start)?,
@@ -244,8 +249,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A key that is not one of ours to the letter: it may be one of ours written with escapes, or a
-    /// look-alike that another parser would take for one of ours.
+    /// Handles a key that does not match byte for byte: the same key written with escapes, or a look-alike
+    /// that another parser would accept as the key.
     fn near_key(
         &mut self,
         key: &[u8],
@@ -258,7 +263,8 @@ impl Walk<'_> {
             branches.iter().find(|branch| branch.key.as_bytes().eq_ignore_ascii_case(key))
         } else {
             let decoded = method::text(quoted).unwrap_or_default();
-            // Some libraries escape the slash of `io.modelcontextprotocol/…`: that is the same key.
+            // Some libraries escape the slash of `io.modelcontextprotocol/…`: that is the same key. In the
+            // envelope itself no honest sender writes escapes, so a disguised key is refused below.
             if level == Level::Inner
                 && let Some(same) = branches.iter().find(|branch| branch.key == decoded)
             {
@@ -270,6 +276,8 @@ impl Walk<'_> {
         match (branch, level) {
             (Some(branch), Level::Envelope) => Err(Fault::LookAlikeKey(branch.part)),
             (Some(branch), Level::Inner) => {
+                // Servers may have their own keys in other letter cases here. Two spellings of one part are
+                // refused later, in `judge`.
                 self.alike |= 1 << branch.part as u64;
                 Ok(None)
             }
@@ -286,7 +294,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A part that is there, and whose look-alike is there too.
+    /// A part that is present together with a look-alike of its key.
     fn doubtful(&self, branches: &[Branch]) -> Option<Part> {
         branches.iter().find_map(|branch| {
             let part = branch.part;
@@ -300,8 +308,9 @@ impl Walk<'_> {
         (!span.is_absent()).then(|| &self.bytes[span.range()])
     }
 
-    /// What kind of message the parts make.
+    /// Determines the kind of message from the parts present.
     fn judge(&self) -> Result<(Kind, Method), Fault> {
+        // Rare: the tree is walked only if a look-alike was seen.
         if self.alike != 0
             && let Some(part) = self.doubtful(ENVELOPE)
         {
@@ -326,7 +335,7 @@ impl Walk<'_> {
                 Ok((kind, Method::from_json(name)))
             }
             None => match (id, result, error) {
-                // Servers that follow JSON-RPC 1.0 send both, one of them null.
+                // JSON-RPC 1.0 servers send both members, with null for the unused one.
                 (Some(_), Some(_), None | Some(b"null")) => {
                     Ok((Kind::Response { failed: false }, Method::Other))
                 }
@@ -339,7 +348,7 @@ impl Walk<'_> {
     }
 }
 
-/// The key of a part, for people.
+/// The key of a part, for error messages.
 fn key_of(branches: &[Branch], part: Part) -> &'static str {
     fn find(branches: &[Branch], part: Part) -> Option<&'static str> {
         branches
@@ -349,8 +358,8 @@ fn key_of(branches: &[Branch], part: Part) -> &'static str {
     find(branches, part).unwrap_or("?")
 }
 
-/// Folds away what some parsers ignore: NUL characters, and the two letters outside ASCII whose lower case
-/// is in it.
+/// Removes NUL characters, which some parsers ignore, and maps the two non-ASCII letters whose lower case is
+/// an ASCII letter.
 fn fold(key: &str) -> String {
     key.chars()
         .filter(|&c| c != '\0')

@@ -1,4 +1,5 @@
-//! The answers that we give ourselves, with what the reader should do next.
+//! Our own error answers: machine-readable kind, code, message, and a hint for the reader. Must not know when
+//! an error is sent.
 
 use crate::dialect::Dialect;
 use crate::envelope::Fault;
@@ -6,7 +7,7 @@ use crate::id::RawId;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-/// What went wrong, for programs to read (`data.kind`).
+/// Error kind for programs to read (`data.kind`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     BackendSpawnFailed,
@@ -21,21 +22,21 @@ pub enum ErrorKind {
     BadAnswer,
     MethodNotFound,
     BadMessage,
-    /// A tool, a prompt, a task that is not there.
+    /// A tool, prompt or task that does not exist.
     UnknownName,
     UnknownResource,
-    /// What it leads through is no longer there.
+    /// A cursor into a list that no longer exists.
     StaleCursor,
-    /// The client has made no handshake.
+    /// The client has not sent `initialize`.
     NotInitialized,
-    /// Over HTTP: there is no such session.
+    /// HTTP only: unknown session.
     SessionNotFound,
-    /// A remote server wants to know who we are.
+    /// A remote server requires authentication.
     Unauthorized,
-    /// It knows, and refuses.
+    /// A remote server refuses the authenticated user.
     Forbidden,
     RateLimited,
-    /// The config file is broken, or names no server to serve.
+    /// The config file is invalid or has no usable server.
     ConfigError,
 }
 
@@ -66,11 +67,11 @@ impl ErrorKind {
         }
     }
 
-    /// The code for clients of the legacy era.
+    /// JSON-RPC code for clients of the legacy era.
     fn code(self) -> i32 {
         match self {
             Self::BackendSpawnFailed => -32001,
-            // As the official servers have it: by this a client knows that it must begin again.
+            // Same code as the official servers: it tells a client to start a new session.
             Self::SessionNotFound => -32001,
             Self::BackendUnavailable => -32002,
             Self::BackendTimeout => -32003,
@@ -78,7 +79,7 @@ impl ErrorKind {
             Self::MethodNotFound => -32601,
             Self::BadMessage | Self::NotInitialized => -32600,
             Self::UnknownName | Self::StaleCursor => -32602,
-            // As MCP has it.
+            // Code given by the MCP specification.
             Self::UnknownResource => -32002,
             Self::Overloaded
             | Self::ShuttingDown
@@ -94,7 +95,7 @@ impl ErrorKind {
     }
 }
 
-/// An error answer in the making.
+/// Builder for an error answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorAnswer {
     pub kind: ErrorKind,
@@ -109,7 +110,7 @@ impl ErrorAnswer {
         Self { kind, code: kind.code(), message: message.into(), data }
     }
 
-    /// For bytes that are not a message.
+    /// Error for bytes that are not a message.
     pub fn of_fault(fault: Fault) -> Self {
         let mut answer = Self::new(ErrorKind::BadMessage, fault.explain()).retryable(false);
         answer.code = fault.code();
@@ -120,12 +121,12 @@ impl ErrorAnswer {
         self.with("server", json!(name))
     }
 
-    /// Whether the same request may work when it is sent again.
+    /// Whether a retry of the same request may succeed.
     pub fn retryable(self, retryable: bool) -> Self {
         self.with("retryable", json!(retryable))
     }
 
-    /// What the reader should do next.
+    /// Next step for the reader.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         self.with("hint", json!(hint.into()))
     }
@@ -139,7 +140,7 @@ impl ErrorAnswer {
         &self.message
     }
 
-    /// What the reader should do next, if that is said.
+    /// The hint, if set.
     pub fn hint_text(&self) -> Option<&str> {
         self.data.get("hint").and_then(Value::as_str)
     }
@@ -148,7 +149,7 @@ impl ErrorAnswer {
         self.code
     }
 
-    /// The whole response.
+    /// The whole response as bytes.
     pub fn to_bytes(&self, id: &RawId, dialect: Dialect) -> Bytes {
         let error = json!({ "code": self.code, "message": self.message, "data": self.data });
         let mut out = Vec::with_capacity(256);
@@ -168,7 +169,7 @@ impl ErrorAnswer {
 mod tests {
     use super::*;
 
-    /// All kinds. The match makes sure that a new one is not forgotten.
+    /// All kinds. The match fails to compile when a new kind is missing here.
     fn all() -> [ErrorKind; 21] {
         use ErrorKind::*;
         match BadMessage {
@@ -203,12 +204,12 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_has_every_kind() {
+    fn documentation_has_every_error_kind() {
         let docs = include_str!("../../../docs/errors.md");
         let (_, table) = docs.split_once("\n## The kinds\n").expect("a heading for the kinds");
         let mut rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
         for kind in all() {
-            // Written with a true minus sign.
+            // Documents use the typographic minus sign.
             let cells = format!("| `{}` | \u{2212}{} |", kind.name(), kind.code().unsigned_abs());
             let found = rows.iter().position(|row| row.starts_with(&cells));
             rows.remove(found.unwrap_or_else(|| panic!("docs/errors.md: {cells} is missing")));

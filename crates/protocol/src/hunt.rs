@@ -1,37 +1,38 @@
-//! A tolerant look at a line that is broken, or too long to be stored: which id does it carry, and was it a
-//! request or an answer? Fed piece by piece; holds no more than a few hundred bytes, whatever passes by.
+//! Tolerant scan of a line that is broken or too long to store: finds its id, and whether it is a request or
+//! an answer. Takes input in chunks and never holds more than a few hundred bytes of it. Must not know what
+//! an id is used for.
 
 use crate::id::RawId;
 use crate::json;
 
-/// No id or method of a real program is longer.
+/// Longest id or method to capture; no real program has a longer one.
 const MAX_VALUE_BYTES: usize = 256;
-/// Members of an over-long batch that are answered one by one.
+/// Limit on the members of an over-long batch that are answered individually.
 const MAX_GLIMPSES: usize = 1024;
 
-/// What was seen of one message.
+/// Parts seen of one message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Glimpse {
     pub id: Option<RawId>,
     pub method: Option<String>,
-    /// It had a `result`, or an `error` beside a `jsonrpc`: it was meant as an answer.
+    /// A `result` was present, or an `error` next to a `jsonrpc`: the message was meant as an answer.
     pub is_answer: bool,
-    /// It had a `jsonrpc`: it was meant as a message.
+    /// A `jsonrpc` was present: the text was meant as a message.
     pub has_version: bool,
 }
 
-/// Looks at a whole line at once; for a batch, at its first member.
+/// Scans a whole line at once; of a batch, the first member.
 pub fn look(line: &[u8]) -> Glimpse {
     let mut hunter = Hunter::default();
     hunter.feed(line);
     hunter.finish().into_iter().next().unwrap_or_default()
 }
 
-/// Looks at the object with which a text begins; gives the length of it too, if it ends there.
+/// Scans the object at the start of a text. Also returns the object's length if it ends within the text.
 pub(crate) fn look_at_first(text: &[u8]) -> (Glimpse, Option<usize>) {
     let mut hunter = Hunter::default();
     let mut fed = 0;
-    // Only a bracket can end it.
+    // Only a closing brace can end the object.
     for end in memchr::memchr_iter(b'}', text).map(|at| at + 1) {
         hunter.feed(&text[fed..end]);
         fed = end;
@@ -50,42 +51,42 @@ enum Text {
     Escaped,
 }
 
-/// What the captured bytes are.
+/// Meaning of the captured bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Capture {
     Nothing,
     Key,
     Id,
-    /// The value of a key that is `id` in other letters.
+    /// The value of a key that equals `id` except for letter case.
     IdAlike,
     Method,
 }
 
-/// Walks a message by brackets and quotes alone, and catches `id` and `method` at the top level.
+/// Tracks brackets and quotes only, and captures `id` and `method` at the top level.
 #[derive(Debug)]
 pub struct Hunter {
     depth: usize,
-    /// The depth of a message's own keys: 1, or 2 in a batch. 0 until the first bracket.
+    /// The depth of a message's own keys: 1, or 2 inside a batch. 0 before the first bracket.
     base: usize,
     text: Text,
     capture: Capture,
     caught: Vec<u8>,
-    /// The last key at the base, waiting for its colon.
+    /// The last key at base depth, until its colon.
     key: Vec<u8>,
     current: Glimpse,
-    /// The id under a key in other letters. It counts where there is no other, in what is clearly a message.
+    /// The id under a key in other letter case. Used as a fallback if the text is clearly a message.
     id_alike: Option<RawId>,
     marks: Marks,
     seen: Vec<Glimpse>,
 }
 
-/// Which of the envelope's keys went by.
+/// Envelope keys seen so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Marks {
     jsonrpc: bool,
     result: bool,
     error: bool,
-    /// A `result` or an `error` in other letters.
+    /// A `result` or an `error` in other letter case.
     answer_alike: bool,
 }
 
@@ -111,7 +112,7 @@ impl Hunter {
         while let Some(&byte) = bytes.first() {
             match self.text {
                 Text::Inside if self.capture == Capture::Nothing => {
-                    // The long stretch: text that nobody needs.
+                    // Fast path for long strings that are not captured.
                     let stop = memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
                     bytes = &bytes[stop..];
                     if let Some(&byte) = bytes.first() {
@@ -131,7 +132,7 @@ impl Hunter {
         }
     }
 
-    /// Everything seen; the last message may have been cut off.
+    /// Returns everything seen, including a last message that was cut off.
     pub fn finish(mut self) -> Vec<Glimpse> {
         self.end_value();
         self.end_message();
@@ -159,6 +160,7 @@ impl Hunter {
                 self.drop_capture();
                 self.depth += 1;
                 if self.base == 0 {
+                    // The first bracket tells a message from a batch.
                     self.base = if byte == b'{' { 1 } else { 2 };
                 }
             }
@@ -171,6 +173,7 @@ impl Hunter {
             }
             b'"' => {
                 self.text = Text::Inside;
+                // A string after a key is its value, and a string inside a captured value belongs to the value.
                 if self.at_base() && self.capture == Capture::Nothing && self.key.is_empty() {
                     self.capture = Capture::Key;
                     self.caught.clear();
@@ -184,7 +187,7 @@ impl Hunter {
         }
     }
 
-    /// Among a message's own keys.
+    /// At the depth of a message's own keys.
     fn at_base(&self) -> bool {
         self.base > 0 && self.depth == self.base
     }
@@ -202,7 +205,8 @@ impl Hunter {
         }
     }
 
-    /// A key with escapes is the key that they spell; one in other letters may be meant as it.
+    /// Handles a key with escapes, which counts as the key that they spell, and a key in other letter case,
+    /// which may be meant as the envelope's.
     fn begin_disguised(&mut self) {
         let Some(key) = json::decode_string(&self.key) else { return };
         let is_exact = key.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -243,9 +247,11 @@ impl Hunter {
     fn end_message(&mut self) {
         let mut glimpse = std::mem::take(&mut self.current);
         let (marks, id_alike) = (std::mem::take(&mut self.marks), self.id_alike.take());
+        // `error` alone is a common key of log lines; next to `jsonrpc` it makes an answer.
         let answers = marks.result || (marks.jsonrpc && (marks.error || marks.answer_alike));
         glimpse.is_answer = glimpse.method.is_none() && answers;
         glimpse.has_version = marks.jsonrpc;
+        // A look-alike id counts only in a text that is clearly a message.
         glimpse.id = glimpse.id.or(id_alike.filter(|_| marks.jsonrpc));
         if glimpse != Glimpse::default() && self.seen.len() < MAX_GLIMPSES {
             self.seen.push(glimpse);
@@ -262,13 +268,14 @@ impl Hunter {
             return;
         }
         if self.caught.len() == MAX_VALUE_BYTES {
+            // A longer value cannot be an id or a method of ours, and memory must stay bounded.
             return self.drop_capture();
         }
         self.caught.push(byte);
     }
 }
 
-/// Only a value that is one JSON scalar may be put into an answer as its id.
+/// Whether the value is exactly one JSON scalar; only then may it be copied into an answer as the id.
 fn is_scalar(value: &[u8]) -> bool {
     serde_json::from_slice::<&serde_json::value::RawValue>(value).is_ok()
 }
@@ -283,7 +290,7 @@ mod tests {
         let has_version = line.contains("jsonrpc");
         let expect = Glimpse { id, method: method.map(Into::into), is_answer, has_version };
         assert_eq!(look(line.as_bytes()), expect, "{line}");
-        // In pieces of any size the same is seen.
+        // The result does not depend on the chunk size.
         for size in 1..7 {
             let mut hunter = Hunter::default();
             line.as_bytes().chunks(size).for_each(|piece| hunter.feed(piece));
@@ -296,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_id_wherever_it_stands() {
+    fn finds_the_id_anywhere() {
         check(r#"{"jsonrpc":"2.0","id":7,"method":"a/b"}"#, Some("7"), Some("a/b"));
         check(
             r#"{"result":{"id":1,"x":["id",{"id":2}]},"jsonrpc":"2.0","id":"q\"7"}"#,
@@ -327,7 +334,7 @@ mod tests {
         assert_eq!(see(r#"{"jsonrpc":"2.0","ID":6,"id":5}"#), (id("5"), None, false, true));
         let method = Some("x".to_owned());
         assert_eq!(see(r#"{"jsonrpc":"2.0","id":5,"\u006dethod":"x"}"#), (id("5"), method, false, true));
-        // A log in the manner of .NET is no answer.
+        // A .NET log line is not an answer.
         assert_eq!(see(r#"{"Id":5,"Result":"ok"}"#), (None, None, false, false));
     }
 
@@ -342,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_little_whatever_passes() {
+    fn memory_stays_small_for_any_input() {
         let mut hunter = Hunter::default();
         hunter.feed(br#"{"id":""#);
         for _ in 0..1000 {

@@ -1,11 +1,11 @@
-//! Ids and tokens, stored as the bytes that were sent: `1`, `"1"`, `1.50` and `1e3` are four different things
-//! to give back, whatever a JSON library would make of them.
+//! Ids and tokens, stored as the bytes that were sent: `1`, `"1"`, `1.50` and `1e3` must each come back
+//! unchanged, even where a JSON library considers them equal. Must not know what an id belongs to.
 
 use crate::json;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// Longest spelling without an allocation: numbers, and most strings.
+/// Longest spelling stored without an allocation: all our numbers and most strings.
 const INLINE_BYTES: usize = 22;
 
 /// A JSON-RPC id or progress token exactly as it was spelled, quotes included.
@@ -34,8 +34,9 @@ impl RawId {
         Self(Spelling::Short { length: spelling.len() as u8, bytes })
     }
 
-    /// The spelling of an id that we mint.
+    /// The spelling of an id that we minted.
     pub fn from_number(number: u64) -> Self {
+        // By hand: `to_string` would allocate for every request.
         let mut digits = [0u8; 20];
         let mut at = digits.len();
         let mut rest = number;
@@ -56,7 +57,8 @@ impl RawId {
         }
     }
 
-    /// The number that we minted, if this is one: also as a peer may respell it (`7.0`, `"7"`, `"\u0037"`).
+    /// The minted number behind an id, if it is one of ours. Accepts respellings by peers (`7.0`, `"7"`,
+    /// `"\u0037"`).
     pub fn minted(bytes: &[u8]) -> Option<u64> {
         match bytes {
             [b'"', inner @ .., b'"'] if inner.contains(&b'\\') => {
@@ -75,6 +77,7 @@ impl RawId {
 }
 
 fn number(digits: &[u8]) -> Option<u64> {
+    // We never write leading zeros, so `07` is not one of our ids.
     if digits.is_empty() || digits.len() > 20 || (digits[0] == b'0' && digits.len() > 1) {
         return None;
     }
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn minted_numbers_are_recognised_however_a_peer_respells_them() {
+    fn respelled_minted_numbers_are_recognised() {
         for (spelling, expect) in [
             ("7", Some(7)),
             ("7.0", Some(7)),

@@ -1,13 +1,13 @@
-//! A validating JSON scanner: it finds where values end, and decodes nothing.
+//! A validating JSON scanner: finds the ends of values, decodes nothing.
 //!
-//! It exists because the forwarding path must know *where* things are in the bytes that arrived, for any
-//! number of paths, in one pass. It accepts exactly what `serde_json` accepts (a property test and a fuzz
-//! target compare the two), apart from the depth limit. It must not know what a message is.
+//! The forwarding path must know *where* things are in the bytes that arrived, for any number of paths, in
+//! one pass; no library offers that. The scanner accepts exactly what `serde_json` accepts (a property test
+//! and a fuzz target compare the two), apart from the depth limit. Must not know what a message is.
 
-/// Nesting beyond this is refused: no real message comes near, and a bomb should be cheap to turn away.
+/// Nesting limit: no real message comes near, and a nesting bomb must be cheap to refuse.
 pub const MAX_DEPTH: usize = 1024;
 
-/// Why bytes are not JSON, and where. Small, since every step of the scanner may return one.
+/// Fault and offset in text that is not JSON. Small, since every step of the scanner may return one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotJson {
     pub at: u32,
@@ -58,13 +58,13 @@ pub enum Next {
     Literal,
 }
 
-/// Where a value ends, or why there is none. All steps below take the bytes, which are known to be UTF-8, and
-/// an offset into them, and return the offset behind what they stepped over: so that both stay in registers.
+/// The offset behind a value, or the fault. Every step below takes the bytes (known to be UTF-8) and an
+/// offset as plain arguments, so that both stay in registers.
 pub type Stepped = Result<usize, NotJson>;
 
 #[cold]
 fn fault<T>(at: usize, what: What) -> Result<T, NotJson> {
-    // Frames are limited to far less than 4 GiB.
+    // Frames are limited to far less than 4 GiB, so the cast cannot truncate.
     Err(NotJson { at: at as u32, what })
 }
 
@@ -82,13 +82,13 @@ pub fn space(bytes: &[u8], mut pos: usize) -> usize {
     pos
 }
 
-/// Steps over one certain byte.
+/// Steps over one expected byte.
 #[inline]
 pub fn exactly(bytes: &[u8], pos: usize, wanted: u8, what: What) -> Stepped {
     if byte(bytes, pos) == Some(wanted) { Ok(pos + 1) } else { fault(pos, what) }
 }
 
-/// Nothing but white space may follow.
+/// Requires that only white space follows.
 pub fn end(bytes: &[u8], pos: usize) -> Result<(), NotJson> {
     let pos = space(bytes, pos);
     if pos == bytes.len() { Ok(()) } else { fault(pos, What::MoreFollows) }
@@ -118,7 +118,7 @@ pub fn value(bytes: &[u8], pos: usize) -> Stepped {
     }
 }
 
-/// Steps over an object or array without recursion: one bit per open level says which of the two it is.
+/// Steps over an object or array without recursion: one bit per open level tells objects from arrays.
 fn nested(bytes: &[u8], mut pos: usize) -> Stepped {
     let mut open = Levels::default();
     loop {
@@ -145,7 +145,7 @@ fn nested(bytes: &[u8], mut pos: usize) -> Stepped {
             Next::Number => pos = number(bytes, pos)?,
             Next::Literal => pos = literal(bytes, pos)?,
         }
-        // After a value: close levels until one goes on.
+        // After a value: close levels until one continues with a comma.
         loop {
             let Some(in_object) = open.top() else { return Ok(pos) };
             pos = space(bytes, pos);
@@ -167,7 +167,7 @@ fn too_deep(pos: usize) -> NotJson {
     NotJson { at: pos as u32, what: What::TooDeep }
 }
 
-/// Steps over a key and its colon: where the key's closing quote is behind, and where its value begins.
+/// Steps over a key and its colon. Returns the offset behind the key's closing quote, and the offset of the value.
 #[inline]
 pub fn key(bytes: &[u8], pos: usize) -> Result<(usize, usize), NotJson> {
     if byte(bytes, pos) != Some(b'"') {
@@ -181,7 +181,7 @@ pub fn key(bytes: &[u8], pos: usize) -> Result<(usize, usize), NotJson> {
 /// Steps over a string; `pos` is its opening quote.
 #[inline(always)]
 pub fn string(bytes: &[u8], pos: usize) -> Stepped {
-    // Most strings are keys and short words, and end within eight bytes.
+    // Most strings are keys and short words that end within eight bytes.
     if let Some(word) = word_at(bytes, pos + 1)
         && let Some(stop) = first_special(word)
         && bytes[pos + 1 + stop] == b'"'
@@ -203,7 +203,7 @@ fn longer_string(bytes: &[u8], pos: usize) -> Stepped {
     }
 }
 
-/// The eight bytes from `pos` on, if there are so many.
+/// The eight bytes from `pos` on, if that many are left.
 #[inline(always)]
 fn word_at(bytes: &[u8], pos: usize) -> Option<u64> {
     let eight = bytes.get(pos..pos + 8)?;
@@ -213,7 +213,7 @@ fn word_at(bytes: &[u8], pos: usize) -> Option<u64> {
 fn escape(bytes: &[u8], pos: usize) -> Stepped {
     match byte(bytes, pos + 1) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(pos + 2),
-        // Lone surrogates pass: node and Python write them, and the text is not ours to judge.
+        // Lone surrogates pass: Node and Python write them, and we do not interpret the text.
         Some(b'u') => match bytes.get(pos + 2..pos + 6) {
             Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => Ok(pos + 6),
             _ => fault(pos, What::BadEscape),
@@ -226,6 +226,7 @@ fn escape(bytes: &[u8], pos: usize) -> Stepped {
 fn number(bytes: &[u8], mut pos: usize) -> Stepped {
     pos += usize::from(byte(bytes, pos) == Some(b'-'));
     pos = match byte(bytes, pos) {
+        // JSON allows no leading zeros: a digit after this one fails as trailing text.
         Some(b'0') => pos + 1,
         _ => digits(bytes, pos)?,
     };
@@ -242,7 +243,7 @@ fn number(bytes: &[u8], mut pos: usize) -> Stepped {
     Ok(pos)
 }
 
-/// At least one.
+/// Steps over one or more digits.
 fn digits(bytes: &[u8], start: usize) -> Stepped {
     let mut pos = start;
     while let Some(b'0'..=b'9') = byte(bytes, pos) {
@@ -288,8 +289,8 @@ impl Levels {
     }
 }
 
-/// Where the bytes from `pos` on, inside a string, next need attention. Eight at a time by arithmetic on one
-/// word, which suits the short strings that most are; a long one goes on elsewhere.
+/// Offset of the next special byte inside a string, from `pos` on. Checks eight bytes at a time with word
+/// arithmetic, which suits short strings; a long string continues in [`long_plain_end`].
 fn plain_end(bytes: &[u8], mut pos: usize) -> usize {
     const SHORT_STRING_WORDS: usize = 4;
     for _ in 0..SHORT_STRING_WORDS {
@@ -305,9 +306,8 @@ fn plain_end(bytes: &[u8], mut pos: usize) -> usize {
     long_plain_end(bytes, pos)
 }
 
-/// Stretch by stretch, each short enough to stay in the nearest cache: where the next quote or backslash is,
-/// and then whether the text before it is free of control characters, which the compiler turns into vector
-/// instructions.
+/// Same as [`plain_end`] for long strings. Works in stretches that fit the L1 cache: finds the next quote or
+/// backslash, then checks the text before it for control characters, which the compiler vectorises.
 fn long_plain_end(bytes: &[u8], mut pos: usize) -> usize {
     const STRETCH_BYTES: usize = 4096;
     loop {
@@ -324,8 +324,8 @@ fn long_plain_end(bytes: &[u8], mut pos: usize) -> usize {
     }
 }
 
-/// The index of the first special byte among eight. Each byte's top bit is set where the byte is special; a
-/// borrow can set it wrongly only above a byte for which it is set rightly, so the lowest is right.
+/// Index of the first special byte among eight. A byte's top bit is set where the byte is special. A borrow
+/// can set the bit wrongly, but only above a byte where it is set rightly, so the lowest set bit is correct.
 #[inline(always)]
 fn first_special(word: u64) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -343,7 +343,7 @@ fn is_special(byte: u8) -> bool {
     byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
-/// The text of a JSON string given with its quotes; `None` if it holds a lone surrogate or is no string.
+/// The text of a quoted JSON string; `None` for a lone surrogate or a value that is not a string.
 pub fn decode_string(quoted: &[u8]) -> Option<String> {
     serde_json::from_slice(quoted).ok()
 }
@@ -357,14 +357,14 @@ mod tests {
         end(text, value(text, space(text, 0))?)
     }
 
-    /// `serde_json` stops at 128 levels and refuses lone surrogates when it decodes; `RawValue` does neither
-    /// decode nor mind surrogates, so it is the judge here.
+    /// Reference implementation. `RawValue` neither decodes nor rejects lone surrogates, unlike
+    /// `serde_json::Value`, which also stops at 128 levels.
     fn judge(text: &str) -> bool {
         serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
     }
 
     #[test]
-    fn agrees_with_serde_json_on_hand_picked_texts() {
+    fn agrees_with_serde_json_on_chosen_texts() {
         for text in [
             "{}",
             "[]",
@@ -403,14 +403,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_special_byte_of_a_word_is_found() {
+    fn finds_first_special_byte_of_a_word() {
         for byte in 0..=255u8 {
             for place in 0..8 {
                 let mut word = *b"abcdefgh";
                 word[place] = byte;
                 let expect = word.iter().position(|&b| is_special(b));
                 assert_eq!(first_special(u64::from_le_bytes(word)), expect, "{word:?}");
-                // With another special byte behind it, and bytes that a borrow could reach.
+                // With another special byte after it, and bytes that a borrow could reach.
                 let mut word = [0x80, 0xff, b'!', b' ', b'#', 0x7f, b']', b'"'];
                 word[place] = byte;
                 let expect = word.iter().position(|&b| is_special(b));
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_limited_and_long_strings_are_skipped() {
+    fn depth_is_limited_long_strings_skipped() {
         let fits = "[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH);
         assert!(whole(fits.as_bytes()).is_ok());
         let bomb = "[".repeat(MAX_DEPTH + 2) + &"]".repeat(MAX_DEPTH + 2);

@@ -1,24 +1,25 @@
-//! What an MCP message is. Pure: no clock, no files, no threads, no async. Must not know who talks to whom, nor when.
+//! The structure of an MCP message: framing, parsing, ids, splices and error answers. Pure: no clock, no
+//! files, no threads, no async. Must not know who talks to whom, or when.
 //!
 //! # Layout
 //! Lowest layer first: a module uses only modules listed before it.
-//! - [`json`]: the validating scanner, one pass, nothing decoded.
-//! - [`id`], [`method`]: small parts of an envelope.
-//! - [`hunt`]: the id inside a line that is broken, or too long to be stored.
-//! - [`framing`]: a byte stream cut into frames (newline or `Content-Length`), and frames put around messages.
-//! - [`sse`]: a stream of server-sent events cut into events.
-//! - [`touch`]: the table of all parts of a message that we may have to read or replace.
-//! - [`message`]: one message: its bytes, its kind, the spans of those parts.
-//! - [`envelope`]: a frame read into a message.
-//! - [`recover`]: the message inside a line that also holds a program's chatter.
-//! - [`outgoing`]: the bytes that go out: those that came in, with a few spans replaced, or our own.
-//! - [`dialect`]: messages with and without `"jsonrpc":"2.0"`.
-//! - [`error`]: error answers of our own.
-//! - [`setup`]: the messages that a new peer must get again.
+//! - [`json`]: the validating scanner: one pass, no decoding.
+//! - [`id`], [`method`]: ids and method names of an envelope.
+//! - [`hunt`]: the search for an id in a line that is broken or too long to store.
+//! - [`framing`]: frames in a byte stream (newline or `Content-Length`), in both directions.
+//! - [`sse`]: the parser for server-sent events.
+//! - [`touch`]: the touch table, with every part of a message that we may read or replace.
+//! - [`message`]: one message with its bytes, its kind and the spans of its parts.
+//! - [`envelope`]: the parser from frame to message.
+//! - [`recover`]: messages inside a line of other program output.
+//! - [`outgoing`]: outgoing bytes: received ones with a few spans replaced, or our own.
+//! - [`dialect`]: envelopes with and without `"jsonrpc":"2.0"`.
+//! - [`error`]: our own error answers.
+//! - [`setup`]: messages to replay to a new peer.
 
 #![forbid(unsafe_code)]
 
-/// The versions of MCP that begin with a handshake, newest first.
+/// MCP versions that start with a handshake, newest first.
 pub const HANDSHAKE_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 pub mod json;

@@ -1,4 +1,4 @@
-//! One JSON-RPC message: the bytes that arrived, and where its parts are.
+//! One JSON-RPC message: the bytes that arrived and the spans of its parts. Must not know who sent it.
 
 use crate::id::RawId;
 use crate::method::{self, Method};
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a message is for.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Request,
@@ -15,9 +15,9 @@ pub enum Kind {
     Response { failed: bool },
 }
 
-/// A message that passed the envelope's checks. It changes hands many times on its way, so it is a pointer:
-/// moving its spans about cost more than the allocation. Copies share what they have in common until one is changed:
-/// a handshake is kept for each of a client's servers.
+/// A message that passed the envelope's checks. A pointer, because a message changes hands many times: moving
+/// its spans costs more than the allocation. Copies share memory until one of them changes: a client's
+/// handshake is stored once per server.
 #[derive(Debug, Clone)]
 pub struct Message(Arc<Anatomy>);
 
@@ -28,12 +28,12 @@ struct Anatomy {
     method: Method,
     spans: [Span; PARTS],
     multiline: bool,
-    /// A part that is to be called something else, wherever the message goes from here.
+    /// Replacement for one part, applied wherever the message goes from here.
     renamed: Option<(Part, Bytes)>,
 }
 
 impl Message {
-    /// A message of which only the bytes are known. [`fill`](Self::fill) records its parts where they will stay.
+    /// A message with bytes only. [`fill`](Self::fill) records the parts in place, without a copy of the spans.
     pub(crate) fn blank(bytes: Bytes) -> Self {
         let spans = [Span::default(); PARTS];
         Self(Arc::new(Anatomy {
@@ -50,12 +50,13 @@ impl Message {
         &mut self,
         read: impl FnOnce(&[u8], &mut [Span; PARTS]) -> Result<(Kind, Method), E>,
     ) -> Result<(), E> {
+        // The only reference to a blank message, so nothing is copied.
         let Anatomy { bytes, spans, kind, method, .. } = Arc::make_mut(&mut self.0);
         (*kind, *method) = read(bytes, spans)?;
         Ok(())
     }
 
-    /// Notes that this did not come as a line, so that it may hold line breaks.
+    /// Marks a message that did not arrive as a line and may contain line breaks.
     pub fn mark_multiline(&mut self) {
         Arc::make_mut(&mut self.0).multiline = true;
     }
@@ -64,8 +65,7 @@ impl Message {
         self.0.multiline
     }
 
-    /// The same in memory of its own. Whoever keeps a message for long would otherwise keep the whole buffer that it was
-    /// read into.
+    /// A copy in memory of its own. A message that is stored for long would otherwise keep its whole read buffer alive.
     pub fn detached(&self) -> Self {
         let bytes = Bytes::copy_from_slice(&self.0.bytes);
         Self(Arc::new(Anatomy { bytes, ..(*self.0).clone() }))
@@ -84,13 +84,13 @@ impl Message {
         self.0.method
     }
 
-    /// Calls a part something else: a name that its sender and its receiver know differently. `text` is JSON.
+    /// Replaces a part with `text`, which is JSON: a name that sender and receiver know differently.
     pub fn rename(&mut self, part: Part, text: Bytes) {
         let renamed = self.has(part).then_some((part, text));
         Arc::make_mut(&mut self.0).renamed = renamed;
     }
 
-    /// The span that [`rename`](Self::rename) gave another text, and that text.
+    /// The span that [`rename`](Self::rename) replaced, and its new text.
     pub(crate) fn renamed(&self) -> Option<(Span, &Bytes)> {
         let (part, text) = self.0.renamed.as_ref()?;
         Some((self.span(*part), text))
@@ -100,7 +100,7 @@ impl Message {
         self.0.spans[part as usize]
     }
 
-    /// The bytes of a part as they stand in the message, quotes included; under its other name if it has one.
+    /// The bytes of a part with their quotes, or the replacement from [`rename`](Self::rename).
     pub fn part(&self, part: Part) -> Option<&[u8]> {
         if let Some((renamed, text)) = &self.0.renamed
             && *renamed == part
@@ -115,17 +115,17 @@ impl Message {
         !self.span(part).is_absent()
     }
 
-    /// The id as it was spelled. A notification has none.
+    /// The id as spelled by the sender. A notification has none.
     pub fn id(&self) -> Option<RawId> {
         self.part(Part::Id).map(RawId::from_bytes)
     }
 
-    /// A part that is a string, decoded.
+    /// The decoded text of a part that is a string.
     pub fn text(&self, part: Part) -> Option<Cow<'_, str>> {
         self.part(part).and_then(method::text)
     }
 
-    /// The method's name, for people to read.
+    /// The method's name, for people.
     pub fn method_name(&self) -> Cow<'_, str> {
         match self.0.method.name() {
             Some(name) => Cow::Borrowed(name),

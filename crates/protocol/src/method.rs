@@ -1,5 +1,5 @@
-//! The methods that we treat specially. Every other method, known to MCP or not, is
-//! [`Method::Other`] and travels untouched: this is not a list of what exists.
+//! The methods with special treatment. Any other method, known to MCP or not, is [`Method::Other`] and passes
+//! unchanged: this is not a list of what exists.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ macro_rules! methods {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Method {
             $($(#[$doc])* $variant,)*
-            /// Anything else: carried, not interpreted.
+            /// Any other method: forwarded, not interpreted.
             Other,
         }
 
@@ -26,7 +26,7 @@ macro_rules! methods {
                 }
             }
 
-            /// The name, where we have one of our own to show.
+            /// The name, except for [`Method::Other`].
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$variant => Some($name),)*
@@ -40,14 +40,14 @@ macro_rules! methods {
 methods! {
     Initialize = "initialize",
     Initialized = "notifications/initialized",
-    /// The modern era's first question; Claude sends it before `initialize`.
+    /// First request of the modern era; Claude sends it before `initialize`.
     Discover = "server/discover",
     Ping = "ping",
-    /// Not of MCP: an attachment's question to its daemon.
+    /// Not part of MCP: an attachment's liveness check of its daemon.
     Alive = "switchboard/alive",
-    /// Not of MCP: our own commands' question about the servers behind an aggregate, and why they failed.
+    /// Not part of MCP: our own commands ask which servers stand behind an aggregate, and why some failed.
     Servers = "switchboard/servers",
-    /// Not of MCP: what bridges from the language-server world send.
+    /// Not part of MCP: sent by bridges from the language-server world.
     Shutdown = "shutdown",
     Exit = "exit",
     Cancelled = "notifications/cancelled",
@@ -63,7 +63,7 @@ methods! {
     Unsubscribe = "resources/unsubscribe",
     Complete = "completion/complete",
     SetLevel = "logging/setLevel",
-    /// Waits until a task is done, however long that takes.
+    /// Blocks until the task is done, without a time limit.
     TaskResult = "tasks/result",
     TasksGet = "tasks/get",
     TasksList = "tasks/list",
@@ -82,7 +82,7 @@ methods! {
 }
 
 impl Method {
-    /// From the JSON string, quotes included. Some libraries write `tools\/call`, which is the same name.
+    /// Parses the JSON string with its quotes. Some libraries write `tools\/call`, which is the same name.
     pub(crate) fn from_json(quoted: &[u8]) -> Self {
         let plain = Self::from_bytes(quoted.get(1..quoted.len() - 1).unwrap_or_default());
         if plain != Self::Other || memchr::memchr(b'\\', quoted).is_none() {
@@ -91,7 +91,7 @@ impl Method {
         text(quoted).map_or(Self::Other, |name| Self::from_name(&name))
     }
 
-    /// Lists and other short questions that a healthy server answers at once.
+    /// Lists and other short requests that a healthy server answers at once.
     pub fn is_short(self) -> bool {
         matches!(
             self,
@@ -105,12 +105,12 @@ impl Method {
         )
     }
 
-    /// What a server offers is not what it was.
+    /// Notification that one of a server's lists has changed.
     pub fn is_list_change(self) -> bool {
         matches!(self, Self::ToolsChanged | Self::PromptsChanged | Self::ResourcesChanged)
     }
 
-    /// Asking twice does no more than asking once, so it may be sent again after a crash.
+    /// Idempotent: may be sent again after a crash.
     pub fn is_repeatable(self) -> bool {
         matches!(
             self,
@@ -126,8 +126,8 @@ impl Method {
         )
     }
 
-    /// What a server may send to a client. Used only to judge text found inside a program's chatter: a line
-    /// that logs a *received* `tools/call` must not be taken for a message from the server.
+    /// Methods that a server may send to a client. Only used on text found inside other program output: a log
+    /// line about a *received* `tools/call` must not pass for a message from the server.
     pub fn comes_from_servers(self) -> bool {
         matches!(
             self,
@@ -148,7 +148,7 @@ impl Method {
     }
 }
 
-/// The text of a quoted JSON string, decoded only if it has an escape in it.
+/// The text of a quoted JSON string; allocates only for escapes.
 pub(crate) fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if memchr::memchr(b'\\', inner).is_some() {

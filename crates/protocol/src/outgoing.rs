@@ -1,5 +1,5 @@
-//! Outgoing messages: the bytes that came in, with a few spans replaced, or bytes of our own. Nothing else is copied or
-//! changed. Must not know who receives them.
+//! Outgoing messages: received bytes with a few spans replaced, or bytes of our own. Everything else stays
+//! uncopied and unchanged. Must not know who receives them.
 
 use crate::id::RawId;
 use crate::message::{Kind, Message};
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 pub enum Patch {
     Id(RawId),
     Static(&'static [u8]),
-    /// Any other JSON: the name that a server knows, in place of the one that clients know.
+    /// Any other JSON, such as the server's name for a tool in place of the client's.
     Text(Bytes),
 }
 
@@ -27,10 +27,10 @@ impl Patch {
     }
 }
 
-/// What an outgoing message is, known since it was built.
+/// Kind of an outgoing message, set when it was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutgoingKind {
-    /// The receiver is asked for an answer.
+    /// A request: the receiver owes an answer.
     Request,
     Notification,
     Response {
@@ -50,32 +50,32 @@ impl From<Kind> for OutgoingKind {
     }
 }
 
-/// Where the id of an outgoing message is known from.
+/// Source of an outgoing message's id.
 #[derive(Debug, Clone)]
 enum IdSource {
     None,
-    /// The bytes at this span, or their patch.
+    /// The bytes at this span, or the patch over them.
     At(Span),
     Known(RawId),
 }
 
-/// A message on its way out. It knows its own kind, method and id, so that nobody has to parse it.
+/// A message on its way out. Carries its kind, method and id, so that later stages need not parse it.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     bytes: Bytes,
     id: IdSource,
-    /// In the order of their spans, not overlapping.
+    /// Sorted by span, without overlap.
     splices: SmallVec<[(Span, Patch); 2]>,
     kind: OutgoingKind,
     method: Method,
-    /// The bytes did not come as a line, and may have line breaks in them.
+    /// The bytes did not arrive as a line and may contain line breaks.
     multiline: bool,
-    /// The bytes will be sent again and again.
+    /// The bytes are stored elsewhere and will be sent repeatedly.
     prepared: bool,
 }
 
 impl Outgoing {
-    /// A message that arrived, to be passed on.
+    /// A received message, to be forwarded.
     pub fn of(message: &Message) -> Self {
         let renamed = message.renamed().map(|(span, text)| (span, Patch::Text(text.clone())));
         let id = message.span(Part::Id);
@@ -90,7 +90,7 @@ impl Outgoing {
         }
     }
 
-    /// A request of our own. Here and below, `bytes` stand on one line and say the same as the other arguments.
+    /// A request of our own. Here and below, `bytes` are one line and agree with the other arguments.
     pub fn request(method: Method, id: RawId, bytes: Bytes) -> Self {
         Self::own(OutgoingKind::Request, method, IdSource::Known(id), bytes)
     }
@@ -105,7 +105,7 @@ impl Outgoing {
         Self::own(OutgoingKind::Response { failed: false }, Method::Other, IdSource::Known(id), bytes)
     }
 
-    /// A successful response whose bytes are stored, to be sent to others too.
+    /// A successful response whose bytes are stored and shared with other receivers.
     pub fn prepared_response(id: RawId, bytes: Bytes) -> Self {
         Self { prepared: true, ..Self::response(id, bytes) }
     }
@@ -133,8 +133,8 @@ impl Outgoing {
         self.method
     }
 
-    /// The id as it will be written, quotes included: of a request, the one to answer with; of a response, the one of the
-    /// request that it answers; of a batch response, the one of a member. A notification has none.
+    /// The id as it will be written, with its quotes: a request's own id, the id of the request that a
+    /// response answers, or the id of one member of a batch response. A notification has none.
     pub fn id(&self) -> Option<&[u8]> {
         match &self.id {
             IdSource::None => None,
@@ -154,8 +154,9 @@ impl Outgoing {
         self.prepared
     }
 
-    /// Puts `patch` in place of the bytes at `span`; an empty span inserts.
+    /// Replaces the bytes at `span` with `patch`; an empty span inserts.
     pub fn replace(&mut self, span: Span, patch: Patch) {
+        // Sorted insertion: callers may give replacements in any order.
         let at = self.splices.partition_point(|(other, _)| other.start <= span.start);
         self.splices.insert(at, (span, patch));
     }
@@ -182,7 +183,7 @@ impl Outgoing {
         spliced.chain(std::iter::once(Piece::Original(tail..self.bytes.len())))
     }
 
-    /// The bytes that [`Piece::Original`] speaks of.
+    /// The bytes to which [`Piece::Original`] refers.
     pub fn original(&self) -> &Bytes {
         &self.bytes
     }
@@ -203,10 +204,11 @@ impl Outgoing {
         out
     }
 
-    /// The same on one line, for a peer that cuts its stream at newlines. Between tokens a line break is
-    /// white space like any other, and inside a string it cannot stand.
+    /// The message on one line, for a peer that splits its stream at newlines. Safe because JSON allows a raw
+    /// line break only between tokens, where it is white space.
     pub fn on_one_line(mut self) -> Self {
         if self.multiline && memchr::memchr2(b'\n', b'\r', &self.bytes).is_some() {
+            // Byte for byte, so that the spans of the splices stay valid.
             let flat: Vec<u8> =
                 self.bytes.iter().map(|&b| if matches!(b, b'\n' | b'\r') { b' ' } else { b }).collect();
             self.bytes = flat.into();
@@ -220,7 +222,7 @@ impl Outgoing {
 pub enum Piece<'a> {
     /// This range of the original bytes.
     Original(std::ops::Range<usize>),
-    /// These bytes instead.
+    /// Replacement bytes.
     Replaced(&'a [u8]),
 }
 
@@ -299,7 +301,7 @@ mod tests {
         assert!(Outgoing::prepared_response(id(), Bytes::new()).is_prepared());
     }
 
-    /// One of these is made, moved and queued for every message.
+    /// Every message is one of these: made, moved and queued.
     #[test]
     fn outgoing_message_stays_small() {
         assert!(size_of::<Outgoing>() <= 168, "{} bytes", size_of::<Outgoing>());

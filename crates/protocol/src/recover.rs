@@ -1,5 +1,6 @@
-//! Messages inside a program's chatter: a log text glued in front of a message on one line, two messages on
-//! one line, a message with something behind it, broken messages among them. Everything else on the line is noise.
+//! Recovery of messages from other program output: log text before a message on the same line, two messages
+//! on one line, text after a message, broken messages in between. The rest of the line is noise. Must not
+//! know which server wrote the line.
 
 use crate::envelope::{Broken, Fault, Parsed, parse};
 use crate::hunt::{self, Glimpse};
@@ -8,22 +9,22 @@ use crate::message::{Kind, Message};
 use crate::touch::Part;
 use bytes::Bytes;
 
-/// Braces that are tried in one line: a long line of them must not cost a square.
+/// Limit on opening braces tried per line, so that a long line of them does not take quadratic time.
 const MAX_TRIES: usize = 64;
-/// Objects without an end that are looked into up to the end of the line.
+/// Limit on unclosed objects that are scanned to the end of the line.
 const MAX_UNCLOSED_OBJECTS: usize = 4;
 
-/// What a line held.
+/// Contents of a line.
 #[derive(Debug, Default)]
 pub struct Recovered {
     pub messages: Vec<Message>,
-    /// The text that belongs to no message.
+    /// Text outside all messages.
     pub noise: Vec<u8>,
-    /// What was meant as a message, or looks like one, and is none.
+    /// Fragments that were meant as a message, or look like one, but are not valid.
     pub broken: Vec<Broken>,
 }
 
-/// Takes apart a line that is not one message, for this reason.
+/// Takes a line apart that is not a single message; `reason` is the parser's verdict on the whole line.
 pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
     let mut found = Recovered::default();
     let mut from = 0;
@@ -32,14 +33,16 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
     for _ in 0..MAX_TRIES {
         let Some(open) = memchr::memchr(b'{', &line[from..]).map(|at| from + at) else { break };
         found.noise.extend_from_slice(&line[from..open]);
+        // Text before the object makes a quotation in a log more likely than a message.
         let is_at_start = line[from..open].trim_ascii().is_empty() && unclosed == 0;
         let behind = match object_at(line, open, unclosed < MAX_UNCLOSED_OBJECTS) {
+            // After an unclosed object, only a text with `jsonrpc` is certain to be a message.
             Object::Message { message, behind } if unclosed == 0 || message.has(Part::Jsonrpc) => {
                 found.messages.push(message);
                 from = behind;
                 continue;
             }
-            // A log of a message, cut off: the message itself comes in a line of its own.
+            // A truncated message in a log text: the message itself arrives on a line of its own.
             Object::Broken { behind, .. }
                 if has_excerpt || (behind.is_none() && !is_at_start && unclosed == 0) =>
             {
@@ -55,7 +58,7 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
             }
             Object::Message { .. } | Object::Other => None,
         };
-        // What stands inside a broken message is a part of it; what stands inside anything else may be a message.
+        // The inside of a broken message belongs to that message; the inside of any other object may contain a message.
         let behind = behind.unwrap_or(open + 1);
         found.noise.extend_from_slice(&line[open..behind]);
         from = behind;
@@ -67,13 +70,13 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
     found
 }
 
-/// What begins with a brace.
+/// The text from an opening brace on.
 enum Object {
     Message {
         message: Message,
         behind: usize,
     },
-    /// It has no end on this line if there is nothing `behind` it.
+    /// `behind` is `None` if the object does not end on this line.
     Broken {
         glimpse: Glimpse,
         fault: Option<Fault>,
@@ -83,6 +86,7 @@ enum Object {
 }
 
 fn object_at(line: &Bytes, open: usize, may_hunt: bool) -> Object {
+    // The scanner needs UTF-8; a whole message may precede the first invalid byte.
     let valid = std::str::from_utf8(&line[open..]).map_or_else(|error| error.valid_up_to(), str::len);
     let Ok(length) = json::value(&line[open..open + valid], 0) else {
         return if may_hunt { broken_at(&line[open..], open) } else { Object::Other };
@@ -110,21 +114,22 @@ fn bad_envelope(bytes: &Bytes, fault: Fault, behind: usize) -> Object {
     Object::Other
 }
 
-/// What is not even JSON, as far as its brackets go.
+/// Scans text that is not valid JSON, going by its brackets alone.
 fn broken_at(text: &[u8], open: usize) -> Object {
+    // An object of a message starts with a quoted key; `{}` blocks of source code and the like do not.
     if !text[1..].trim_ascii_start().starts_with(b"\"") {
         return Object::Other;
     }
     let (glimpse, length) = hunt::look_at_first(text);
     let (has_id, has_version) = (glimpse.id.is_some(), glimpse.has_version);
-    // Two of the three show that it was meant as a message.
+    // Two of the three properties show that a message was meant.
     if [has_id, has_version, glimpse.is_answer].iter().filter(|&&seen| seen).count() < 2 {
         return Object::Other;
     }
     Object::Broken { glimpse, fault: None, behind: length.map(|length| open + length) }
 }
 
-/// An error without an id is one about a message whose id its sender could not read.
+/// Accepts an error without an id: JSON-RPC sends one when the id of a request could not be read.
 fn with_null_id(bytes: &Bytes, glimpse: &Glimpse) -> Option<Message> {
     if !(glimpse.is_answer && glimpse.has_version && glimpse.id.is_none()) {
         return None;
@@ -135,7 +140,7 @@ fn with_null_id(bytes: &Bytes, glimpse: &Glimpse) -> Option<Message> {
     }
 }
 
-/// Whether this can be something that the server meant to send, and not a text about something it received.
+/// Whether the server can have meant to send this, rather than to log something it received.
 fn is_meant(message: &Message) -> bool {
     match message.kind() {
         Kind::Response { .. } => true,
@@ -167,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_from_chatter() {
+    fn messages_are_told_from_other_output() {
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}}}"#;
         check(&format!("INFO ready {answer}"), &[answer], "INFO ready ");
         check(&format!("{{}} INFO {{x}} {answer} bye"), &[answer], "{} INFO {x}  bye");
@@ -179,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_of_a_received_request_is_no_message() {
+    fn log_of_a_received_request_is_no_message() {
         let line = r#"received {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#;
         check(line, &[], line);
     }
@@ -192,7 +197,7 @@ mod tests {
         check(&line, &[], &line);
     }
 
-    /// Ids of what was meant as an answer and is none.
+    /// Ids of fragments meant as answers.
     #[track_caller]
     fn meant(line: &str, ids: &[&str]) {
         let broken = recovered(line).broken;
@@ -213,7 +218,7 @@ mod tests {
         meant(&format!(r#"{{"jsonrpc":"2.0","id":5,"result":{{"a":{whole}"#), &["5"]);
         meant(r#"{"jsonrpc":"2.0","result":{}}"#, &["-"]);
         meant(r#"{"jsonrpc":"2.0","id":[5],"result":{}}"#, &["-"]);
-        // A text about a message is none, and neither is a log.
+        // Neither a text about a message nor a log line is a message.
         meant(r#"handled {"jsonrpc":"2.0","id":5}"#, &[]);
         meant(r#"sending {"jsonrpc":"2.0","id":5,"result":{"content":[{"te..."#, &[]);
         meant(r#"sending {"jsonrpc":"2.0","id":5,"result":{"a":{"id":6,"result":{"b"..."#, &[]);
@@ -222,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_inside_a_broken_message_is_one() {
+    fn broken_message_contains_no_messages() {
         let inner = r#"{"jsonrpc":"2.0","id":6,"result":{}}"#;
         let line = format!(r#"{{"jsonrpc":"2.0","id":5,"result":{{"n":NaN,"structured":{inner}}}}}"#);
         check(&line, &[], &line);
@@ -234,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_without_an_id_is_a_message() {
+    fn error_without_an_id_is_a_message() {
         let error = r#""jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}"#;
         let (line, message) = (format!("{{{error}"), format!(r#"{{"id":null,{error}"#));
         check(&line, &[&message], "");

@@ -1,11 +1,11 @@
-//! What a new peer must be told again: the handshake, the log level, the subscriptions. Whoever replaces a peer, or its session,
-//! keeps one of these.
+//! Messages to replay to a new peer: handshake, log level, subscriptions. Every part that can replace a peer,
+//! or its session, stores one [`PeerSetup`]. Must not know how a peer is replaced.
 
 use crate::dialect::Dialect;
 use crate::method::Method;
 use bytes::Bytes;
 
-/// Messages that a new peer must be told again, in the order of their telling.
+/// Messages to replay to a new peer, in the order in which they are sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PeerSetup {
     initialize: Option<Bytes>,
@@ -15,7 +15,7 @@ pub struct PeerSetup {
     subscriptions: Vec<Bytes>,
 }
 
-/// A message of the setup; the last of each kind counts.
+/// Kinds of setup messages; a newer message replaces the older one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupMessage {
     Initialize,
@@ -45,12 +45,13 @@ impl PeerSetup {
         *place = Some(message);
     }
 
-    /// URIs, as JSON, in the order of their subscriptions.
+    /// URIs as JSON, in order of subscription.
     pub fn subscriptions(&self) -> &[Bytes] {
         &self.subscriptions
     }
 
     pub fn subscribe(&mut self, uri: Bytes) {
+        // A repeated subscription moves to the end instead of being sent twice.
         self.unsubscribe(&uri);
         self.subscriptions.push(uri);
     }
@@ -60,8 +61,8 @@ impl PeerSetup {
     }
 }
 
-/// A request that begins or ends a subscription (`method`), with the fields that it needs and no other: clients may add to theirs
-/// whatever they like. `uri` is JSON.
+/// Request that begins or ends a subscription (`method`), with the required fields only: clients may add others that
+/// must not be replayed. `uri` is JSON.
 pub fn subscription_request(method: Method, id: u64, uri: &[u8], dialect: Dialect) -> Bytes {
     let jsonrpc = match dialect {
         Dialect::Standard => r#""jsonrpc":"2.0","#,

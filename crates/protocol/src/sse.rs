@@ -1,31 +1,31 @@
-//! Cuts a stream of server-sent events (`text/event-stream`) into events, whatever the sizes in which its bytes arrive.
-//! Must not know what the events mean, nor that there is such a thing as HTTP.
+//! Parser for server-sent events (`text/event-stream`), whatever the size of the reads. Must not know what
+//! the events mean, nor anything about HTTP.
 //!
-//! A line is not collected: its bytes go straight to where its field belongs. Comments and unknown fields cost nothing,
-//! however long they are, and data beyond the limit is only looked at while it passes.
+//! Lines are not buffered: bytes go straight to their field. Comments and unknown fields cost no memory, and
+//! data over the limit is only scanned for ids.
 
 use crate::hunt::{Glimpse, Hunter};
 use bytes::{Bytes, BytesMut};
 use std::time::Duration;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
-/// The longest name of a field that means anything.
+/// Longest field name with a meaning (`event`, `retry`).
 const MAX_FIELD_BYTES: usize = 5;
-/// A longer id is not worth sending back.
+/// Longest event id that we store and send back.
 const MAX_ID_BYTES: usize = 1024;
 const MAX_NAME_BYTES: usize = 128;
-/// Digits of a number of milliseconds: three years are enough.
+/// Digits of a retry time in milliseconds: up to three years.
 const MAX_RETRY_DIGITS: usize = 11;
 
-/// What came by.
+/// Output of the parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SseItem {
     Event {
-        /// Empty for one without a name.
+        /// Empty for an event without a name.
         name: String,
         data: Bytes,
     },
-    /// An event with more data than is accepted; what was seen of it.
+    /// An event with more data than the limit; `glimpses` holds the ids seen in it.
     TooLong { length: u64, glimpses: Vec<Glimpse> },
 }
 
@@ -40,18 +40,18 @@ enum Field {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
-    /// Before the first line: so many bytes of a byte order mark have been seen.
+    /// Before the first line, with the number of byte-order-mark bytes seen so far.
     Mark(usize),
-    /// Within the name of a field.
+    /// Within a field name.
     Field,
-    /// Behind the colon: one space is not part of the value.
+    /// After the colon: one leading space is not part of the value.
     Colon(Field),
     Value(Field),
 }
 
 #[derive(Debug)]
 enum Data {
-    /// No data so far.
+    /// No data yet.
     None,
     Some(BytesMut),
     TooLong {
@@ -60,20 +60,20 @@ enum Data {
     },
 }
 
-/// The inbound half of a stream of events.
+/// The inbound half of an event stream.
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
     position: Position,
-    /// The last byte was a carriage return: a line feed belongs to it.
+    /// The last byte was a carriage return, so a line feed directly after it belongs to the same line end.
     after_return: bool,
-    /// The name of the field so far; one byte more than any that counts.
+    /// The field name so far, cut one byte beyond the longest known name.
     field: Vec<u8>,
     data: Data,
     /// Buffer for data, reused from one event to the next.
     room: BytesMut,
     name: Vec<u8>,
-    /// Of the event that is being read; `None` if it does not change it.
+    /// Id set by the current event; `None` if the event does not set one.
     id: Option<Vec<u8>>,
     digits: Vec<u8>,
     last_id: Option<String>,
@@ -81,7 +81,7 @@ pub struct SseParser {
 }
 
 impl SseParser {
-    /// `limit` is for the data of one event.
+    /// `limit` applies to the data of one event.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -98,17 +98,17 @@ impl SseParser {
         }
     }
 
-    /// The id of the last event that came whole: where the stream can be taken up again.
+    /// The id of the last complete event, from which the stream can be resumed.
     pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
-    /// How long the server wants us to wait before we do.
+    /// Reconnect delay requested by the server.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Takes the next bytes. What the end of the stream cuts off is no event.
+    /// Feeds the next bytes. An event that is cut off by the end of the stream is not delivered.
     pub fn feed(&mut self, mut bytes: &[u8], tell: &mut dyn FnMut(SseItem)) {
         while let Some(&byte) = bytes.first() {
             if std::mem::take(&mut self.after_return) && byte == b'\n' {
@@ -122,7 +122,7 @@ impl SseParser {
                     bytes = &bytes[1..];
                 }
                 Position::Mark(seen) => {
-                    // It was none, but the beginning of some field that nobody knows.
+                    // Not a byte order mark after all; these bytes belong to an unknown field.
                     self.field.extend_from_slice(&BOM[..seen]);
                     self.position = Position::Field;
                 }
@@ -173,7 +173,7 @@ impl SseParser {
         self.position = Position::Colon(field);
     }
 
-    /// A second line of data stands behind a line feed.
+    /// Starts a `data` field; further ones of the same event are joined with a line feed.
     fn begin_data(&mut self) {
         match self.data {
             Data::None => {
@@ -204,7 +204,7 @@ impl SseParser {
 
     fn take_value(&mut self, field: Field, bytes: &[u8]) {
         let gather = |value: &mut Vec<u8>, most: usize| {
-            // One more than there may be, so that it is seen to be too long.
+            // One byte over the limit, so that an over-long value is recognised later.
             let room = (most + 1).saturating_sub(value.len()).min(bytes.len());
             value.extend_from_slice(&bytes[..room]);
         };
@@ -246,7 +246,7 @@ impl SseParser {
             && !id.contains(&0)
             && let Ok(id) = String::from_utf8(id)
         {
-            // An empty one takes back those before it.
+            // An empty id resets the last one.
             self.last_id = Some(id).filter(|id| !id.is_empty());
         }
         let name = String::from_utf8_lossy(&std::mem::take(&mut self.name)).into_owned();
@@ -256,6 +256,7 @@ impl SseParser {
                 if !data.is_empty() {
                     tell(SseItem::Event { name, data: data.split().freeze() });
                 }
+                // The rest of the allocation serves the next event.
                 self.room = data;
             }
             Data::TooLong { hunter, length } => {
@@ -312,14 +313,14 @@ mod tests {
     fn data_may_have_many_lines() {
         check("data: {\ndata: }\n\n", &[("", "{\n}")], None);
         check("data\ndata\n\n", &[("", "\n")], None);
-        // Nothing is said by an event without data; its id counts all the same.
+        // An event without data is not delivered, but its id counts.
         check("id: 7\ndata:\n\n", &[], Some("7"));
         check("id: 7\ndata\n\n", &[], Some("7"));
         check("id: 7\n\n", &[], Some("7"));
     }
 
     #[test]
-    fn comments_and_strangers_are_passed_over() {
+    fn comments_and_unknown_fields_are_skipped() {
         check(
             ": hello\n:\n\ndata: a\n: in between\nfoo: bar\nDATA: x\n data: y\ndatax: z\n\n",
             &[("", "a")],
@@ -329,12 +330,12 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_counts_at_the_start_only() {
+    fn byte_order_mark_counts_at_the_start_only() {
         check("\u{feff}data: a\n\n\u{feff}data: b\n\n", &[("", "a")], None);
     }
 
     #[test]
-    fn an_id_counts_when_its_event_is_whole() {
+    fn id_counts_once_its_event_is_complete() {
         check("id: 1\ndata: a\n\nid: 2\ndata: b\n", &[("", "a")], Some("1"));
         check("id: 1\ndata: a\n\ndata: b\n\n", &[("", "a"), ("", "b")], Some("1"));
         check("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n", &[("", "a"), ("", "b")], Some("1"));
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_says_when_to_come_back() {
+    fn server_sets_the_reconnect_delay() {
         let retry = |stream: &str| parse_in(&[stream.as_bytes()]).2.map(|time| time.as_millis());
         assert_eq!(retry("retry: 1500\n"), Some(1500));
         assert_eq!(retry("retry:0\r"), Some(0));
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_only_looked_at() {
+    fn oversized_data_is_only_scanned_for_ids() {
         let text = "x".repeat(LIMIT);
         let stream = format!("id: 9\ndata: {{\"result\":\"{text}\",\ndata: \"id\":5}}\n\ndata: b\n\n");
         let (items, last, _) = parse_in(&[stream.as_bytes()]);
@@ -373,7 +374,7 @@ mod tests {
         assert_eq!((b, last.as_deref()), (&event("", "b"), Some("9")));
     }
 
-    /// Pieces of streams, in which everything occurs that is treated in a way of its own.
+    /// Fragments of streams, including everything that is treated specially.
     fn stream() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
             "data",
@@ -399,7 +400,7 @@ mod tests {
         prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
     }
 
-    /// As the standard has it, line by line, for streams that are whole in memory.
+    /// Reference implementation: the standard's algorithm, line by line, for a complete stream.
     fn plainly(stream: &str) -> (Vec<SseItem>, Option<String>, Option<Duration>) {
         let stream =
             stream.strip_prefix('\u{feff}').unwrap_or(stream).replace("\r\n", "\n").replace('\r', "\n");
@@ -423,7 +424,7 @@ mod tests {
                 "data" => data += &format!("{value}\n"),
                 "event" => value.clone_into(&mut name),
                 "id" if !value.contains('\0') => id = Some(value.to_owned()),
-                // A bad one takes its event's earlier one with it: what its sender meant is unknown.
+                // An invalid id also discards an earlier one of the same event: the sender's intent is unknown.
                 "id" => id = None,
                 "retry" if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) => {
                     retry = value.parse().ok().map(Duration::from_millis);
@@ -436,7 +437,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_pieces_in_which_it_comes_make_no_difference(stream in stream(), cuts in prop::collection::vec(0usize..200, 0..12)) {
+        fn result_does_not_depend_on_the_chunks(stream in stream(), cuts in prop::collection::vec(0usize..200, 0..12)) {
             let bytes = stream.as_bytes();
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
             cuts.extend([0, bytes.len()]);
@@ -450,7 +451,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_taken(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_are_accepted(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             parse_in(&[&bytes]);
         }
     }

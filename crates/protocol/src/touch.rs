@@ -1,10 +1,11 @@
-//! The touch table: every part of a message that we may have to read or replace, and nothing else.
+//! The touch table: every part of a message that we may read or replace.
 //!
-//! The scanner walks this tree beside the message. What is not in it is stepped over undecoded and travels as
-//! it came. The tree is the union over all methods and both directions, since keys may come in any order:
-//! `params` may stand before `method`, and node servers put `id` last. To touch a new part, add a line here.
+//! The scanner walks this tree along with the message. Everything outside the table is skipped without
+//! decoding and forwarded unchanged. The tree is the union over all methods and both directions, since keys
+//! may come in any order: `params` may precede `method`, and Node servers put `id` last. To touch a new part,
+//! add a line here.
 
-/// A part of a message. The order is that of the spans in [`crate::message::Message`].
+/// A part of a message, in the order of the spans in [`crate::message::Message`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Part {
@@ -16,11 +17,11 @@ pub enum Part {
     Result,
     Error,
     // `params` of requests and notifications.
-    /// `tools/call`, `prompts/get`: whose it is.
+    /// `tools/call`, `prompts/get`: the tool or prompt.
     Name,
     /// `resources/read`, `subscribe`, `unsubscribe`, `notifications/resources/updated`.
     Uri,
-    /// `notifications/cancelled`: which request.
+    /// `notifications/cancelled`: the request.
     RequestId,
     /// `tasks/*`, `notifications/tasks/status`.
     TaskId,
@@ -28,15 +29,15 @@ pub enum Part {
     Cursor,
     /// `logging/setLevel`, `notifications/message`.
     Level,
-    /// `notifications/message`: who says it.
+    /// `notifications/message`: the source of the log message.
     Logger,
-    /// `notifications/progress`: which request.
+    /// `notifications/progress`: the request.
     ProgressToken,
-    /// URL elicitation, and its completion.
+    /// URL elicitation and its completion.
     ElicitationId,
-    /// A request that wants to run as a task.
+    /// Marks a request that wants to run as a task.
     Task,
-    /// `completion/complete`: about what.
+    /// `completion/complete`: the prompt or resource.
     Ref,
     RefName,
     RefUri,
@@ -59,10 +60,10 @@ pub enum Part {
     ErrorCode,
 }
 
-/// How many parts there are.
+/// Number of parts.
 pub const PARTS: usize = Part::ErrorCode as usize + 1;
 
-/// Where a value stands in a message's bytes; empty if it is not there.
+/// Position of a value in a message's bytes; empty if the value is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
     pub start: u32,
@@ -71,11 +72,12 @@ pub struct Span {
 
 impl Span {
     pub fn new(start: usize, end: usize) -> Self {
-        // Frames are limited to far less than 4 GiB (`framing::MAX_MESSAGE_LIMIT_BYTES`), so the casts lose nothing.
+        // Frames are limited to far less than 4 GiB (`framing::MAX_MESSAGE_LIMIT_BYTES`), so the casts cannot truncate.
         Self { start: start as u32, end: end as u32 }
     }
 
     pub fn is_absent(self) -> bool {
+        // No value ends at offset 0: the envelope's opening brace comes first.
         self.end == 0
     }
 
@@ -84,11 +86,11 @@ impl Span {
     }
 }
 
-/// One key of the tree: the part its value is, and the keys below it.
+/// One key of the tree: the part that is its value, and the keys below.
 #[derive(Debug)]
 pub struct Branch {
     pub key: &'static str,
-    /// Its first bytes: comparing them in one step tells nearly all keys apart.
+    /// Length and first bytes of the key: one comparison rules out nearly all other keys.
     head: u32,
     pub part: Part,
     pub below: &'static [Branch],
@@ -102,7 +104,7 @@ const fn node(key: &'static str, part: Part, below: &'static [Branch]) -> Branch
     Branch { key, head: head(key.as_bytes()), part, below }
 }
 
-/// Length and first two bytes of a key, in one number.
+/// Length and first two bytes of a key, packed into one number.
 #[inline]
 const fn head(key: &[u8]) -> u32 {
     if key.len() < 2 {

@@ -1,4 +1,4 @@
-//! What is a message, what is not, and what is said about it.
+//! Accepted and refused messages, and the errors for refused ones.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn kind(text: &str, expect: Kind) {
     assert_eq!(message(text).kind(), expect, "{text}");
 }
 
-/// The code, and the id that an answer would carry.
+/// Expects a refusal with this code and this id in the answer.
 fn refused(text: impl AsRef<[u8]>, code: i32, id: Option<&str>) {
     let text = text.as_ref();
     let shown = String::from_utf8_lossy(text);
@@ -33,7 +33,7 @@ fn refused(text: impl AsRef<[u8]>, code: i32, id: Option<&str>) {
 }
 
 #[test]
-fn kinds() {
+fn kinds_of_messages_are_told_apart() {
     kind(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, Kind::Request);
     kind(r#"{"method":"x","id":null}"#, Kind::Request);
     kind(r#" {"method":"notifications/initialized"} "#, Kind::Notification);
@@ -79,7 +79,7 @@ fn not_json_is_parse_error() {
 }
 
 #[test]
-fn a_bad_envelope_is_invalid_request() {
+fn bad_envelope_is_invalid_request() {
     refused("12", -32600, None);
     refused("\"text\"", -32600, None);
     refused("[]", -32600, None);
@@ -96,7 +96,7 @@ fn a_bad_envelope_is_invalid_request() {
 }
 
 #[test]
-fn nothing_is_smuggled_by_a_second_spelling() {
+fn second_spelling_of_a_key_is_refused() {
     refused(r#"{"id":1,"method":"a","method":"b"}"#, -32600, Some("1"));
     refused(r#"{"id":1,"method":"a","Method":"b"}"#, -32600, Some("1"));
     refused(r#"{"id":1,"METHOD":"b"}"#, -32600, Some("1"));
@@ -106,12 +106,12 @@ fn nothing_is_smuggled_by_a_second_spelling() {
     refused(r#"{"id":1,"method":"tools/call","params":{"name":"a","name":"b"}}"#, -32600, Some("1"));
     refused(r#"{"id":1,"method":"tools/call","params":{"name":"a","n\u0061me":"b"}}"#, -32600, Some("1"));
     refused(r#"{"id":1,"method":"tools/call","params":{"Name":"a","name":"b"}}"#, -32600, Some("1"));
-    // Alone, a key that merely resembles one of ours is somebody else's field.
+    // Alone, a key that merely resembles one of ours is just another field.
     message(r#"{"id":1,"method":"x","params":{"Name":"a","NAME":"b"}}"#);
 }
 
 #[test]
-fn a_batch_is_its_members() {
+fn batch_is_parsed_member_by_member() {
     let parsed = parse(Bytes::from_static(br#" [ {"id":1,"method":"a"} , {"method":"n"},7,{"id":2} ] "#));
     let Ok(Parsed::Batch(members)) = parsed else { panic!("{parsed:?}") };
     let kinds: Vec<_> =
@@ -136,9 +136,9 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
 }
 
 proptest! {
-    /// With the id put back, the bytes are what they were: nothing else was touched.
+    /// With the original id back in place, the bytes are unchanged: nothing else was touched.
     #[test]
-    fn an_id_goes_there_and_back(params in json(), id in "(0|[1-9][0-9]{0,25}|\"[a-z]{0,30}\")", minted: u64) {
+    fn replaced_id_can_be_restored(params in json(), id in "(0|[1-9][0-9]{0,25}|\"[a-z]{0,30}\")", minted: u64) {
         let params = serde_json::json!({ "arguments": params });
         let text = format!(r#"{{"method":"tools/call","params":{params},"jsonrpc":"2.0","id":{id}}}"#);
         let original = message(&text);

@@ -1,12 +1,12 @@
-//! Resources that a client has subscribed to under other URIs than their servers'.
+//! Subscribed resources whose URI for the client differs from the server's. Must not know the views.
 
 use crate::ids::ClientId;
 
-/// The URIs of a client's subscriptions that are not those of their servers.
+/// URIs of a client's subscriptions that differ from their servers' URIs.
 #[derive(Debug, Default)]
 pub(super) struct UriAliases(Vec<UriAlias>);
 
-/// One URI, in the client's own spelling, and the server's as `same_spelling` gives it; both JSON.
+/// The client's own spelling of a URI, and the server's as normalised by `same_spelling`; both JSON.
 #[derive(Debug)]
 struct UriAlias {
     delegate: ClientId,

@@ -1,4 +1,4 @@
-//! A client's delegate at one server, and how far its server has come with its offer.
+//! A client's delegate at one server, with the state of that server's offer. Must not know the lists themselves.
 
 use crate::ids::ClientId;
 use crate::moment::Moment;
@@ -10,14 +10,14 @@ pub(crate) struct Delegate {
     offer: OfferState,
 }
 
-/// Whether clients should wait for the offer of a server.
+/// State of a server's offer, which tells whether clients should wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OfferState {
-    /// Nobody has asked the server.
+    /// The server has not been asked.
     Unasked,
-    /// The server is being started, or asked. The client waits until then, and is told later if the offer comes later.
+    /// The server is being started or asked. The client waits until then, and is notified if the offer comes later.
     Awaited { until: Moment },
-    /// The server could not be started, or said nothing in time.
+    /// The server could not be started, or did not answer in time.
     Missed,
 }
 
@@ -41,7 +41,7 @@ impl Delegate {
 }
 
 impl OfferState {
-    /// The moment until which a client waits, if the offer was asked for.
+    /// The time until which a client waits, if the offer was requested.
     pub(crate) fn awaited_until(self) -> Option<Moment> {
         match self {
             Self::Awaited { until } => Some(until),
@@ -49,17 +49,17 @@ impl OfferState {
         }
     }
 
-    /// The offer was asked for, whether or not a client still waits for it.
+    /// Whether the offer was requested, even if no client waits for it any more.
     pub(crate) fn is_asked_for(self) -> bool {
         self.awaited_until().is_some()
     }
 
-    /// A client still waits for the offer.
+    /// Whether a client still waits for the offer.
     pub(crate) fn is_awaited(self, now: Moment) -> bool {
         self.awaited_until().is_some_and(|until| until > now)
     }
 
-    /// The offer did not come, or not in time.
+    /// Whether the offer did not come, or not in time.
     pub(crate) fn is_missed(self, now: Moment) -> bool {
         match self {
             Self::Missed => true,

@@ -1,12 +1,12 @@
-//! Aggregates: the state of a client that sees several servers as one. Such a client has a delegate at each server, which to
-//! the server's backends is a client like any other. This folder holds the client's own side, shared by its delegates; it
-//! must not know the delegates' own state.
+//! Aggregates: the state of a client that sees several servers as one. Such a client has a delegate at each
+//! server, which the server's backends treat as a client like any other. This folder holds the client's own
+//! side, shared by its delegates. Must not know the delegates' own state.
 //!
 //! # Layout
-//! - `views`: the servers as they look to clients, prepared once for all that see the same.
+//! - `views`: merged views of servers, shared by all clients that see the same.
 //! - `shown`: the views that a client has been shown.
-//! - `delegate`: a client's delegate at one server, and how far the server's offer has come.
-//! - `aliases`: resources that a client knows under other URIs than their servers.
+//! - `delegate`: a client's delegate at one server, with the state of that server's offer.
+//! - `aliases`: resources with other URIs for the client than for the server.
 
 mod views;
 mod shown;
@@ -26,7 +26,7 @@ use shown::ShownViews;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The side of a client that its delegates have in common.
+/// The part of a client that its delegates share.
 #[derive(Debug, Default)]
 pub(crate) struct Aggregate {
     /// The client's environment for each server.
@@ -34,17 +34,17 @@ pub(crate) struct Aggregate {
     /// The servers that the client wants; `None` means all.
     only: Option<Vec<ServerId>>,
     delegates: BTreeMap<ServerId, Delegate>,
-    /// The client's handshake, which waits for the servers that are being started.
+    /// The client's unanswered handshake, which waits for servers to start.
     opening: Option<u64>,
-    /// Until when the client waits for servers; `None` once that is over.
+    /// End of the client's waiting time for servers; `None` once it is over.
     budget: Option<Moment>,
     /// Requests that wait until the offers of all servers are known.
     held: Vec<Unrouted>,
     views: ShownViews,
-    /// When the client is told of lists that have changed.
+    /// Time at which the client is notified of changed lists.
     renew_at: Option<Moment>,
     aliases: UriAliases,
-    /// The client has said that its roots are others now.
+    /// The client has announced a change of its roots.
     has_other_roots: bool,
 }
 
@@ -86,32 +86,32 @@ impl Aggregate {
         self.delegates.remove(&server);
     }
 
-    /// Notes how far the offer of a server has come, unless the delegate there is another one by now.
+    /// Records the state of a server's offer, unless the delegate there has been replaced.
     pub(crate) fn set_offer_state(&mut self, server: ServerId, delegate: ClientId, offer: OfferState) {
         if let Some(known) = self.delegates.get_mut(&server).filter(|known| known.client() == delegate) {
             known.set_offer(offer);
         }
     }
 
-    /// The latest moment until which the client waits for an offer.
+    /// The latest time until which the client waits for an offer.
     pub(crate) fn longest_wait(&self) -> Option<Moment> {
         self.delegates.values().filter_map(|delegate| delegate.offer().awaited_until()).max()
     }
 
-    /// The client makes its handshake, and waits for servers within its budget.
+    /// Records the client's handshake and its waiting time for servers.
     pub(crate) fn open(&mut self, minted: u64, budget: Option<Moment>) {
         self.budget = budget;
         self.opening = Some(minted);
     }
 
-    /// Forgets the delegates and everything shown: a client that makes its handshake has said nothing before.
+    /// Forgets the delegates and everything shown: a new handshake starts from nothing.
     pub(crate) fn begin_anew(&mut self) {
         self.delegates.clear();
         self.views.forget_seen();
         self.aliases.clear();
     }
 
-    /// The handshake that is not answered yet.
+    /// The unanswered handshake.
     pub(crate) fn opening(&self) -> Option<u64> {
         self.opening
     }
@@ -124,7 +124,7 @@ impl Aggregate {
         self.budget
     }
 
-    /// Ends the budget if its time is over. The lists of other kinds of clients may have to stand in then.
+    /// Ends the waiting time if it is over. Lists from other kinds of clients may then serve as a fallback.
     pub(crate) fn end_budget(&mut self, now: Moment) -> bool {
         let is_over = self.budget.is_some_and(|ends| ends <= now);
         if is_over {
@@ -134,7 +134,7 @@ impl Aggregate {
         is_over
     }
 
-    /// Keeps a request until the offers of all servers are known.
+    /// Holds a request until the offers of all servers are known.
     pub(crate) fn hold(&mut self, request: Unrouted) {
         self.held.push(request);
     }
@@ -147,7 +147,7 @@ impl Aggregate {
         std::mem::take(&mut self.held)
     }
 
-    /// How the servers look to the client now, if that was made out.
+    /// The client's current view of its servers, if it has been built.
     pub(crate) fn view(&self) -> Option<&Arc<View>> {
         self.views.current()
     }
@@ -156,33 +156,33 @@ impl Aggregate {
         self.views.set_current(view);
     }
 
-    /// The view in which the client saw a list last, if that is another than the present one.
+    /// The view in which the client last saw a list, if it differs from the current one.
     pub(crate) fn seen_before(&self, list: List, view: &Arc<View>) -> Option<&Arc<View>> {
         self.views.seen(list).filter(|seen| !Arc::ptr_eq(seen, view))
     }
 
-    /// The view that a cursor leads through, if the client still needs it.
+    /// The view that a cursor belongs to, if it is still stored.
     pub(crate) fn earlier_view(&self, number: u64) -> Option<&Arc<View>> {
         self.views.earlier(number)
     }
 
-    /// The client was shown the first page of a list.
+    /// Records that the client was shown the first page of a list.
     pub(crate) fn show_list(&mut self, list: List, view: Arc<View>) {
         self.views.show(list, view);
     }
 
-    /// The client was told that a list is another one now.
+    /// Records that the client was notified of a changed list.
     pub(crate) fn tell_list(&mut self, list: List, view: Arc<View>) {
         self.views.tell(list, view);
     }
 
-    /// Ends a renewal, and gives the lists that differ from those that the client knows.
+    /// Ends a renewal; returns the lists that differ from those that the client knows.
     pub(crate) fn renew(&mut self, view: &View) -> Vec<List> {
         self.renew_at = None;
         self.views.changed(view)
     }
 
-    /// The offers have changed: the client is told at this moment, or earlier if that was planned.
+    /// Schedules a notification after a change of the offers; an earlier one stays as planned.
     pub(crate) fn plan_renewal(&mut self, at: Moment) {
         self.views.outdate();
         self.renew_at.get_or_insert(at);
@@ -196,15 +196,16 @@ impl Aggregate {
         self.renew_at.is_some_and(|at| at <= now)
     }
 
-    /// The next moment at which something is due.
+    /// Time of the next event that is due.
     pub(crate) fn next_deadline(&self, now: Moment) -> Option<Moment> {
         let waits = self.opening.is_some() || self.has_held();
         let awaited = self.delegates.values().filter_map(|delegate| delegate.offer().awaited_until());
+        // A server's time limit matters only while something waits for it.
         let awaited = awaited.filter(|until| waits && *until > now);
         awaited.chain(self.renew_at).chain(self.budget).min()
     }
 
-    /// Notes that the client has subscribed to a resource under a URI of its own.
+    /// Records a subscription to a resource under a URI of the client's own.
     pub(crate) fn add_alias(&mut self, delegate: ClientId, original: Vec<u8>, public: Vec<u8>) {
         self.aliases.add(delegate, original, public);
     }
@@ -226,7 +227,7 @@ impl Aggregate {
         self.has_other_roots = true;
     }
 
-    /// Whether the client has said that its roots are others now; asked once.
+    /// Returns once whether the client has announced a change of its roots.
     pub(crate) fn take_other_roots(&mut self) -> bool {
         std::mem::take(&mut self.has_other_roots)
     }

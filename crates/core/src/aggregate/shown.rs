@@ -1,5 +1,5 @@
-//! The views that a client has been shown: names mean what they meant there, pages go on in the view they began in, and the
-//! client is told when a list is another one now.
+//! The views that a client has been shown: names keep their meaning from there, pages continue in the view
+//! they began in, and the client is notified when a list changes. Must not know when a client is notified.
 
 use crate::catalogue::{List, Page, View};
 use bytes::Bytes;
@@ -7,16 +7,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use switchboard_protocol::{Dialect, RawId};
 
-/// Earlier views of one client, for pages that it has not asked for yet.
+/// Limit on earlier views per client, kept for pages that it may still request.
 const MAX_EARLIER_VIEWS: usize = 4;
 
 #[derive(Debug, Default)]
 pub(super) struct ShownViews {
-    /// How the servers look to the client now; `None` if that is to be made out anew.
+    /// The client's current view; `None` if it must be rebuilt.
     current: Option<Arc<View>>,
-    /// The view that the client was shown or told of last, by list.
+    /// The view that the client was last shown or notified of, by list.
     told: [Option<Arc<View>>; 4],
-    /// The view that the client was shown last, by list.
+    /// The view that the client was last shown, by list.
     seen: [Option<Arc<View>>; 4],
     earlier: VecDeque<Arc<View>>,
 }
@@ -34,7 +34,7 @@ impl ShownViews {
         self.current = None;
     }
 
-    /// Forgets what the names in lists meant.
+    /// Forgets the meaning of names in earlier lists.
     pub(super) fn forget_seen(&mut self) {
         self.current = None;
         self.seen = Default::default();
@@ -48,7 +48,7 @@ impl ShownViews {
         self.earlier.iter().find(|view| view.number() == number)
     }
 
-    /// The client was shown the first page of a list.
+    /// Records that the client was shown the first page of a list.
     pub(super) fn show(&mut self, list: List, view: Arc<View>) {
         self.told[list as usize] = Some(view.clone());
         self.seen[list as usize] = Some(view.clone());
@@ -60,7 +60,7 @@ impl ShownViews {
         }
     }
 
-    /// The client was told that a list is another one now.
+    /// Records that the client was notified of a changed list.
     pub(super) fn tell(&mut self, list: List, view: Arc<View>) {
         self.told[list as usize] = Some(view);
     }

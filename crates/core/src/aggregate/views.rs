@@ -1,4 +1,4 @@
-//! All views: clients that see the same servers in the same state share one.
+//! All views: clients that see the same servers in the same state share one. Must not know the clients.
 
 use crate::catalogue::{Member, View};
 use std::sync::{Arc, Weak};
@@ -6,8 +6,8 @@ use std::sync::{Arc, Weak};
 /// All views that clients see or page through.
 #[derive(Debug)]
 pub(crate) struct Views {
-    /// Number of the last view. Cursors name their view, and each run counts from elsewhere, so that the cursor of an earlier
-    /// run is recognised.
+    /// Number of the last view. Cursors contain it, and each run starts at another number, so that a cursor
+    /// from an earlier run is recognised.
     next: u64,
     known: Vec<Weak<View>>,
 }
@@ -17,7 +17,7 @@ impl Views {
         Self { next: (seed >> 20) << 20, known: Vec::new() }
     }
 
-    /// The view of these servers, shared or made.
+    /// The view of these servers, shared or new.
     pub(crate) fn of(&mut self, members: Vec<Member>) -> Arc<View> {
         self.known.retain(|view| view.strong_count() > 0);
         let known = self.known.iter().filter_map(Weak::upgrade);
@@ -31,7 +31,7 @@ impl Views {
     }
 }
 
-/// Whether the members are identical, and not only equal.
+/// Whether the members are identical, not just equal: comparing pointers is cheap.
 fn are_same(some: &[Member], others: &[Member]) -> bool {
     let is_same = |(one, other): (&Member, &Member)| {
         let offers = match (&one.offer, &other.offer) {

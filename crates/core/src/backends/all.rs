@@ -1,4 +1,5 @@
-//! All backends by number, and the queue of those that wait until the pool has room for them.
+//! All backends by number, and the queue of those that wait for room in the pool. Must not know why a backend
+//! is started.
 
 use crate::backends::Backend;
 use crate::ids::{BackendId, ServerId};
@@ -49,7 +50,7 @@ impl Backends {
         self.values().filter(move |b| b.server() == server)
     }
 
-    /// Backends with a process that exists, is being made, or is not gone yet.
+    /// Backends with a process that exists, is starting, or has not ended yet.
     pub(crate) fn running(&self) -> impl Iterator<Item = &Backend> + Clone {
         self.values().filter(|b| b.has_process())
     }
@@ -59,7 +60,7 @@ impl Backends {
         server(one) == server(other)
     }
 
-    /// Returns `false` if the backend waits already.
+    /// Returns `false` if the backend is already queued.
     pub(crate) fn queue_for_room(&mut self, id: BackendId) -> bool {
         let is_new = !self.waits_for_room(id);
         if is_new {
@@ -72,12 +73,12 @@ impl Backends {
         self.start_queue.contains(&id)
     }
 
-    /// Backends that wait for room, the longest first.
+    /// Backends that wait for room, longest wait first.
     pub(crate) fn waiting_for_room(&self) -> impl Iterator<Item = BackendId> {
         self.start_queue.iter().copied()
     }
 
-    /// Replaces the queue by those of it that are still wanted.
+    /// Replaces the queue with its entries that are still wanted.
     pub(crate) fn keep_waiting_for_room(&mut self, wanted: VecDeque<BackendId>) {
         self.start_queue = wanted;
     }

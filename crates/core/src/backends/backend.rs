@@ -1,9 +1,10 @@
-//! A backend: one running instance of a server, with its processes one after the other. Each part of its state has a type of
-//! its own; here are its identity, and the methods that concern several parts. Must not know clients or other backends.
+//! A backend: one running instance of a server, with its successive processes. Each part of its state has its
+//! own type; this file has its identity, and the methods that concern several parts. Must not know clients or
+//! other backends.
 //!
 //! # Layout
-//! - `life`: processes that are started, ready, stopped, crashed.
-//! - `parts`: access to the parts that have methods of their own.
+//! - `life`: start, readiness, stop and crash of its processes.
+//! - `parts`: access to the parts.
 
 mod life;
 mod parts;
@@ -37,9 +38,9 @@ pub(crate) struct Backend {
     roots: BackendRoots,
     subscriptions: Subscriptions,
     tasks: Tasks,
-    /// The log level that the present process was told.
+    /// The log level set in the current process.
     level: Option<Vec<u8>>,
-    /// Why no client joins it any more: its settings have changed, or its clients are separated.
+    /// Reason why clients no longer join: changed settings, or clients that must be separated.
     retired: Option<&'static str>,
     usage: Usage,
     counters: Counters,
@@ -47,9 +48,9 @@ pub(crate) struct Backend {
     outbox: BackendOutbox,
     queue: BackendQueue,
     framing: BackendFraming,
-    /// The dialect that its messages have shown.
+    /// The dialect learnt from its messages.
     dialect: LearntDialect,
-    /// It has answered a request at least once.
+    /// Whether it has ever answered a request with a result.
     has_answered: bool,
     breaker: Breaker,
     quarantine: Quarantine,
@@ -99,12 +100,12 @@ impl Backend {
         self.server
     }
 
-    /// The settings of its server, as they were when the backend was made.
+    /// The settings of its server, as of the creation of the backend.
     pub(crate) fn settings(&self) -> &Arc<ServerSettings> {
         &self.settings
     }
 
-    /// Shows the same things under changed names.
+    /// Applies changed names to the same tools, prompts and resources.
     pub(crate) fn rename(&mut self, settings: &Arc<ServerSettings>) {
         self.settings = settings.clone();
         self.lists.rename(&settings.naming);
@@ -114,43 +115,43 @@ impl Backend {
         &self.key
     }
 
-    /// The workspace that the launch is filled in with.
+    /// The workspace that is substituted into the launch.
     pub(crate) fn root(&self) -> Option<&str> {
         self.key.root.as_deref()
     }
 
-    /// The only client that it serves.
+    /// The only client it serves, if it is private.
     pub(crate) fn owner(&self) -> Option<ClientId> {
         self.key.owner
     }
 
-    /// Makes it the backend that another client needs.
+    /// Reassigns the backend to another key.
     pub(crate) fn set_key(&mut self, key: BackendKey) {
         self.key = key;
     }
 
-    /// From now on it serves this client alone.
+    /// Makes the backend private to this client.
     pub(crate) fn set_owner(&mut self, owner: ClientId) {
         self.key.owner = Some(owner);
     }
 
-    /// If it serves one client alone, another takes that client's place.
+    /// Passes a private backend from one client to another.
     pub(crate) fn replace_owner(&mut self, before: ClientId, after: ClientId) {
         self.key.owner = self.key.owner.map(|owner| if owner == before { after } else { owner });
     }
 
-    /// The variables of its process, or of the one that is started next.
+    /// The variables of its process, or of the next one.
     pub(crate) fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// The next process has these variables alone.
+    /// Sets exactly these variables for the next process.
     pub(crate) fn set_environment(&mut self, environment: Environment) {
         self.environment = environment;
     }
 
-    /// Forgets the values that only clients brought which have left: `present` are the variables of the others, and `all`
-    /// those together. A process that runs keeps its variables.
+    /// Forgets values that only departed clients brought: `present` are the variables of each remaining
+    /// client, and `all` their union. A running process keeps its variables.
     pub(crate) fn forget_values(&mut self, all: Environment, present: &[Environment]) {
         match self.has_process() {
             true => self.environment.draw_from(present),
@@ -158,25 +159,25 @@ impl Backend {
         }
     }
 
-    /// The lists that it offers, as far as anybody wanted to know.
+    /// The lists, as far as they have been requested.
     pub(crate) fn offer(&self) -> Option<&Arc<Offer>> {
         self.lists.offer()
     }
 
-    /// Asks for these lists: returns the number of the round, and the lists that the server offers at all.
+    /// Starts a round for these lists: returns its number, and those lists that the server declares.
     pub(crate) fn begin_list_round(&mut self, lists: &[List]) -> Option<(u32, Vec<List>)> {
         let offered = Offer::new(self.introduction()?);
         let round = self.lists.begin_round(lists, &offered);
         Some((round, lists.iter().copied().filter(|list| offered.declares(*list)).collect()))
     }
 
-    /// Hands out the answers to be read, with the number of the round, once all lists are there.
+    /// Once all lists have arrived, takes the raw answers and the number of the round.
     pub(crate) fn take_complete_lists(&mut self) -> Option<(u32, RawOffer)> {
         let introduction = self.introduction()?;
         self.lists.take_complete(introduction, &self.settings.naming)
     }
 
-    /// The lists of a round are read. Returns the offer, and whether it is partial.
+    /// Records the parsed lists of a round. Returns the offer, and whether it is partial.
     pub(crate) fn finish_list_round(
         &mut self,
         round: u32,
@@ -196,7 +197,7 @@ impl Backend {
         self.retired.is_some()
     }
 
-    /// Why no client joins it any more.
+    /// Reason why clients no longer join.
     pub(crate) fn retirement(&self) -> Option<&'static str> {
         self.retired
     }
@@ -205,7 +206,7 @@ impl Backend {
         self.retired = Some(why);
     }
 
-    /// The log level that the present process was told.
+    /// The log level set in the current process.
     pub(crate) fn level(&self) -> Option<&[u8]> {
         self.level.as_deref()
     }
@@ -214,7 +215,7 @@ impl Backend {
         self.level = level;
     }
 
-    /// Notes that a backend is in use.
+    /// Records that the backend is in use.
     pub(crate) fn touch(&mut self, now: Moment) {
         self.usage.touch(now);
     }
@@ -223,7 +224,7 @@ impl Backend {
         self.usage.last_used()
     }
 
-    /// The present process was sent a request of a client. Others were started only to be asked for their lists.
+    /// Whether the current process was sent a request of a client. Others were started only to list their offers.
     pub(crate) fn is_used(&self) -> bool {
         self.usage.is_used()
     }
@@ -232,7 +233,7 @@ impl Backend {
         self.usage.mark_used();
     }
 
-    /// The clients that have used the present process.
+    /// The clients that have used the current process.
     pub(crate) fn users(&self) -> &Users {
         self.usage.users()
     }
@@ -241,49 +242,50 @@ impl Backend {
         self.usage.users_mut()
     }
 
-    /// It has answered a request at least once.
+    /// Whether it has ever answered a request with a result.
     pub(crate) fn has_answered(&self) -> bool {
         self.has_answered
     }
 
-    /// A request is answered. `is_error`: with an error.
+    /// Records an answer; `is_error` for an error answer.
     pub(crate) fn record_answer(&mut self, is_error: bool) {
         self.has_answered |= !is_error;
         self.breaker.end_trial();
     }
 
-    /// Its owner has seen to it: earlier crashes do not count.
+    /// Forgets earlier crashes, after an intervention of the owner.
     pub(crate) fn forgive(&mut self) {
         self.breaker.forgive();
     }
 
-    /// Whether a request can be sent now, and does not have to wait its turn.
+    /// Whether a request can be sent now, without queueing.
     pub(crate) fn can_take(&self, method: Method) -> bool {
+        // Queued requests come first: a new one must not overtake them.
         let has_turn = || self.has_free_turn() && self.queue.is_empty();
         self.is_ready() && !self.queue.is_turned_away() && (!takes_turn(method) || has_turn())
     }
 
-    /// Fewer requests are at work than may be.
+    /// Whether fewer requests are in progress than allowed.
     pub(crate) fn has_free_turn(&self) -> bool {
         self.queue.at_work() < self.settings.max_in_flight
     }
 
-    /// No framing was answered: the next start begins from the first.
+    /// Restarts framing detection from the first guess, after all were tried without an answer.
     pub(crate) fn begin_framing_anew(&mut self) {
         self.framing.begin_anew(self.settings.framing);
     }
 
-    /// The process has given a sign of life; `answers` if it answers a request of ours. Returns the framing if it is known
-    /// now, and was not before.
+    /// Records a sign of life; `answers` if it answers a request of ours. Returns the framing if it has just
+    /// become known.
     pub(crate) fn record_word(&mut self, answers: bool) -> Option<Framing> {
         self.health.end_probe();
         self.framing.record_word(answers, self.is_stopping())
     }
 
-    /// Learns the dialect from a message. `false`: this is no message of MCP.
+    /// Learns the dialect from a message. Returns `false` if this is not an MCP message.
     ///
-    /// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without `jsonrpc` is a
-    /// message only from a server that leaves it out always, and only if it looks like MCP.
+    /// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without
+    /// `jsonrpc` counts as a message only if the server has never sent `jsonrpc`, and only if it looks like MCP.
     pub(crate) fn hear(&mut self, message: &Message) -> bool {
         let speaks_bare = matches!(self.dialect, LearntDialect::Open | LearntDialect::HeardBare);
         let is_plausible = message.has(Part::Jsonrpc)

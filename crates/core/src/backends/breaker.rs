@@ -1,10 +1,11 @@
-//! Recent crashes of a backend, and the breaker that opens when there are too many.
+//! Recent crashes of a backend, and the circuit breaker that opens when there are too many. Must not know how
+//! a process is started.
 
 use crate::moment::Moment;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long a crash counts. A backend that had worked for longer starts with a clean slate.
+/// Time for which a crash counts. A backend that worked for longer starts afresh.
 const CRASH_WINDOW: Duration = Duration::from_secs(60);
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
@@ -17,16 +18,16 @@ const MAX_COOLDOWN: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
-    /// Within the window.
+    /// Crashes within the window.
     crashes: VecDeque<Moment>,
     /// How often the breaker opened in a row.
     opened: u32,
-    /// Started after the breaker was open, and has answered nothing yet.
+    /// Whether the process was started after the breaker was open, and has not answered yet.
     is_on_trial: bool,
 }
 
 impl Breaker {
-    /// Records a crash, and forgets old ones. `ready_since`: the process was ready since then.
+    /// Records a crash and forgets old ones. `ready_since` is when the process became ready.
     pub(super) fn record_crash(&mut self, now: Moment, ready_since: Option<Moment>) {
         if ready_since.is_some_and(|since| now.since(since) > CRASH_WINDOW) {
             self.opened = 0;
@@ -41,7 +42,7 @@ impl Breaker {
         self.crashes.len()
     }
 
-    /// Its owner has seen to it: earlier crashes do not count.
+    /// Forgets earlier crashes, after an intervention of the owner.
     pub(super) fn forgive(&mut self) {
         *self = Self::default();
     }
@@ -54,7 +55,7 @@ impl Breaker {
         self.is_on_trial = false;
     }
 
-    /// Opens if there are too many crashes: returns how long nothing is tried. A trial that fails is enough.
+    /// Opens the breaker if there are too many crashes; returns the cooldown. A failed trial is enough.
     pub(crate) fn open_if_due(&mut self, max_crashes: usize) -> Option<Duration> {
         if self.crashes.len() <= max_crashes && !self.is_on_trial {
             return None;
@@ -64,8 +65,8 @@ impl Breaker {
         Some(cooldown)
     }
 
-    /// The delay before the next start. Doubles with each crash; a quarter more or less, so that many backends do not come
-    /// back at the same instant.
+    /// The delay before the next start. Doubles with each crash, with 25 % jitter so that many backends do
+    /// not restart at the same instant.
     pub(crate) fn backoff(&self, random: u64) -> Duration {
         let doubled =
             FIRST_BACKOFF * 2u32.saturating_pow(self.crashes.len().saturating_sub(1).min(16) as u32);

@@ -9,19 +9,19 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// A request of a client is over.
+    /// Counts a finished request of a client.
     pub(crate) fn count_request(&mut self, has_failed: bool) {
         self.requests += 1;
         self.errors += u64::from(has_failed);
     }
 
-    /// Returns the number of answers that nobody waited for any more.
+    /// Counts an answer that came too late; returns the total.
     pub(crate) fn count_late_answer(&mut self) -> u64 {
         self.late_answers += 1;
         self.late_answers
     }
 
-    /// Returns the number of notifications that the backend did not get.
+    /// Counts a notification that was dropped; returns the total.
     pub(crate) fn count_dropped(&mut self) -> u64 {
         self.dropped += 1;
         self.dropped

@@ -1,4 +1,5 @@
-//! One round of asking a backend for its lists: all pages of each, then reading them, then a pause.
+//! One round of list requests to a backend: fetching all pages of each list, parsing them, then a pause. Must
+//! not know how requests are sent.
 
 use crate::catalogue::{List, Naming, Offer, RawList, RawOffer, next_cursor};
 use crate::moment::Moment;
@@ -6,58 +7,58 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// More pages than this no server has; a server that goes on for ever is not followed.
+/// Limit on pages of one list, which stops an endless sequence of cursors.
 const MAX_PAGES: usize = 10_000;
 
-/// A server that says again and again that a list has changed is asked so often.
+/// Minimum interval between rounds, for a server that keeps announcing changes.
 const MIN_FETCH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// When a list that could not be had is asked for again.
+/// Delay before a list that could not be fetched is requested again.
 const FAILED_LIST_RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// A round that is under way, or was a moment ago.
+/// A round in progress, or the pause after it.
 #[derive(Debug)]
 pub(crate) struct ListFetch {
     round: u32,
     stage: FetchStage,
-    /// Lists that have changed since they were asked for.
+    /// Lists that changed after they were requested.
     changed: Vec<List>,
-    /// Lists that could not be had this time.
+    /// Lists that could not be fetched in this round.
     failed: Vec<List>,
 }
 
 #[derive(Debug)]
 enum FetchStage {
     Asking([ListProgress; 4]),
-    /// Everything is there, and being read under this naming.
+    /// All pages have arrived and are being parsed under this naming.
     Reading(Arc<Naming>),
-    /// Nothing is asked for until then.
+    /// No requests until then.
     Resting {
         until: Moment,
     },
 }
 
-/// How far one list has come.
+/// Progress of one list.
 #[derive(Debug)]
 enum ListProgress {
-    /// Not offered, or not to be had.
+    /// Not offered, or not available.
     Absent,
-    /// Not asked for: the list is as it was.
+    /// Not requested: the known list is still valid.
     Unchanged,
     Asked(Vec<Bytes>),
     Done(Vec<Bytes>),
 }
 
-/// What follows a page.
+/// The step after a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AfterPage {
-    /// The page at this cursor is asked for.
+    /// Request the page at this cursor.
     Next(Bytes),
     LastPage,
 }
 
 impl ListFetch {
-    /// Begins a round: these lists are asked for as far as the server offers them, the others stay as they are known.
+    /// Starts a round: requests these lists as far as the server declares them; the others stay as known.
     pub(super) fn new(round: u32, lists: &[List], offered: &Offer, known: Option<&Offer>) -> Self {
         let progress = List::ALL.map(|list| match known.and_then(|offer| offer.list(list)) {
             _ if lists.contains(&list) && offered.declares(list) => ListProgress::Asked(Vec::new()),
@@ -71,7 +72,7 @@ impl ListFetch {
         self.round
     }
 
-    /// The backend has been asked, and its lists are not all read yet.
+    /// Whether requests are open, or answers are being parsed.
     pub(super) fn is_under_way(&self) -> bool {
         match self.stage {
             FetchStage::Asking(_) | FetchStage::Reading(_) => true,
@@ -79,7 +80,7 @@ impl ListFetch {
         }
     }
 
-    /// When the next round begins by itself.
+    /// Time at which the next round starts by itself.
     pub(super) fn due(&self) -> Option<Moment> {
         match self.stage {
             FetchStage::Resting { until } if !self.changed.is_empty() => Some(until),
@@ -99,11 +100,12 @@ impl ListFetch {
         std::mem::take(&mut self.changed)
     }
 
-    /// Adds a page to a list. `None`: the list is not asked for any more.
+    /// Adds a page to a list; `None` if the list is no longer being fetched.
     pub(super) fn add_page(&mut self, list: List, page: Bytes) -> Option<AfterPage> {
         let progress = self.progress_of(list)?;
         let ListProgress::Asked(pages) = progress else { return None };
         let is_new =
+            // A repeated cursor would loop forever; a server that sends one has reached its last page.
             |cursor: &Bytes| pages.last().and_then(|last| next_cursor(last)).as_ref() != Some(cursor);
         let next = next_cursor(&page).filter(|cursor| pages.len() < MAX_PAGES && is_new(cursor));
         pages.push(page);
@@ -116,12 +118,12 @@ impl ListFetch {
         }
     }
 
-    /// The list could not be had this time.
+    /// Records that the list could not be fetched in this round.
     pub(super) fn mark_failed(&mut self, list: List) {
         self.failed.push(list);
     }
 
-    /// The list is not offered. Returns whether it was asked for in this round.
+    /// Records that the list is not offered. Returns whether it was part of this round.
     pub(super) fn mark_absent(&mut self, list: List) -> bool {
         match self.progress_of(list) {
             Some(progress) => {
@@ -139,7 +141,7 @@ impl ListFetch {
         }
     }
 
-    /// Hands out everything that was answered, once no list is asked for any more.
+    /// Once no request is open, takes all answers.
     pub(super) fn take_complete(
         &mut self,
         welcome: Bytes,
@@ -166,8 +168,8 @@ impl ListFetch {
         Some(RawOffer { welcome, lists, naming: naming.clone() })
     }
 
-    /// The lists are read. Returns the offer under the present naming, and whether a list is missing, which is asked for
-    /// again later.
+    /// Records the parsed lists. Returns the offer under the current naming, and whether a list is missing,
+    /// which will be requested again.
     pub(super) fn finish(
         &mut self,
         offer: Arc<Offer>,
@@ -177,6 +179,7 @@ impl ListFetch {
         let before =
             std::mem::replace(&mut self.stage, FetchStage::Resting { until: now + MIN_FETCH_INTERVAL });
         let offer = match before {
+            // The naming changed while the lists were being parsed.
             FetchStage::Reading(read) if !Arc::ptr_eq(&read, naming) => Arc::new(offer.under(naming)),
             FetchStage::Reading(_) | FetchStage::Asking(_) | FetchStage::Resting { .. } => offer,
         };

@@ -1,17 +1,17 @@
-//! The framing that a server uses, as far as it is known.
+//! The framing of a server, as far as known. Must not know how a process is started or asked.
 
 use crate::record::FramingChoice;
 use switchboard_protocol::Framing;
 
-/// The framing to be tried, and how much is known of it.
+/// The framing to try, and its certainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FramingGuess {
     Known(Framing),
-    /// Tried, and nothing came back yet; then the other one is tried.
+    /// First try; the other framing follows if it is not answered.
     First(Framing),
-    /// Tried after the other one.
+    /// Second try, with the other framing.
     Second(Framing),
-    /// The first one once more: the server may only have been slow to start.
+    /// Third try, with the first framing again: the server may only have been slow to start.
     Again(Framing),
 }
 
@@ -36,7 +36,7 @@ impl FramingGuess {
         matches!(self, Self::Known(_))
     }
 
-    /// The guess after this one was not answered.
+    /// The next guess, after this one was not answered.
     fn next(self) -> Option<Self> {
         match self {
             Self::First(tried) => Some(Self::Second(tried.other())),
@@ -46,13 +46,13 @@ impl FramingGuess {
     }
 }
 
-/// How a backend's processes are spoken to.
+/// The framing used with a backend's processes.
 #[derive(Debug)]
 pub(crate) struct BackendFraming {
     guess: FramingGuess,
-    /// The framing of the present process.
+    /// The framing of the current process.
     spoken: Framing,
-    /// The present process has said something that counts as understanding.
+    /// Whether the current process has sent something that shows understanding.
     was_heard: bool,
 }
 
@@ -61,20 +61,19 @@ impl BackendFraming {
         Self { guess, spoken: guess.framing(), was_heard: false }
     }
 
-    /// A process starts. Returns the framing that it is spoken to in.
+    /// Starts a process; returns the framing to use with it.
     pub(super) fn begin_process(&mut self) -> Framing {
         self.spoken = self.guess.framing();
         self.was_heard = false;
         self.spoken
     }
 
-    /// The process has said something; `answers` if it answers a request of ours. Returns the framing if it is known now,
-    /// and was not before.
+    /// Records output of the process; `answers` if it answers a request of ours. Returns the framing if it
+    /// has just become known.
     pub(super) fn record_word(&mut self, answers: bool, is_stopping: bool) -> Option<Framing> {
         self.was_heard |= answers || self.spoken == Framing::Newline;
-        // Perhaps it is the last word of a process after which the other framing was to be tried. But the end of
-        // its input makes a line of what stands behind the headers, and so even a server understand it that
-        // wants lines.
+        // Not conclusive for a process that is being stopped: the end of its input turns the text after the
+        // headers into a line, so that even a server that expects lines understands it.
         let is_by_chance = self.spoken == Framing::ContentLength && is_stopping;
         if !answers || is_by_chance || self.guess.is_known() {
             return None;
@@ -83,29 +82,29 @@ impl BackendFraming {
         Some(self.spoken)
     }
 
-    /// A word without an id may be about headers that the server does not understand.
+    /// Whether a message without an id may be a complaint about headers that the server does not understand.
     pub(crate) fn may_misread_headers(&self) -> bool {
         self.spoken == Framing::ContentLength && !self.guess.is_known()
     }
 
-    /// Nothing came back, and there is another framing to be tried.
+    /// Whether nothing came back and another framing is left to try.
     pub(crate) fn has_other_to_try(&self) -> bool {
         !self.was_heard && self.guess.next().is_some()
     }
 
-    /// The same, and no other framing has been tried before.
+    /// Whether nothing came back and no other framing has been tried.
     pub(crate) fn is_first_try_unheard(&self) -> bool {
         !self.was_heard && matches!(self.guess, FramingGuess::First(_))
     }
 
-    /// The next process is spoken to in the other framing. Returns the one that was tried.
+    /// Switches to the other framing for the next process. Returns the one that was tried.
     pub(crate) fn try_other(&mut self) -> Framing {
         let tried = self.guess.framing();
         self.guess = self.guess.next().unwrap_or(self.guess);
         tried
     }
 
-    /// The number of processes that the present guess has taken.
+    /// Number of processes that the current guess has taken.
     pub(crate) fn tries(&self) -> u32 {
         match self.guess {
             FramingGuess::Known(_) | FramingGuess::First(_) => 1,
@@ -114,7 +113,7 @@ impl BackendFraming {
         }
     }
 
-    /// No framing was answered: the next start begins from the first.
+    /// Restarts detection from the first guess, after all were tried without an answer.
     pub(crate) fn begin_anew(&mut self, choice: FramingChoice) {
         if !self.guess.is_known() {
             self.guess = FramingGuess::of(choice);

@@ -1,5 +1,5 @@
-//! The backend's half of the handshake. Its first client makes it; later ones hear the same answer, and every new process
-//! hears the same words.
+//! The backend's half of the handshake. The first client makes it; later clients get the same answer, and
+//! every new process gets the same handshake replayed. Must not know how messages are sent.
 
 use crate::clients::Greeting;
 use crate::ids::ClientId;
@@ -8,21 +8,21 @@ use switchboard_protocol::Message;
 
 #[derive(Debug, Default)]
 pub(crate) struct BackendHandshake {
-    /// The words that processes hear first.
+    /// The handshake messages for every new process.
     greeting: Option<Greeting>,
-    /// The client whose words those are.
+    /// The client that sent them.
     greeted_by: Option<ClientId>,
-    /// The server's answer to them; further clients get the same.
+    /// The server's answer; later clients get the same.
     welcome: Option<Message>,
     /// The handshake that a client is making itself.
     under_way: Option<OwnHandshake>,
     /// Handshakes of other clients, which wait for the answer to that one.
     waiting: VecDeque<u64>,
-    /// The present process has been told `initialized`.
+    /// Whether the current process has received `initialized`.
     is_initialized: bool,
-    /// The client whose word that was. It may repeat it; others need not say the same.
+    /// The client that sent it. Only this client's repetition is forwarded.
     initialized_by: Option<ClientId>,
-    /// The client that said so before its handshake was answered, and was passed on.
+    /// The client that sent `initialized` before its handshake was answered, and had it forwarded.
     early: Option<ClientId>,
 }
 
@@ -32,16 +32,16 @@ struct OwnHandshake {
     initialize: Message,
 }
 
-/// The result of a handshake that a client has made itself.
+/// Result of a handshake that a client made itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Greeted {
     pub(crate) is_first: bool,
-    /// The process has been told `initialized` already.
+    /// Whether the process has already received `initialized`.
     pub(crate) is_initialized: bool,
 }
 
 impl BackendHandshake {
-    /// A process starts: it is yet to hear the handshake.
+    /// Resets for a new process, which has not seen a handshake.
     pub(super) fn begin_process(&mut self) {
         self.is_initialized = false;
     }
@@ -50,29 +50,29 @@ impl BackendHandshake {
         self.greeting.as_ref()
     }
 
-    /// No client has been greeted here yet.
+    /// Whether no client has completed a handshake here.
     pub(crate) fn is_ungreeted(&self) -> bool {
         self.greeting.is_none()
     }
 
-    /// The second half of the words that processes hear first.
+    /// The stored `initialized`, if any.
     pub(crate) fn confirmation(&self) -> Option<&Message> {
         self.greeting.as_ref()?.initialized()
     }
 
-    /// The second half is missing: no client was ready yet.
+    /// Whether `initialized` is missing from the stored handshake: no client was ready yet.
     pub(crate) fn lacks_confirmation(&self) -> bool {
         self.greeting.as_ref().is_some_and(|greeting| greeting.initialized().is_none())
     }
 
-    /// Adds the second half, if it is missing.
+    /// Adds `initialized` to the stored handshake, if missing.
     pub(crate) fn complete(&mut self, initialized: &Message) {
         if let Some(greeting) = &mut self.greeting {
             greeting.confirm(initialized);
         }
     }
 
-    /// Takes the words of a client that was greeted elsewhere.
+    /// Adopts the handshake of a client that was greeted by another backend.
     pub(crate) fn adopt(&mut self, greeting: Greeting, client: ClientId) {
         self.greeting = Some(greeting);
         self.greeted_by = Some(client);
@@ -94,7 +94,7 @@ impl BackendHandshake {
         self.welcome = Some(answer);
     }
 
-    /// A client makes its handshake itself.
+    /// Records that a client makes its own handshake.
     pub(crate) fn begin(&mut self, minted: u64, initialize: Message) {
         self.under_way = Some(OwnHandshake { minted, initialize });
     }
@@ -108,17 +108,17 @@ impl BackendHandshake {
         self.under_way.as_ref().map(|own| own.minted)
     }
 
-    /// The words of a handshake that is under way.
+    /// The `initialize` of a handshake in progress.
     pub(crate) fn words_of(&self, minted: u64) -> Option<&Message> {
         self.under_way.as_ref().filter(|own| own.minted == minted).map(|own| &own.initialize)
     }
 
-    /// The handshake that was under way is over. Returns its words.
+    /// Ends the handshake in progress; returns its `initialize`.
     pub(crate) fn end(&mut self) -> Option<Message> {
         self.under_way.take().map(|own| own.initialize)
     }
 
-    /// Another client's handshake waits for the answer to the one that is under way.
+    /// Queues another client's handshake behind the one in progress.
     pub(crate) fn wait(&mut self, minted: u64) {
         self.waiting.push_back(minted);
     }
@@ -131,7 +131,7 @@ impl BackendHandshake {
         std::mem::take(&mut self.waiting)
     }
 
-    /// All handshakes fail: no other client is to try next.
+    /// Fails all handshakes, so that no queued client tries next.
     pub(crate) fn fail_all(&mut self) {
         self.under_way = None;
         self.waiting.clear();
@@ -141,18 +141,18 @@ impl BackendHandshake {
         self.is_initialized
     }
 
-    /// The process has been told `initialized` on behalf of somebody else.
+    /// Whether the process received `initialized` on behalf of another client.
     pub(crate) fn is_initialized_by_other(&self, client: ClientId) -> bool {
         self.is_initialized && self.initialized_by != Some(client)
     }
 
-    /// The process is told `initialized`.
+    /// Records that the process is sent `initialized`.
     pub(crate) fn confirm(&mut self, by: Option<ClientId>) {
         self.is_initialized = true;
         self.initialized_by = by;
     }
 
-    /// A client said that it is ready before its handshake was answered; or `None` did.
+    /// Records which client sent `initialized` before its handshake was answered, if any.
     pub(crate) fn set_early(&mut self, client: Option<ClientId>) {
         self.early = client;
     }
@@ -161,13 +161,14 @@ impl BackendHandshake {
         self.early = self.early.filter(|&other| other != client);
     }
 
-    /// The server refused a client's own handshake. Another's will be the first.
+    /// Records that the server refused a client's own handshake. Another client's becomes the first.
     pub(crate) fn refused(&mut self, client: ClientId) {
+        // Without an earlier welcome, an `initialized` that was forwarded early is void.
         self.is_initialized &= self.welcome.is_some();
         self.forget_early(client);
     }
 
-    /// The server answered a client's own handshake. `is_ready`: the client has confirmed it.
+    /// Records the server's answer to a client's own handshake. `is_ready`: the client has confirmed it.
     pub(crate) fn answered(
         &mut self,
         client: ClientId,
@@ -178,7 +179,7 @@ impl BackendHandshake {
         let is_first = self.greeting.is_none();
         self.greeting = greeting;
         self.greeted_by = Some(client);
-        // If it did not wait for the answer, perhaps neither did we.
+        // If the client did not wait for the answer, its `initialized` may have been forwarded already.
         let was_told =
             self.early.take() == Some(client) || (self.is_initialized && self.initialized_by == Some(client));
         self.is_initialized = is_ready && was_told;

@@ -1,15 +1,15 @@
-//! Reasons to stop a process that runs and is of no use, since its handshake failed.
+//! Reasons to stop a running process whose handshake failed.
 
 use crate::redact::redact;
 use std::time::Duration;
 use switchboard_protocol::Message;
 
-/// The reason to stop a process that has just been started.
+/// Reason to stop a process that has just been started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HandshakeFailure {
     /// No answer to `initialize`.
     Silent { within: Duration },
-    /// This error as the answer to `initialize`.
+    /// An error as the answer to `initialize`.
     Refused { message: String },
 }
 

@@ -1,4 +1,5 @@
-//! The health of a backend's process: signs of life, and the memory that it holds.
+//! The health of a backend's process: liveness probes and memory use. Must not know how a process is probed
+//! or measured.
 
 use crate::moment::Moment;
 
@@ -7,20 +8,20 @@ pub(crate) struct Health {
     /// The next regular check.
     check_at: Option<Moment>,
     probe: Option<Probe>,
-    /// Bytes at the last look.
+    /// Bytes at the last measurement.
     memory: Option<u64>,
-    /// The process held more memory than it may at the last look.
+    /// Whether the last measurement was over the limit.
     is_over_memory: bool,
 }
 
-/// A request for a sign of life.
+/// A request that only checks for a sign of life.
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     id: u64,
     deadline: Moment,
 }
 
-/// The verdict on the memory of a process. One look is not enough: a server may need much for a moment.
+/// Verdict on the memory of a process. A single excess is tolerated: a server may need much for a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MemoryVerdict {
     Fine,
@@ -29,8 +30,9 @@ pub(crate) enum MemoryVerdict {
 }
 
 impl Health {
-    /// A process starts.
+    /// Resets for a new process.
     pub(super) fn begin_process(&mut self) {
+        // The regular check continues across restarts.
         *self = Self { check_at: self.check_at, ..Self::default() };
     }
 
@@ -65,7 +67,7 @@ impl Health {
         }
     }
 
-    /// The process has given a sign of life, or is gone.
+    /// Ends the probe: the process gave a sign of life, or is gone.
     pub(crate) fn end_probe(&mut self) {
         self.probe = None;
     }
@@ -78,7 +80,7 @@ impl Health {
         self.memory = Some(bytes);
     }
 
-    /// Compares the bytes that the process holds with those that it may.
+    /// Compares the measured bytes with the limit.
     pub(crate) fn judge_memory(&mut self, bytes: u64, limit: u64) -> MemoryVerdict {
         let is_over = bytes > limit;
         match (is_over, std::mem::replace(&mut self.is_over_memory, is_over)) {

@@ -3,23 +3,23 @@
 use crate::clients::Profile;
 use crate::ids::{ClientId, Principal};
 
-/// Requests with equal keys, whose variables the backend has, share one. The server is the same for all of them.
+/// Requests with equal keys share a backend, if it has all their variables. All requests concern the same server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BackendKey {
-    /// The workspace that the launch is filled in with.
+    /// The workspace that is substituted into the launch.
     pub(crate) root: Option<String>,
-    /// Belongs to no workspace, and runs in the user's home folder.
+    /// Independent of the workspace, and run in the user's home folder.
     pub(crate) in_home: bool,
-    /// The abilities of its clients; `None` before a handshake, or where they do not matter.
+    /// Capabilities of its clients; `None` before a handshake, or where they do not matter.
     pub(crate) profile: Option<Profile>,
-    /// The principal whose clients it serves; `None`: all principals.
+    /// The principal whose clients it serves; `None` means all principals.
     pub(crate) principal: Option<Principal>,
-    /// The only client that it serves.
+    /// The only client it serves, if it is private.
     pub(crate) owner: Option<ClientId>,
 }
 
 impl BackendKey {
-    /// Equal in everything but the abilities of the clients.
+    /// Equal except for the capabilities of the clients.
     pub(crate) fn differs_only_in_profile(&self, other: &Self) -> bool {
         Self { profile: self.profile.clone(), ..other.clone() } == *self
     }

@@ -1,5 +1,5 @@
-//! The life of a backend: its state, and the processes that it has had. `LIFECYCLE.md` beside this file has the picture. Must
-//! not know why a process is started or stopped.
+//! The life of a backend: its state, and its successive processes. `LIFECYCLE.md` in this folder has the
+//! diagram. Must not know why a process is started or stopped.
 
 use crate::backends::{AfterStop, BackendState};
 use crate::ids::{BackendId, Launch};
@@ -10,11 +10,11 @@ use std::time::Duration;
 pub(crate) struct Lifecycle {
     backend: BackendId,
     state: BackendState,
-    /// Processes that were started so far.
+    /// Number of processes started so far.
     launches: u32,
     last_launch: Moment,
     pid: Option<u32>,
-    /// The last process was stopped because nobody needed it.
+    /// Whether the last process was stopped because it was not needed.
     is_at_rest: bool,
 }
 
@@ -42,7 +42,7 @@ impl Lifecycle {
         self.last_launch
     }
 
-    /// The number of the process that exists or is being made.
+    /// The number of the process that exists or is starting.
     fn number(&self) -> Option<u32> {
         match self.state {
             BackendState::Starting { number, .. }
@@ -52,7 +52,7 @@ impl Lifecycle {
         }
     }
 
-    /// The process that exists, is being made, or is not gone yet.
+    /// The process that exists, is starting, or has not ended yet.
     pub(super) fn launch(&self) -> Option<Launch> {
         self.number().map(|number| self.numbered(number))
     }
@@ -70,7 +70,7 @@ impl Lifecycle {
         }
     }
 
-    /// The process, if it takes messages.
+    /// The process, if it accepts messages.
     pub(super) fn ready_launch(&self) -> Option<Launch> {
         match self.state {
             BackendState::Ready { number, .. } => Some(self.numbered(number)),
@@ -86,7 +86,7 @@ impl Lifecycle {
         Launch { backend: self.backend, number }
     }
 
-    /// Whether this is the process of now, and not a late word of an earlier one.
+    /// Whether this is the current process, rather than a late event of an earlier one.
     pub(super) fn is_current(&self, launch: Launch) -> bool {
         self.number() == Some(launch.number)
     }
@@ -113,7 +113,7 @@ impl Lifecycle {
         }
     }
 
-    /// When there must be a process, while there is none.
+    /// Time limit for the process to exist, while it does not.
     pub(super) fn spawn_deadline(&self, within: Duration) -> Option<Moment> {
         match self.state {
             BackendState::Starting { since, is_spawned: false, .. } => Some(since + within),
@@ -126,7 +126,7 @@ impl Lifecycle {
         }
     }
 
-    /// When it is started again after a crash.
+    /// Time of the restart after a crash.
     pub(super) fn backoff_end(&self) -> Option<Moment> {
         match self.state {
             BackendState::Backoff { until } => Some(until),
@@ -138,7 +138,7 @@ impl Lifecycle {
         }
     }
 
-    /// When a start may be tried again after too many crashes.
+    /// Earliest time for another start after too many crashes.
     pub(super) fn cooldown_end(&self) -> Option<Moment> {
         match self.state {
             BackendState::Failed { until, .. } => Some(until),
@@ -155,13 +155,13 @@ impl Lifecycle {
         self.number().and(self.pid)
     }
 
-    /// There is no process, or soon none, since nobody needs one.
+    /// Whether there is no process, or soon none, because none is needed.
     pub(super) fn is_at_rest(&self) -> bool {
         let is_down = matches!(self.state, BackendState::Stopped) || self.is_going_to_rest();
         self.is_at_rest && is_down
     }
 
-    /// The process is being stopped, and no other follows by itself.
+    /// Whether the process is being stopped without a successor.
     pub(super) fn is_going_to_rest(&self) -> bool {
         matches!(self.state, BackendState::Stopping { then: AfterStop::Rest, .. })
     }
@@ -174,7 +174,7 @@ impl Lifecycle {
         self.numbered(self.launches)
     }
 
-    /// A process has been made. `false`: nobody waits for it any more.
+    /// Records that the process was started. Returns `false` if it is no longer wanted.
     pub(super) fn record_spawn(&mut self, launch: Launch, pid: Option<u32>) -> bool {
         match &mut self.state {
             BackendState::Starting { number, is_spawned, .. } if *number == launch.number => {
@@ -195,7 +195,7 @@ impl Lifecycle {
         self.state = BackendState::Ready { number: launch.number, since: now };
     }
 
-    /// A process that is ready hears a handshake again.
+    /// Sends a ready process through another handshake.
     pub(super) fn begin_handshake_again(&mut self, now: Moment) -> Option<Launch> {
         let launch = self.ready_launch()?;
         self.state = BackendState::Starting { number: launch.number, since: now, is_spawned: true };
@@ -209,14 +209,14 @@ impl Lifecycle {
         Some(launch)
     }
 
-    /// Stops a process that nobody needs. The next request starts another.
+    /// Stops a process that is not needed. The next request starts another.
     pub(super) fn begin_rest(&mut self) -> Option<Launch> {
         self.ready_launch()?;
         self.is_at_rest = true;
         self.begin_stop(AfterStop::Rest)
     }
 
-    /// The process that was being stopped is gone. `None`: it was not being stopped.
+    /// Records the end of a process that was being stopped; `None` if it was not being stopped.
     pub(super) fn end_stop(&mut self) -> Option<AfterStop> {
         match std::mem::replace(&mut self.state, BackendState::Stopped) {
             BackendState::Stopping { then, .. } => Some(then),
@@ -231,17 +231,17 @@ impl Lifecycle {
         }
     }
 
-    /// There is no process, and none is wanted at the moment.
+    /// Records that there is no process, and none is wanted.
     pub(super) fn mark_stopped(&mut self) {
         self.state = BackendState::Stopped;
     }
 
-    /// A process that crashed is started again later.
+    /// Schedules a restart after a crash.
     pub(super) fn back_off(&mut self, until: Moment) {
         self.state = BackendState::Backoff { until };
     }
 
-    /// Requests fail fast until then.
+    /// Makes requests fail at once until then.
     pub(super) fn fail_fast(&mut self, until: Moment, why: String) {
         self.state = BackendState::Failed { until, why };
     }

@@ -1,4 +1,4 @@
-//! The lists that a backend offers, and the rounds in which it is asked for them.
+//! The lists that a backend offers, and the rounds in which they are requested. Must not know who needs the lists.
 
 use crate::backends::fetch::{AfterPage, ListFetch};
 use crate::catalogue::{List, Naming, Offer, RawOffer};
@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 #[derive(Debug, Default)]
 pub(crate) struct BackendLists {
-    /// Known as far as anybody wanted to know.
+    /// The lists, as far as they have been requested.
     offer: Option<Arc<Offer>>,
-    /// A list could not be had. Such an offer is forgotten with the process.
+    /// A list could not be fetched. A partial offer is forgotten with the process.
     is_partial: bool,
     fetch: Option<ListFetch>,
     rounds: u32,
@@ -26,7 +26,7 @@ impl BackendLists {
         self.is_partial = is_partial;
     }
 
-    /// Shows the same things under another naming.
+    /// Applies another naming to the same lists.
     pub(super) fn rename(&mut self, naming: &Naming) {
         self.offer = self.offer.as_ref().map(|offer| Arc::new(offer.under(naming)));
     }
@@ -36,12 +36,12 @@ impl BackendLists {
         self.fetch = None;
     }
 
-    /// A process starts: it has not been asked yet.
+    /// Resets for a new process, which has not been asked.
     pub(crate) fn begin_process(&mut self) {
         self.fetch = None;
     }
 
-    /// The process has ended. Returns whether an offer was forgotten because it was partial.
+    /// Records the end of the process. Returns whether a partial offer was forgotten.
     pub(crate) fn end_process(&mut self) -> bool {
         let was_partial = std::mem::take(&mut self.is_partial);
         if was_partial {
@@ -50,7 +50,7 @@ impl BackendLists {
         was_partial
     }
 
-    /// The present process has been asked at least once.
+    /// Whether the current process has been asked at least once.
     pub(crate) fn was_asked(&self) -> bool {
         self.fetch.is_some()
     }
@@ -59,12 +59,12 @@ impl BackendLists {
         self.fetch.as_ref().is_some_and(ListFetch::is_under_way)
     }
 
-    /// When the next round begins by itself.
+    /// Time at which the next round starts by itself.
     pub(crate) fn next_round_at(&self) -> Option<Moment> {
         self.fetch.as_ref()?.due()
     }
 
-    /// The server says that lists have changed. A backend that was not asked yet is asked for everything when it is time.
+    /// Records an announced change of lists. A backend that has not been asked yet will be asked for everything.
     pub(crate) fn mark_changed(&mut self, lists: &[List]) {
         if let Some(fetch) = &mut self.fetch {
             fetch.mark_changed(lists);
@@ -75,7 +75,7 @@ impl BackendLists {
         self.fetch.as_mut().map(ListFetch::take_changed).unwrap_or_default()
     }
 
-    /// Begins a round, and returns its number.
+    /// Starts a round and returns its number.
     pub(crate) fn begin_round(&mut self, lists: &[List], offered: &Offer) -> u32 {
         self.rounds += 1;
         self.fetch = Some(ListFetch::new(self.rounds, lists, offered, self.offer.as_deref()));
@@ -86,26 +86,27 @@ impl BackendLists {
         self.round(round)?.add_page(list, page)
     }
 
-    /// The list could not be had this time. What there is is shown, but not stored.
+    /// Records that the list could not be fetched. The rest is shown, but not stored.
     pub(crate) fn mark_failed(&mut self, list: List, round: u32) {
         if let Some(fetch) = self.round(round) {
             fetch.mark_failed(list);
         }
     }
 
-    /// The list is not offered, whatever its server said of itself. Returns whether it was asked for in this round.
+    /// Records that the list is not offered, contrary to the server's declaration. Returns whether it was
+    /// part of this round.
     pub(crate) fn mark_absent(&mut self, list: List, round: u32) -> bool {
         self.round(round).is_some_and(|fetch| fetch.mark_absent(list))
     }
 
-    /// Hands out the answers to be read, with the number of the round, once all lists are there.
+    /// Once all lists have arrived, takes the raw answers and the number of the round.
     pub(crate) fn take_complete(&mut self, welcome: Bytes, naming: &Arc<Naming>) -> Option<(u32, RawOffer)> {
         let fetch = self.fetch.as_mut()?;
         let raw = fetch.take_complete(welcome, naming, self.offer.as_deref())?;
         Some((fetch.round(), raw))
     }
 
-    /// The lists of a round are read. Returns the offer, and whether it is partial.
+    /// Records the parsed lists of a round. Returns the offer, and whether it is partial.
     pub(crate) fn finish_round(
         &mut self,
         round: u32,

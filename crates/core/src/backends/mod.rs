@@ -1,28 +1,28 @@
-//! Backends: the life of a server's processes, their users, and the messages that wait for them. Must not know the state of
-//! clients or of pending requests.
+//! Backends: the life of a server's processes, their users, and the messages queued for them. Must not know
+//! the state of clients or of pending requests.
 //!
 //! # Layout
 //! - `key`: the properties that two requests must share to be served by one backend.
-//! - `framing`: the framing that a server uses, as far as it is known.
+//! - `framing`: the framing of a server, as far as known.
 //! - `handshake_failure`: reasons to stop a process whose handshake failed.
-//! - `state`: the states of a backend's life. `LIFECYCLE.md` beside this file has the picture.
+//! - `state`: the states of a backend's life. `LIFECYCLE.md` in this folder has the diagram.
 //! - `users`: the clients that have used a process.
-//! - `tasks`: requests that run on after their answer.
-//! - `subscriptions`: resources that clients want to hear of.
-//! - `roots`: the roots that a process was told.
+//! - `tasks`: requests that continue after their answer.
+//! - `subscriptions`: resources that clients subscribed to.
+//! - `roots`: the roots reported to a process.
 //! - `counters`: counts for `switchboard status`.
-//! - `quarantine`: lines on stdout that are no messages.
+//! - `quarantine`: stdout lines that are not messages.
 //! - `handshake`: the handshake with its processes.
-//! - `lifecycle`: the state, and the processes that there were.
-//! - `usage`: the use of a backend.
-//! - `outbox`: bytes that are not written yet.
-//! - `queue`: messages that wait, and requests at work.
-//! - `health`: signs of life, and memory.
-//! - `breaker`: recent crashes, and the breaker that opens when there are too many.
-//! - `fetch`: one round of asking a backend for its lists.
-//! - `lists`: the lists that it offers.
+//! - `lifecycle`: the state, and the sequence of processes.
+//! - `usage`: when and by whom a backend was used.
+//! - `outbox`: bytes not yet written.
+//! - `queue`: queued messages and requests in progress.
+//! - `health`: liveness and memory.
+//! - `breaker`: recent crashes, and the circuit breaker.
+//! - `fetch`: one round of list requests to a backend.
+//! - `lists`: the lists of a backend.
 //! - `backend`: the backend itself.
-//! - `all`: all backends, and those that wait for room.
+//! - `all`: all backends, and the queue for room in the pool.
 
 mod key;
 mod framing;

@@ -1,15 +1,15 @@
-//! Lines on a server's stdout that are no messages.
+//! Lines on a server's stdout that are not messages. Must not know how a message is recognised.
 
 use std::collections::VecDeque;
 
-/// Lines that are remembered, to be shown when the process ends.
+/// Limit on stored lines, shown when the process ends.
 const MAX_LINES: usize = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Quarantine {
-    /// All lines so far.
+    /// Number of all lines so far.
     total: u64,
-    /// The last lines of the present process, cut and redacted.
+    /// The last lines of the current process, truncated and redacted.
     lines: VecDeque<String>,
 }
 
@@ -26,7 +26,7 @@ impl Quarantine {
         self.total
     }
 
-    /// The process has ended: these were its last lines.
+    /// Takes the last lines of a process that has ended.
     pub(crate) fn take_text(&mut self) -> String {
         let lines: Vec<String> = std::mem::take(&mut self.lines).into();
         lines.join("\n")

@@ -1,11 +1,11 @@
-//! Messages that wait for a backend, and the requests that it works on. The number of those is limited; the rest wait their
-//! turn, each client's in order and the clients in turns.
+//! Messages queued for a backend, and the number of requests it works on. That number is limited; further
+//! requests wait, in order per client and fairly between clients. Must not know when a message is sent.
 
 use crate::ids::ClientId;
 use std::collections::{BTreeMap, VecDeque};
 use switchboard_protocol::{Message, Method, Outgoing};
 
-/// A message to be sent as soon as the backend can take it, in the order in which it came.
+/// A message to send as soon as the backend accepts it, in order of arrival.
 #[derive(Debug)]
 pub(crate) enum Queued {
     Request(u64),
@@ -24,14 +24,14 @@ impl Queued {
 #[derive(Debug, Default)]
 pub(crate) struct BackendQueue {
     waiting: VecDeque<Queued>,
-    /// Requests that the process works on, of those that take turns.
+    /// Requests in progress, of those that take a turn.
     at_work: usize,
-    /// A daemon that ends takes nothing more: messages wait for the next one.
+    /// A daemon that is shutting down accepts nothing more: messages wait for the next one.
     is_turned_away: bool,
 }
 
 impl BackendQueue {
-    /// A process starts. Messages that wait are for it.
+    /// Resets for a new process, which will get the queued messages.
     pub(super) fn begin_process(&mut self) {
         self.at_work = 0;
         self.is_turned_away = false;
@@ -53,14 +53,14 @@ impl BackendQueue {
         self.waiting.push_back(Queued::Notification(out));
     }
 
-    /// Puts requests of a process that is gone before all others, in their order.
+    /// Puts requests of an ended process before all others, in their order.
     pub(crate) fn push_front(&mut self, requests: Vec<u64>) {
         for minted in requests.into_iter().rev() {
             self.waiting.push_front(Queued::Request(minted));
         }
     }
 
-    /// Puts a handshake, and perhaps the notification that follows it, before all others.
+    /// Puts a handshake, with its `initialized` if given, before all others.
     pub(crate) fn push_handshake(&mut self, initialize: u64, initialized: Option<Outgoing>) {
         if let Some(out) = initialized {
             self.waiting.push_front(Queued::Notification(out));
@@ -73,7 +73,7 @@ impl BackendQueue {
         self.waiting.push_back(Queued::Request(minted));
     }
 
-    /// Puts a request behind its client's own, and before those of others that have more requests waiting.
+    /// Puts a request behind its client's own, and before those of clients that have more requests queued.
     pub(crate) fn push_fairly(
         &mut self,
         minted: u64,
@@ -95,6 +95,7 @@ impl BackendQueue {
         for (at, queued) in self.waiting.iter().enumerate() {
             let Some(other) = asker(queued) else { continue };
             let before = seen.entry(other).or_default();
+            // Here another client already has more requests in front than ours has queued.
             if at >= behind && *before > own {
                 return at;
             }
@@ -103,9 +104,10 @@ impl BackendQueue {
         self.waiting.len()
     }
 
-    /// A daemon that ends has turned a request away: it waits for the next daemon, in the order in which requests came.
+    /// Queues a request that was refused by a daemon in shutdown for the next daemon, in order of arrival.
     pub(crate) fn turn_away(&mut self, minted: u64) {
         self.is_turned_away = true;
+        // Minted ids only grow, so they give the order of arrival.
         let is_later = |queued: &Queued| queued.request().is_some_and(|id| id > minted);
         let at = self.waiting.iter().position(is_later).unwrap_or(self.waiting.len());
         self.waiting.insert(at, Queued::Request(minted));
@@ -115,7 +117,7 @@ impl BackendQueue {
         self.is_turned_away
     }
 
-    /// Takes a request out. Notifications beside it are of no use without any request.
+    /// Removes a request. Notifications are dropped when no request is left: alone they are of no use.
     pub(crate) fn remove(&mut self, minted: u64) {
         self.waiting.retain(|queued| queued.request() != Some(minted));
         if self.requests().next().is_none() {
@@ -123,7 +125,7 @@ impl BackendQueue {
         }
     }
 
-    /// Takes out a client's own notification: the very message, since all clients say it in the same words.
+    /// Removes a client's own notification. Identified by its buffer, since the text is the same for all clients.
     pub(crate) fn remove_notification(&mut self, message: &Message) {
         self.waiting.retain(|queued| match queued {
             Queued::Notification(out) => out.original().as_ptr() != message.bytes().as_ptr(),
@@ -139,7 +141,7 @@ impl BackendQueue {
         std::mem::take(&mut self.waiting)
     }
 
-    /// These of the messages that were taken could not be sent yet.
+    /// Puts back the messages that could not be sent yet.
     pub(crate) fn put_back(&mut self, waiting: VecDeque<Queued>) {
         self.waiting = waiting;
     }
@@ -152,14 +154,14 @@ impl BackendQueue {
         self.at_work += 1;
     }
 
-    /// Returns whether others wait for this turn.
+    /// Ends a turn; returns whether messages wait for it.
     pub(crate) fn end_turn(&mut self) -> bool {
         self.at_work = self.at_work.saturating_sub(1);
         !self.waiting.is_empty()
     }
 }
 
-/// A sign of life, a handshake, and the wait for a task's end keep nobody from working.
+/// Whether a method counts towards the limit. Pings, handshakes and waiting for a task's end occupy no capacity.
 pub(crate) fn takes_turn(method: Method) -> bool {
     !matches!(method, Method::Ping | Method::Initialize | Method::TaskResult)
 }

@@ -1,18 +1,19 @@
-//! The roots that a backend's process has been told, and its questions for them that are still open.
+//! The roots reported to a backend's process, and its open `roots/list` requests. Must not know whose roots they are.
 
 use std::sync::Arc;
 use switchboard_protocol::RawId;
 
 #[derive(Debug, Default)]
 pub(crate) struct BackendRoots {
-    /// The answer to `roots/list` that the process got, or that its users would give: others do not share it.
+    /// The answer to `roots/list` that the process got, or that its users would give. Clients with other
+    /// roots do not share it.
     told: Option<Arc<str>>,
-    /// Questions that wait for the clients' answers.
+    /// Requests that wait for the clients' answers.
     questions: Vec<RawId>,
 }
 
 impl BackendRoots {
-    /// The process has asked for its roots, or is bound to them.
+    /// Whether the process has asked for its roots, or is bound to some.
     pub(crate) fn matter(&self) -> bool {
         self.told.is_some() || !self.questions.is_empty()
     }
@@ -38,7 +39,7 @@ impl BackendRoots {
         std::mem::take(&mut self.questions)
     }
 
-    /// The process that asked is gone.
+    /// Forgets the requests of a process that is gone.
     pub(crate) fn forget_questions(&mut self) {
         self.questions.clear();
     }

@@ -1,14 +1,14 @@
-//! The states of a backend's life. `LIFECYCLE.md` beside this file has the picture.
+//! The states of a backend's life. `LIFECYCLE.md` in this folder has the diagram.
 
 use crate::backends::HandshakeFailure;
 use crate::moment::Moment;
 
-/// The state of a backend's life. Each state has the data that only it needs.
+/// State of a backend. Each variant has only the data it needs.
 #[derive(Debug)]
 pub(crate) enum BackendState {
-    /// No process, and none wanted at the moment.
+    /// No process, and none wanted.
     Stopped,
-    /// A process is being made, or hears again the handshake that an earlier one heard.
+    /// A process is being started, or gets a handshake replayed.
     Starting {
         number: u32,
         since: Moment,
@@ -18,28 +18,28 @@ pub(crate) enum BackendState {
         number: u32,
         since: Moment,
     },
-    /// A process is being stopped; `then` says what follows.
+    /// The process is being stopped; `then` is the next step.
     Stopping {
         number: u32,
         then: AfterStop,
     },
-    /// A process crashed; the next one is started at `until`.
+    /// The process crashed; the next one starts at `until`.
     Backoff {
         until: Moment,
     },
-    /// Too many processes crashed: requests fail fast until `until`, then one start is tried.
+    /// Too many crashes: requests fail at once until `until`, then one start is tried.
     Failed {
         until: Moment,
         why: String,
     },
 }
 
-/// The next step once a process is gone that was being stopped.
+/// Next step after the end of a process that was being stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AfterStop {
-    /// Start another at once; it serves the messages that wait.
+    /// Start another process at once, for the queued messages.
     Restart,
     Rest,
-    /// Tell the clients that wait the reason, with the process's last words; then go on as after a crash.
+    /// Report the reason to waiting clients, with the process's last words; then continue as after a crash.
     Fail(HandshakeFailure),
 }

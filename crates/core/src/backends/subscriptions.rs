@@ -1,16 +1,16 @@
-//! Resources that clients of a backend want to hear of.
+//! Resource subscriptions of a backend's clients. Must not know how a server is told.
 
 use crate::ids::ClientId;
 
 #[derive(Debug)]
 struct Subscription {
-    /// A JSON string, as `same_spelling` gives it.
+    /// A JSON string, as normalised by `same_spelling`.
     uri: Vec<u8>,
     /// Never empty.
     clients: Vec<ClientId>,
 }
 
-/// The subscriptions at a backend. They outlive its process: the next one is told.
+/// The subscriptions at a backend. They outlive its process and are replayed to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions(Vec<Subscription>);
 
@@ -30,7 +30,7 @@ impl Subscriptions {
         self.0.retain(|known| !known.clients.is_empty());
     }
 
-    /// Returns the URIs that nobody wants to hear of any more.
+    /// Removes a client; returns the URIs without subscribers left.
     pub(crate) fn remove_client(&mut self, client: ClientId) -> Vec<Vec<u8>> {
         for known in &mut self.0 {
             known.clients.retain(|&other| other != client);
@@ -46,7 +46,7 @@ impl Subscriptions {
         self.subscribers(uri).is_some()
     }
 
-    /// The clients that want to hear of a resource; `None` if there are none.
+    /// The subscribers of a resource; `None` if there are none.
     pub(crate) fn subscribers(&self, uri: &[u8]) -> Option<&[ClientId]> {
         self.0.iter().find(|known| known.uri == uri).map(|known| &known.clients[..])
     }

@@ -1,21 +1,22 @@
-//! Requests that run on after their answer, each owned by the client that began it.
+//! Tasks: requests that continue after their answer, each owned by the client that started it. Must not know
+//! what a task does.
 
 use crate::ids::ClientId;
 use crate::messages::same_spelling;
 use crate::moment::Moment;
 use std::time::Duration;
 
-/// Tasks of one backend that are remembered.
+/// Limit on stored tasks per backend.
 const MAX_TASKS: usize = 1024;
 
-/// A task of which nothing was heard for so long is over.
+/// Time after which a task without any news is considered ended.
 const MAX_TASK_TIME: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Debug)]
 struct Task {
     id: Vec<u8>,
     client: ClientId,
-    /// Taken for dead by then.
+    /// Time at which the task is considered ended.
     until: Moment,
 }
 
@@ -24,20 +25,22 @@ struct Task {
 pub(crate) struct Tasks(Vec<Task>);
 
 impl Tasks {
-    /// Remembers a task that a client has begun.
+    /// Records a task that a client has started.
     pub(crate) fn begin(&mut self, id: &[u8], client: ClientId, now: Moment) {
         let is_full = self.0.len() >= MAX_TASKS;
-        // A server that gives two clients the same id cannot take a task away from its owner.
+        // A server that gives the same id to two clients must not take a task away from its owner.
         if self.0.iter().any(|known| known.id == id && known.client != client && known.until > now) {
             return;
         }
+        // Ended tasks go only when room is needed: their results may still be requested.
         self.0.retain(|known| known.id != id && (known.until > now || !is_full));
         if self.0.len() < MAX_TASKS {
             self.0.push(Task { id: id.to_vec(), client, until: now + MAX_TASK_TIME });
         }
     }
 
-    /// The task has ended. Its result may still be asked for, and only here; but nothing is lost any more.
+    /// Records the end of a task. The entry stays, since the result may still be requested, and only here;
+    /// but stopping the process loses nothing any more.
     pub(crate) fn end(&mut self, id: &[u8], now: Moment) {
         for known in self.0.iter_mut().filter(|known| known.id == id) {
             known.until = now;
@@ -52,7 +55,7 @@ impl Tasks {
         self.0.iter().any(|known| known.client == client && known.id == id)
     }
 
-    /// The same for an id in any spelling of JSON.
+    /// Same as [`is_owned`](Self::is_owned), for an id in any JSON spelling.
     pub(crate) fn is_owned_spelled(&self, id: &[u8], client: ClientId) -> bool {
         let id = same_spelling(id);
         self.0.iter().any(|known| known.client == client && same_spelling(&known.id) == id)
@@ -66,7 +69,7 @@ impl Tasks {
         self.0.iter().any(|known| known.until > now)
     }
 
-    /// When the last of those that run is taken for dead.
+    /// Time at which the last running task is considered ended.
     pub(crate) fn last_end(&self, now: Moment) -> Option<Moment> {
         self.0.iter().map(|known| known.until).filter(|until| *until > now).max()
     }

@@ -6,9 +6,9 @@ use crate::moment::Moment;
 #[derive(Debug)]
 pub(crate) struct Usage {
     last_used: Moment,
-    /// The present process was sent a request of a client. Others were started only to be asked for their lists.
+    /// Whether the current process was sent a request of a client. Others were started only to list their offers.
     is_used: bool,
-    /// The clients that have used the present process.
+    /// The clients that have used the current process.
     users: Users,
 }
 
@@ -17,7 +17,7 @@ impl Usage {
         Self { last_used: now, is_used: false, users: Users::default() }
     }
 
-    /// A process starts. `is_used`: for a request of a client.
+    /// Resets for a new process. `is_used`: the start is for a client's request.
     pub(super) fn begin_process(&mut self, now: Moment, is_used: bool) {
         *self = Self { is_used, ..Self::new(now) };
     }

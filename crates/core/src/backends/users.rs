@@ -1,10 +1,11 @@
-//! The clients that have used a process. A message that a server sends unasked may be about any of them, even after their
-//! requests are over, so only a process with one user can be heard without doubt.
+//! The clients that have used a process. An unsolicited message of a server may concern any of them, even
+//! after their requests are done, so only a process with a single user can be attributed with certainty. Must
+//! not know clients except by number.
 
 use crate::ids::{ClientId, Principal};
 use switchboard_protocol::Method;
 
-/// Clients in the order in which they first used the present process of a backend.
+/// Clients in the order in which they first used the current process of a backend.
 #[derive(Debug, Default)]
 pub(crate) struct Users {
     known: Vec<User>,
@@ -45,7 +46,7 @@ impl Users {
         }
     }
 
-    /// Forgets a client whose number will not be seen again. Its principal is remembered.
+    /// Forgets a client that has left for good, but remembers its principal.
     pub(crate) fn forget(&mut self, client: ClientId) {
         for user in self.known.extract_if(.., |user| user.client == client) {
             self.gone = self.gone.and(user.principal);
@@ -64,12 +65,12 @@ impl Users {
         }
     }
 
-    /// There were users, and all have left.
+    /// Whether there were users, and all have left.
     pub(crate) fn are_forgotten(&self) -> bool {
         self.known.is_empty() && self.gone != Principals::Nobody
     }
 
-    /// Users other than this client.
+    /// Whether there were users other than this client.
     pub(crate) fn has_others(&self, client: ClientId) -> bool {
         self.gone != Principals::Nobody || self.known.iter().any(|user| user.client != client)
     }
@@ -79,13 +80,13 @@ impl Users {
         self.known.iter().fold(self.gone, |gone, user| gone.and(user.principal))
     }
 
-    /// Longest users first.
+    /// In order of first use.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ClientId> {
         self.known.iter().map(|user| user.client)
     }
 }
 
-/// Whether a request counts as use: handshakes, pings, lists and log levels do not carry a client's affairs.
+/// Whether a request counts as use: handshakes, pings, lists and log levels reveal nothing of a client's work.
 pub(crate) fn is_use(method: Method) -> bool {
     !matches!(
         method,

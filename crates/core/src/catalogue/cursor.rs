@@ -1,5 +1,5 @@
-//! A place in a list, as clients carry it from page to page: which view, and how far. Opaque to them; a check value
-//! tells ours from any other text.
+//! Page cursors: a view and an offset in it. Opaque to clients; a checksum distinguishes ours from any other
+//! text. Must not know the lists.
 
 use super::names::fnv1a;
 use base64::Engine;
@@ -14,9 +14,9 @@ pub fn write(view: u64, offset: usize) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The number of the view, and the offset.
+/// Decodes the number of the view, and the offset.
 pub fn read(text: &str) -> Option<(u64, usize)> {
-    // Whatever a client sends: only what is as long as ours is looked at.
+    // Clients may send anything: only texts of the right length are decoded.
     let bytes: [u8; 20] =
         (text.len() == 27).then(|| BASE64_URL_SAFE_NO_PAD.decode(text).ok())??.try_into().ok()?;
     let (place, sum) = bytes.split_at(16);
@@ -37,7 +37,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn foreign_texts_are_known_as_such() {
+    fn foreign_cursors_are_refused() {
         for text in ["", "2", "eyJwYWdlIjoyfQ", "AAAAAAAAAAAAAAAAAAAAAAAAAAA", "🙂", "ééééééééééééé1"]
         {
             assert_eq!(read(text), None, "{text}");
@@ -46,7 +46,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(view: u64, offset: u32, place in 0usize..27) {
+        fn cursor_survives_a_round_trip(view: u64, offset: u32, place in 0usize..27) {
             let text = write(view, offset as usize);
             prop_assert_eq!(read(&text), Some((view, offset as usize)));
             let mut other = text.into_bytes();

@@ -1,14 +1,14 @@
-//! Which of a server's things are shown, and by which names. All names here are the server's own.
+//! The visible items of a server and their new names. All names here are the server's own.
 
 use super::list::List;
 use super::readings;
 
-/// `allow` and `deny` are globs: `*` is any text, `?` any one character.
+/// `allow` and `deny` are globs: `*` matches any text, `?` any one character.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// None means everything.
+    /// An empty list allows everything.
     pub allow: Vec<String>,
-    /// Wins over `allow`.
+    /// Takes precedence over `allow`.
     pub deny: Vec<String>,
     /// From the server's name to another, before the prefix. Not for resources.
     pub rename: Vec<(String, String)>,
@@ -23,7 +23,7 @@ impl Filter {
         any(&self.deny, name)
     }
 
-    /// The same for URIs and templates, which are compared by what they mean and not by how they are spelled.
+    /// Same as [`allows`](Self::allows) for URIs and templates, which are compared by meaning, not by spelling.
     pub fn allows_uri(&self, uri: &str) -> bool {
         (self.allow.is_empty() || readings::allows(&self.allow, uri)) && !self.denies_uri(uri)
     }
@@ -32,7 +32,7 @@ impl Filter {
         readings::denies(&self.deny, uri)
     }
 
-    /// Whether an item of this list is shown: by its name, URI or template.
+    /// Whether an item of this list is visible, by its name, URI or template.
     pub fn shows(&self, list: List, key: &str) -> bool {
         match list {
             List::Tools | List::Prompts => self.allows(key),
@@ -40,30 +40,30 @@ impl Filter {
         }
     }
 
-    /// The name that clients of this server alone use; `None` if it is not shown. A name that is given to something else
-    /// by `rename` is taken.
+    /// The name for clients of this server alone; `None` if the item is hidden. A name that `rename` gives to
+    /// another item is not available.
     pub fn shown_as<'a>(&'a self, own: &'a str) -> Option<&'a str> {
         let shown = self.renamed(own);
         (self.allows(own) && self.original(shown) == own).then_some(shown)
     }
 
-    /// What the server calls what is shown by this name; `None` if nothing can be.
+    /// The server's name for an item visible under this name; `None` if there cannot be one.
     pub fn meant_by<'a>(&'a self, shown: &'a str) -> Option<&'a str> {
         let own = self.original(shown);
         (self.allows(own) && self.renamed(own) == shown).then_some(own)
     }
 
-    /// Whether everything is shown as it is.
+    /// Whether everything is visible under its own name.
     pub fn is_open(&self) -> bool {
         self.allow.is_empty() && self.deny.is_empty() && self.rename.is_empty()
     }
 
-    /// What it is called before the prefix.
+    /// The new name, before the prefix.
     pub fn renamed<'a>(&'a self, name: &'a str) -> &'a str {
         self.rename.iter().find(|(from, _)| from == name).map_or(name, |(_, to)| to)
     }
 
-    /// What the server calls what is renamed to this.
+    /// The server's name for a renamed item.
     pub fn original<'a>(&'a self, name: &'a str) -> &'a str {
         self.rename.iter().find(|(_, to)| to == name).map_or(name, |(from, _)| from)
     }
@@ -73,11 +73,11 @@ fn any(globs: &[String], name: &str) -> bool {
     globs.iter().any(|glob| matches(glob, name))
 }
 
-/// Only the last `*` is ever tried again, so the time is at most the product of both lengths.
+/// Glob match. Only the last `*` is retried, so the time is at most the product of both lengths.
 pub fn matches(glob: &str, name: &str) -> bool {
     let (glob, name) = (glob.as_bytes(), name.as_bytes());
     let (mut g, mut n) = (0, 0);
-    // Where to go on if what follows the last star did not fit: one byte further.
+    // Where to continue if the text after the last star did not match: one character further.
     let mut again = None;
     while n < name.len() {
         match glob.get(g) {
@@ -115,7 +115,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn globs() {
+    fn globs_match() {
         for (glob, name, expect) in [
             ("", "", true),
             ("", "a", false),
@@ -137,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_glob_takes_no_exponential_time() {
+    fn hostile_glob_takes_bounded_time() {
         let glob = "*a".repeat(40) + "b";
         assert!(!matches(&glob, &"a".repeat(20_000)));
     }
 
     #[test]
-    fn deny_wins_and_nothing_allowed_is_everything() {
+    fn deny_wins_and_empty_allow_means_all() {
         let filter = |allow: &[&str], deny: &[&str]| Filter {
             allow: allow.iter().map(|&s| s.into()).collect(),
             deny: deny.iter().map(|&s| s.into()).collect(),
@@ -157,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn renamed_and_back() {
+    fn rename_is_reversible() {
         let filter = Filter { rename: vec![("a".into(), "b".into())], ..Filter::default() };
         assert_eq!((filter.renamed("a"), filter.renamed("c")), ("b", "c"));
         assert_eq!((filter.original("b"), filter.original("c")), ("a", "c"));
     }
 
     #[test]
-    fn renamed_names_are_taken() {
+    fn rename_target_is_not_available() {
         let pairs = [("a", "b"), ("x", "y"), ("y", "x")].map(|(from, to)| (from.into(), to.into()));
         let filter = Filter { deny: vec!["bad*".into()], rename: pairs.to_vec(), ..Filter::default() };
         for (own, shown) in [("a", Some("b")), ("b", None), ("c", Some("c")), ("x", Some("y")), ("bad", None)]
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// By the definition, in exponential time.
+    /// Reference implementation by definition, in exponential time.
     fn plainly(glob: &[char], name: &[char]) -> bool {
         match (glob, name) {
             ([], []) => true,

@@ -1,32 +1,32 @@
-//! Finds an entry of a list by its name: a hash table of entry numbers, four bytes per slot, because a
-//! catalogue of ten thousands of names must stay small. The names themselves are kept by the list.
+//! Lookup of list entries by name: a hash table of entry numbers, four bytes per slot, since a catalogue of
+//! tens of thousands of names must stay small. The list holds the names themselves. Must not know the names.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 const EMPTY: u32 = u32::MAX;
 
-/// Random per process, so that no server can choose names that fall on each other; the same for all tables, so
-/// that a name that is looked for in several is hashed once.
+/// Random per process, so that no server can choose colliding names; the same for all tables, so that a name
+/// is hashed once for several lookups.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 pub(super) fn hash(name: &[u8]) -> u64 {
     STATE.hash_one(name)
 }
 
-/// Open addressing, never more than half full.
+/// Open addressing, at most half full.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Index {
     slots: Vec<u32>,
 }
 
 impl Index {
-    /// Room for so many entries; it does not grow.
+    /// A table for this many entries; it does not grow.
     pub(super) fn with_room(entries: usize) -> Self {
         Self { slots: vec![EMPTY; (2 * entries).next_power_of_two().max(2)] }
     }
 
-    /// The entry with this hash of which `is` says that it is the one.
+    /// The entry with this hash that `is` accepts.
     pub(super) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut at = hash as usize & mask;
@@ -39,7 +39,7 @@ impl Index {
         }
     }
 
-    /// The caller keeps to the room that was asked for, and to one entry per name.
+    /// Inserts an entry. The caller must not exceed the capacity, nor insert a name twice.
     pub(super) fn insert(&mut self, hash: u64, entry: u32) {
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_also_where_hashes_fall_together() {
+    fn names_with_colliding_hashes_are_found() {
         let names: Vec<String> = (0..1000).map(|n| format!("name{n}")).collect();
         let mut index = Index::with_room(names.len());
         let poor = |name: &str| hash(name.as_bytes()) % 7;

@@ -1,10 +1,10 @@
-//! What can be listed, and how the things of a server are called.
+//! The kinds of lists, and the naming of a server's items.
 
 use super::filter::Filter;
 use super::names::NameStyle;
 use switchboard_protocol::Method;
 
-/// What can be listed.
+/// A kind of list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum List {
     Tools,
@@ -29,7 +29,7 @@ impl List {
         Self::ALL.into_iter().find(|list| list.method() == method)
     }
 
-    /// The method by which a client hears that the list has changed.
+    /// The notification for a change of this list.
     pub fn change_notice(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
@@ -38,7 +38,7 @@ impl List {
         }
     }
 
-    /// The methods by which a client hears of all these changes, each once.
+    /// The notifications for all changed lists, each once.
     pub fn change_notices(is_changed: impl Fn(Self) -> bool) -> Vec<&'static str> {
         let changed = Self::ALL.into_iter().filter(|list| is_changed(*list));
         let mut notices: Vec<&str> = changed.map(Self::change_notice).collect();
@@ -56,7 +56,7 @@ impl List {
         }
     }
 
-    /// The member of an item by which it is asked for.
+    /// The member that identifies an item in requests.
     pub fn key(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
@@ -66,25 +66,25 @@ impl List {
     }
 }
 
-/// How the things of a server are called and which are shown.
+/// Naming and visibility of a server's items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Naming {
     pub server: String,
     pub style: NameStyle,
     pub tools: Filter,
     pub prompts: Filter,
-    /// Also for templates.
+    /// Applies to templates too.
     pub resources: Filter,
 }
 
 impl Naming {
-    /// Everything is shown.
+    /// A naming that shows everything.
     pub fn new(server: impl Into<String>, style: NameStyle) -> Self {
         let open = Filter::default;
         Self { server: server.into(), style, tools: open(), prompts: open(), resources: open() }
     }
 
-    /// Whether everything is shown as it is.
+    /// Whether everything is visible under its own name.
     pub fn is_open(&self) -> bool {
         self.tools.is_open() && self.prompts.is_open() && self.resources.is_open()
     }

@@ -1,5 +1,5 @@
-//! One list of one server, complete: as it came, and what its items are called here. The items are kept once, as
-//! the server sent them; they are written with their public names when a view is made of them.
+//! One complete list of one server: its original bytes, and the public names of its items. Items are stored
+//! once, as the server sent them; public names are inserted when a view is built.
 
 mod reading;
 #[cfg(test)]
@@ -13,7 +13,7 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use switchboard_protocol::Span;
 
-/// Why an answer is no list, for people.
+/// Reason why an answer is not a list, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable(String);
 
@@ -36,16 +36,16 @@ fn unreadable(list: List, why: impl std::fmt::Display) -> Unreadable {
     Unreadable(format!("the answer to `{method}` cannot be read: {why}"))
 }
 
-/// One server's list, complete.
+/// A complete list of one server.
 #[derive(Debug)]
 pub struct Listing {
     list: List,
     naming: NameForm,
     original: Bytes,
     entries: Vec<Entry>,
-    /// Further members of the key's name within an item, which come before the one that counts: rare.
+    /// Earlier members with the key's name within an item (duplicates before the one that counts): rare.
     doubled: Vec<(u32, Span)>,
-    /// Labels that do not stand in `original` as they are.
+    /// Labels that do not occur literally in `original`.
     made: String,
     index: Index,
     items: usize,
@@ -53,24 +53,24 @@ pub struct Listing {
     collisions: Vec<Collision>,
 }
 
-/// What of the naming is needed later.
+/// The part of the naming that is needed later.
 #[derive(Debug)]
 struct NameForm {
     server: String,
     style: NameStyle,
 }
 
-/// An item that is shown.
+/// A visible item.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     item: Span,
-    /// The value of its key, quotes included.
+    /// The value of its key, including quotes.
     key: Span,
     label: Label,
     shown: Shown,
 }
 
-/// By what an entry is found: the public name of a tool or prompt, the server's own URI of a resource or template.
+/// Lookup key of an entry: the public name of a tool or prompt, the server's own URI of a resource or template.
 #[derive(Debug, Clone, Copy)]
 struct Label {
     at: Span,
@@ -83,13 +83,13 @@ enum Home {
     Made,
 }
 
-/// How far the public name is the server's.
+/// Relation of the public name to the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
     AsSent,
-    /// With the prefix, or wrapped: nothing is lost.
+    /// Prefixed or wrapped, without loss.
     Wrapped,
-    /// Renamed, cut, or with other characters.
+    /// Renamed, truncated, or with characters replaced.
     Altered,
 }
 
@@ -100,14 +100,14 @@ impl Listing {
         Self::name(list, original, items, naming)
     }
 
-    /// What [`Listing::original`] gave.
+    /// Parses the bytes from [`Listing::original`].
     pub fn restore(list: List, original: Bytes, naming: &Naming) -> Result<Self, Unreadable> {
         std::str::from_utf8(&original).map_err(|error| unreadable(list, error))?;
         let items = reading::read_joined(list, &original)?;
         Self::name(list, original, items, naming)
     }
 
-    /// The same items under another naming; their bytes are shared.
+    /// The same items under another naming; the bytes are shared.
     pub fn under(&self, naming: &Naming) -> Result<Self, Unreadable> {
         let items = reading::read_joined(self.list, &self.original)?;
         Self::name(self.list, self.original.clone(), items, naming)
@@ -117,7 +117,7 @@ impl Listing {
         self.list
     }
 
-    /// How many items are shown.
+    /// Number of visible items.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -126,27 +126,27 @@ impl Listing {
         self.entries.is_empty()
     }
 
-    /// How many items are no objects, or have no key of type string.
+    /// Number of items that are not objects, or lack a string as their key.
     pub fn skipped(&self) -> usize {
         self.skipped
     }
 
-    /// The items as the server sent them, all of them, comma-joined.
+    /// All items as the server sent them, joined with commas.
     pub fn original(&self) -> &Bytes {
         &self.original
     }
 
-    /// Whether the server says the same as in `other`.
+    /// Whether the server sent the same list in `other`.
     pub fn same_as(&self, other: &Self) -> bool {
         self.list == other.list && self.original == other.original
     }
 
-    /// Among this server's own items.
+    /// Name collisions among this server's own items.
     pub fn collisions(&self) -> &[Collision] {
         &self.collisions
     }
 
-    /// What is shown, by its public name, in order.
+    /// Public names of the visible items, in order.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         (0..self.entries.len() as u32).map(|entry| self.public(entry))
     }
@@ -163,7 +163,7 @@ impl Listing {
         let Label { at, home } = self.entries[entry as usize].label;
         match home {
             Home::Made => &self.made[at.range()],
-            // It was UTF-8 when it was read.
+            // Checked to be UTF-8 when it was parsed.
             Home::Original => std::str::from_utf8(&self.original[at.range()]).unwrap_or_default(),
         }
     }
@@ -176,17 +176,17 @@ impl Listing {
         }
     }
 
-    /// The entry with this label; `hash` is that of `index::hash`.
+    /// The entry with this label; `hash` comes from `index::hash`.
     pub(super) fn find(&self, hash: u64, label: &[u8]) -> Option<u32> {
         self.index.find(hash, |entry| self.label_bytes(entry) == label)
     }
 
-    /// The server's own name for it, as it spells it.
+    /// The server's own name, as JSON in its original spelling.
     pub(super) fn spelling(&self, entry: u32) -> Bytes {
         self.original.slice(self.entries[entry as usize].key.range())
     }
 
-    /// The server's own name for it.
+    /// The server's own name, decoded.
     pub(super) fn own_name(&self, entry: u32) -> Cow<'_, str> {
         scan::text(&self.original[self.entries[entry as usize].key.range()]).unwrap_or_default()
     }
@@ -208,7 +208,7 @@ impl Listing {
         self.entries[entry as usize].shown == Shown::AsSent
     }
 
-    /// Whether the label is what clients see.
+    /// Whether the label is the public name.
     pub(super) fn is_shown_by_label(&self, entry: u32) -> bool {
         match self.list {
             List::Tools | List::Prompts => true,
@@ -216,8 +216,8 @@ impl Listing {
         }
     }
 
-    /// Whether a URI comes from one of these templates and is not denied. Who allows a template allows what is made of it,
-    /// and nothing that only looks like it.
+    /// Whether a URI matches one of these templates and is not denied. Allowing a template allows its
+    /// expansions, and nothing that merely looks like one.
     pub fn has_template_for(&self, naming: &Naming, uri: &str) -> bool {
         let filter = naming.filter(self.list);
         let is_of = |template: &str| {
@@ -227,12 +227,12 @@ impl Listing {
         (0..self.entries.len() as u32).any(|entry| is_of(self.label(entry))) && !filter.denies_uri(uri)
     }
 
-    /// Whether `original` is exactly what is shown.
+    /// Whether `original` is exactly what clients see.
     pub(super) fn is_untouched(&self) -> bool {
         self.entries.len() == self.items && self.entries.iter().all(|entry| entry.shown == Shown::AsSent)
     }
 
-    /// Where the entry's item begins in `original`.
+    /// Offset of the entry's item in `original`.
     pub(super) fn start(&self, entry: u32) -> u32 {
         self.entries[entry as usize].item.start
     }
@@ -244,6 +244,7 @@ impl Listing {
             out.extend_from_slice(&self.original[at.item.range()]);
             return;
         }
+        // Every duplicate key gets the new name, since a client may read any of them.
         let first = self.doubled.partition_point(|(of, _)| *of < entry);
         let doubled = self.doubled[first..].iter().take_while(|(of, _)| *of == entry).map(|(_, key)| *key);
         let mut from = at.item.start as usize;
@@ -258,7 +259,7 @@ impl Listing {
     fn write_name(&self, entry: u32, alias: Option<&str>, out: &mut Vec<u8>) {
         match (alias, self.list) {
             (None, List::Templates) => {
-                // What follows the prefix keeps its spelling.
+                // The text after the prefix keeps its spelling.
                 let key = self.entries[entry as usize].key.range();
                 out.push(b'"');
                 out.extend_from_slice(uris::template_prefix(self.server()).as_bytes());
@@ -270,7 +271,7 @@ impl Listing {
     }
 }
 
-/// The `nextCursor` of a page, as it is spelled, if there is one.
+/// The `nextCursor` of a page in its original spelling, if any.
 pub fn next_cursor(result: &[u8]) -> Option<Bytes> {
     let at = scan::member(result, "nextCursor").ok()??;
     let spelling = &result[at.range()];

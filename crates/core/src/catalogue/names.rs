@@ -1,59 +1,61 @@
-//! What tools and prompts are called: `server__name`, within what the strictest clients accept. Where that takes
-//! a change, or two would be called the same, a short hash of who it is keeps them apart.
+//! Public names of tools and prompts: `server__name`, within the limits of the strictest clients. A short
+//! hash of server and name keeps names unique where one had to be altered or two would be equal. Must not
+//! know which items exist.
 
 use super::list::List;
 
-/// The longest public name: clients allow 64 characters, and some put `mcp__switchboard__` before it.
+/// Longest public name: clients allow 64 characters, and some add `mcp__switchboard__` in front.
 pub const MAX_NAME_BYTES: usize = 46;
-/// Between the server's name and the thing's.
+/// Separator between the names of server and item.
 pub const SEPARATOR: &str = "__";
 /// An underscore and eight hexadecimal digits.
 const HASH_BYTES: usize = 9;
-/// Characters of the server's name that a shortened name keeps, however long the thing's own name is.
+/// Characters of the server's name that a shortened name keeps, however long the item's own name is.
 const MIN_SERVER_BYTES: usize = 8;
 
-/// How names are shown.
+/// Style of public names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameStyle {
     /// `server__name`; resources are wrapped.
     Prefixed,
-    /// As the server says it, to the letter.
+    /// The server's own names, unchanged.
     Plain,
 }
 
-/// Two things that would have been called the same. Told by `check` and `status`: nothing is shadowed silently.
+/// Two items that would have the same name. Reported by `check` and `status`: nothing is hidden silently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collision {
     pub list: List,
-    /// The name that both would have.
+    /// The contested name.
     pub name: String,
-    /// Whose they are; the one that keeps the name, if any does, comes first. One server alone if both are its own.
+    /// The servers of both; the one that keeps the name, if any, comes first. Just one server if both items
+    /// are its own.
     pub servers: Vec<String>,
-    /// What the last of `servers` has to be called instead; `None` if it is left out, or shown by the same name.
+    /// The new name of the last server's item; `None` if the item is left out, or shown under the same name.
     pub becomes: Option<String>,
 }
 
-/// A public name, and whether it still says exactly what server and name were.
+/// A public name, and whether it differs from the exact server and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Public {
     pub(super) text: String,
     pub(super) altered: bool,
 }
 
-/// `server__name`: characters outside of `[a-zA-Z0-9_-]` become `_`, and a longer name is shortened and ends in its
-/// hash.
+/// Builds `server__name`: characters outside `[a-zA-Z0-9_-]` become `_`, and a name that is too long is
+/// shortened and ends in its hash.
 pub(super) fn prefixed(server: &str, original: &str, shown: &str) -> Public {
     let text = joined(server, shown);
     if text.len() > MAX_NAME_BYTES {
         return Public { text: hashed(server, original, shown, 0), altered: true };
     }
-    // One `_` per character: the lengths are the same exactly if all was ASCII.
+    // Each character becomes one `_`: the lengths are equal only if everything was ASCII.
     let parts = [server, SEPARATOR, shown].into_iter().flat_map(str::bytes);
     let altered = original != shown || !parts.eq(text.bytes());
     Public { text, altered }
 }
 
-/// Appends `server__name` if that says it exactly, which is the usual case; `prefix` is what [`prefix`] gives.
+/// Appends `server__name` if that is exact, the usual case; `prefix` comes from [`prefix`].
 pub(super) fn push_exact(prefix: &str, server: &str, name: &str, out: &mut String) -> bool {
     let is_exact = prefix.len() + name.len() <= MAX_NAME_BYTES
         && prefix.starts_with(server)
@@ -65,9 +67,9 @@ pub(super) fn push_exact(prefix: &str, server: &str, name: &str, out: &mut Strin
     is_exact
 }
 
-/// The form with a hash, which tells apart what would be called the same. A later `attempt` gives another, for the
-/// case that the form of an earlier one is taken too. The server's part is shortened first: a client that sees forty tools
-/// of one server chooses by what follows it.
+/// The form with a hash, for names that would collide. Each `attempt` gives another form, in case an earlier
+/// one is taken too. The server's part is shortened first: a client that sees forty tools of one server
+/// chooses by what follows it.
 pub(super) fn hashed(server: &str, original: &str, shown: &str, attempt: u32) -> String {
     const MAX_PARTS_BYTES: usize = MAX_NAME_BYTES - SEPARATOR.len() - HASH_BYTES;
     let (mut server_part, mut own_part) = (plain(server), plain(shown));
@@ -77,12 +79,12 @@ pub(super) fn hashed(server: &str, original: &str, shown: &str, attempt: u32) ->
     format!("{server_part}{SEPARATOR}{own_part}_{:08x}", fingerprint(server, original, attempt))
 }
 
-/// What stands before the name of every tool of this server.
+/// The common prefix of this server's tool names.
 pub(super) fn prefix(server: &str) -> String {
     joined(server, "")
 }
 
-/// The beginning that all prefixed names of this server have in common, shortened ones included.
+/// The common beginning of all prefixed names of this server, including shortened ones.
 pub(super) fn stem(server: &str) -> String {
     let mut text = prefix(server);
     if text.len() > MIN_SERVER_BYTES + SEPARATOR.len() {
@@ -91,7 +93,7 @@ pub(super) fn stem(server: &str) -> String {
     text
 }
 
-/// Other names for something whose name is taken, best first, without end.
+/// Alternatives for a taken name, best first, without end.
 pub(super) fn alternatives<'a>(
     style: NameStyle,
     server: &'a str,
@@ -113,7 +115,7 @@ fn joined(server: &str, shown: &str) -> String {
     text
 }
 
-/// ASCII only: cutting it anywhere is safe.
+/// ASCII only, so that it can be cut anywhere.
 fn plain(text: &str) -> String {
     text.chars().map(plain_char).collect()
 }
@@ -126,9 +128,9 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// FNV-1a with 64 bits over the server's name, a zero byte and the original name (and, from the second attempt on,
-/// a zero byte and its number, least byte first); both halves combined by exclusive or. Clients keep names in
-/// permissions and histories, so this must never change.
+/// 64-bit FNV-1a over the server's name, a zero byte and the original name (and, from the second attempt on,
+/// a zero byte and its number in little-endian order); both halves are combined by exclusive or. Clients
+/// store names in permissions and histories, so this must never change.
 fn fingerprint(server: &str, original: &str, attempt: u32) -> u32 {
     let more = attempt.to_le_bytes();
     let more: &[u8] = if attempt == 0 { &[] } else { &more };
@@ -158,7 +160,7 @@ mod tests {
         assert!(!prefixed("git", "commit", "commit").altered);
         assert!(prefixed("git", "größe", "größe").altered);
         assert!(prefixed("git", "commit", "record").altered);
-        // Just long enough, and one more.
+        // Exactly at the limit, and one more.
         assert_eq!(name("s", &"x".repeat(43)).len(), 46);
         assert!(!prefixed("s", &"x".repeat(43), &"x".repeat(43)).altered);
         assert_eq!(name("s", &"x".repeat(44)), format!("s__{}_dd4888b5", "x".repeat(34)));
@@ -174,19 +176,19 @@ mod tests {
         );
         let long = "x".repeat(60);
         assert_eq!(name(server, &long), format!("my-compa__{}_e00d581a", "x".repeat(27)));
-        // A server with a short name keeps it, and its tools keep the names that they always had.
+        // A server with a short name keeps it, and its tools keep their names.
         assert_eq!(name("eight-ch", &long), format!("eight-ch__{}_1a08b3f0", "x".repeat(27)));
     }
 
     #[test]
-    fn the_hash_is_the_documented_one() {
+    fn hash_is_the_documented_one() {
         assert_eq!(fnv1a(b"".iter()), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"foobar".iter()), 0x8594_4171_f739_67e8);
     }
 
     proptest! {
         #[test]
-        fn names_keep_to_the_alphabet_and_the_length(server in ".{0,60}", tool in ".{0,80}", attempt in 0u32..3) {
+        fn names_respect_alphabet_and_length(server in ".{0,60}", tool in ".{0,80}", attempt in 0u32..3) {
             let public = prefixed(&server, &tool, &tool);
             prop_assert_eq!(&public, &prefixed(&server, &tool, &tool));
             let forms = [public.text, hashed(&server, &tool, &tool, attempt)];
@@ -198,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_not_altered_says_exactly_what_it_was(server in "[a-c._]{1,5}", tool in "[a-c._]{1,5}") {
+        fn unaltered_name_is_exact(server in "[a-c._]{1,5}", tool in "[a-c._]{1,5}") {
             let public = prefixed(&server, &tool, &tool);
             prop_assert_eq!(!public.altered, public.text == format!("{server}__{tool}"));
             let mut exact = String::new();

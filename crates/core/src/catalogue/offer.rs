@@ -1,4 +1,4 @@
-//! What a server offers: how it introduced itself, and its lists. Also as it is kept on disk, so that clients can be
+//! The offer of a server: its introduction and its lists. Also stored on disk, so that clients can be
 //! answered before the server runs.
 
 use super::list::{List, Naming};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The form on disk; whatever has another is not read.
+/// Version of the format on disk; other versions are not read.
 const FORMAT_VERSION: u32 = 2;
 
-/// What a server offers to clients that can do this.
+/// The offer of a server to clients with certain capabilities.
 #[derive(Debug, Clone)]
 pub struct Offer {
     welcome: Bytes,
@@ -20,7 +20,7 @@ pub struct Offer {
     lists: [Option<Arc<Listing>>; 4],
 }
 
-/// What of the welcome is read, once.
+/// The parsed parts of the welcome.
 #[derive(Debug)]
 struct Said {
     capabilities: Value,
@@ -28,9 +28,9 @@ struct Said {
 }
 
 impl Offer {
-    /// `welcome` is the `result` of its `initialize`, as it came. No list is known yet.
+    /// `welcome` is the raw `result` of `initialize`. No list is known yet.
     pub fn new(welcome: Bytes) -> Self {
-        // Each by itself: a text that cannot be decoded must not cost the capabilities.
+        // Each part separately: a text that cannot be decoded must not cost the capabilities.
         let part = |name| Some(&welcome[scan::member(&welcome, name).ok()??.range()]);
         let capabilities = part("capabilities").and_then(|raw| serde_json::from_slice(raw).ok());
         let instructions = part("instructions").and_then(|raw| Some(scan::text(raw)?.into_owned()));
@@ -38,7 +38,7 @@ impl Offer {
         Self { welcome, said, lists: [const { None }; 4] }
     }
 
-    /// The same with this list, known now.
+    /// Adds a list.
     pub fn with(mut self, listing: Arc<Listing>) -> Self {
         let list = listing.list();
         self.lists[list as usize] = Some(listing);
@@ -49,7 +49,7 @@ impl Offer {
         &self.welcome
     }
 
-    /// `None`: not declared, or not known.
+    /// `None` if not declared, or not known.
     pub fn list(&self, list: List) -> Option<&Arc<Listing>> {
         self.lists[list as usize].as_ref()
     }
@@ -92,12 +92,12 @@ impl Offer {
         self.capabilities().get(capability).is_some_and(|value| !value.is_null() && *value != false)
     }
 
-    /// Declared, and not known yet.
+    /// Whether the list is declared, but not known yet.
     pub fn lacks(&self, list: List) -> bool {
         self.declares(list) && self.list(list).is_none()
     }
 
-    /// Whether the server says the same in both.
+    /// Whether the server sent the same in both.
     pub fn same_as(&self, other: &Self) -> bool {
         self.welcome == other.welcome
             && self.lists.iter().zip(&other.lists).all(|(one, other)| match (one, other) {
@@ -107,13 +107,13 @@ impl Offer {
             })
     }
 
-    /// The same under another naming; the bytes are shared.
+    /// The same offer under another naming; the bytes are shared.
     pub fn under(&self, naming: &Naming) -> Self {
         let again = |list: &Option<Arc<Listing>>| Some(Arc::new(list.as_ref()?.under(naming).ok()?));
         Self { lists: self.lists.each_ref().map(again), ..self.clone() }
     }
 
-    /// For the disk: a line that says how long each part is, and the parts, in the server's own words.
+    /// The form on disk: a line with the length of each part, and the parts in the server's own words.
     pub fn store(&self) -> Vec<u8> {
         let list = |list| self.list(list).map(|listing| listing.original());
         let [tools, prompts, resources, templates] = List::ALL.map(list);
@@ -133,7 +133,7 @@ impl Offer {
         out
     }
 
-    /// What [`Offer::store`] gave; `None` for anything else. Its bytes are shared.
+    /// Parses the bytes from [`Offer::store`]; `None` for anything else. Shares the bytes.
     pub fn load(bytes: &Bytes, naming: &Naming) -> Option<Self> {
         let line = bytes.iter().position(|byte| *byte == b'\n')?;
         let lengths: Lengths = serde_json::from_slice(&bytes[..line]).ok()?;
@@ -152,6 +152,7 @@ impl Offer {
             let Some(length) = length else { continue };
             offer = offer.with(Arc::new(Listing::restore(list, next(length)?, naming).ok()?));
         }
+        // Trailing bytes mean a damaged or foreign file.
         rest.is_empty().then_some(offer)
     }
 }
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared() {
+    fn declared_capabilities_are_read() {
         let offer = offer(&Naming::new("s", NameStyle::Prefixed));
         assert!(
             offer.declares(List::Tools) && offer.declares(List::Templates) && !offer.declares(List::Prompts)
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_cannot_be_decoded_costs_no_capabilities() {
+    fn undecodable_text_costs_no_capabilities() {
         let offer =
             Offer::new(Bytes::from_static(br#"{"instructions":"\ud800","capabilities":{"tools":{}}}"#));
         assert!(offer.declares(List::Tools));
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_gives_back_what_was_stored() {
+    fn offer_survives_the_disk() {
         let naming = Naming::new("s", NameStyle::Prefixed);
         let offer = offer(&naming);
         let stored = Bytes::from(offer.store());
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_is_on_the_disk_is_nothing() {
+    fn foreign_bytes_on_disk_are_refused() {
         let naming = Naming::new("s", NameStyle::Prefixed);
         let stored = Bytes::from(offer(&naming).store());
         for end in 0..stored.len() {

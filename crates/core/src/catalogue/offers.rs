@@ -1,23 +1,23 @@
-//! A server's stored offers: one for each kind of client, and for each root where the launch depends on it.
+//! A server's stored offers: one per kind of client, and per root where the launch depends on it.
 
 use super::stored::StoredOffer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Clients say what they can do, so there is no end to the kinds of them.
+/// Limit on stored offers, since clients can declare any number of different capabilities.
 const MAX_OFFERS: usize = 64;
 
-/// Whom an offer was made to.
+/// The recipients of an offer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OfferKey {
-    /// The version and the capabilities that the client declared.
+    /// The protocol version and capabilities that the client declared.
     pub profile: Arc<str>,
     /// The root of the backend; `None` if the launch does not depend on it.
     pub root: Option<Arc<str>>,
 }
 
 impl OfferKey {
-    /// Where the launch does not depend on the root.
+    /// A key for a launch that does not depend on the root.
     pub fn anywhere(profile: &str) -> Self {
         Self { profile: profile.into(), root: None }
     }
@@ -26,12 +26,12 @@ impl OfferKey {
 #[derive(Debug, Default)]
 pub struct Offers {
     known: BTreeMap<OfferKey, StoredOffer>,
-    /// The newest first.
+    /// Newest first.
     order: Vec<OfferKey>,
 }
 
 impl Offers {
-    /// As an earlier run left them, the newest first.
+    /// Offers stored by an earlier run, newest first.
     pub fn stored(stored: &[(OfferKey, StoredOffer)]) -> Self {
         Self {
             known: stored.iter().cloned().collect(),
@@ -47,14 +47,14 @@ impl Offers {
         self.known.is_empty()
     }
 
-    /// The newest offer at a root, whatever its client could do.
+    /// The newest offer at a root, for any kind of client.
     pub fn newest(&self, root: Option<&str>) -> Option<&StoredOffer> {
         let there = self.order.iter().filter(|key| key.root.as_deref() == root);
-        // A stored one that cannot be read is none.
+        // A stored offer that cannot be parsed does not count.
         there.filter_map(|key| self.known.get(key)).find(|stored| stored.offer().is_some())
     }
 
-    /// The kind of client that the newest offer was made to.
+    /// The kind of client to which the newest offer was made.
     pub fn newest_profile(&self) -> Option<&str> {
         self.order.first().map(|key| &*key.profile)
     }

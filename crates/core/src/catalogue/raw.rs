@@ -1,10 +1,10 @@
-//! What a server said of itself, before it is made out. Lists may be long, so this is not done where others wait.
+//! Unparsed answers of a server about its offer. Lists may be long, so they are parsed outside the lock.
 
 use super::{List, Listing, Naming, Offer};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// All that a server answered when it was asked what it offers.
+/// All answers of a server to the requests for its offer.
 #[derive(Debug)]
 pub struct RawOffer {
     /// The `result` of its handshake.
@@ -15,16 +15,16 @@ pub struct RawOffer {
 
 #[derive(Debug)]
 pub enum RawList {
-    /// It is not offered, or was not to be had.
+    /// Not offered, or not available.
     Absent,
-    /// As it was made out before.
+    /// As parsed before.
     Unchanged(Arc<Listing>),
     /// The `result` of each page.
     Pages(Vec<Bytes>),
 }
 
 impl RawOffer {
-    /// How much there is to be made out.
+    /// Number of bytes to parse.
     pub fn len(&self) -> usize {
         let pages = |list: &RawList| match list {
             RawList::Pages(pages) => pages.iter().map(Bytes::len).sum(),
@@ -37,7 +37,7 @@ impl RawOffer {
         self.len() == 0
     }
 
-    /// A list that cannot be made sense of is as good as none.
+    /// Parses the lists. A list that cannot be parsed counts as absent.
     pub fn read(self) -> Offer {
         let mut offer = Offer::new(self.welcome);
         for (list, raw) in List::ALL.into_iter().zip(self.lists) {

@@ -1,8 +1,9 @@
-//! What a URI may mean. Every server decodes URIs in its own way, so a filter that compares spellings is passed by another
-//! spelling of the same resource: `.%65nv`, `.env?x`, `docs/../secret`. A reading is what one kind of server makes of a
-//! URI. `deny` holds if one reading matches; `allow` only if all of them do.
+//! Possible meanings of a URI. Every server decodes URIs in its own way, so a filter that compared spellings
+//! could be bypassed with another spelling of the same resource: `.%65nv`, `.env?x`, `docs/../secret`. A
+//! reading is the interpretation by one kind of server. `deny` applies if any reading matches; `allow` only
+//! if all readings do.
 //!
-//! Pure texts: nothing here knows what is sent to a server, which is always the client's own spelling.
+//! Pure text processing. Must not know what is sent to a server, which is always the client's own spelling.
 
 mod authority;
 mod path;
@@ -15,25 +16,25 @@ use crate::text::percent::decode_leniently;
 use authority::Authority;
 use path::PathRules;
 
-/// A URI that is still encoded after so many decodings cannot be judged.
+/// Limit on decodings; a URI that is still encoded after so many cannot be judged.
 const MAX_DECODINGS: usize = 4;
-/// Nor can a longer one that has more than one reading.
+/// Limit on the length of a URI with more than one reading; a longer one cannot be judged.
 const MAX_AMBIGUOUS_BYTES: usize = 2 * 1024;
-/// Wrapped URIs within wrapped URIs.
+/// Limit on wrapped URIs within wrapped URIs.
 const MAX_WRAPPERS: usize = 4;
 
-/// One way of reading a URI.
+/// One way to read a URI.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
-    /// Query and fragment are not part of the path.
+    /// Treats query and fragment as separate from the path.
     cuts_query: bool,
-    /// How often percent-encoding is decoded.
+    /// Number of rounds of percent-decoding.
     decodings: usize,
     authority: Authority,
     path: PathRules,
 }
 
-/// Whether one of the globs matches one reading. Case does not count: on many disks, and in every host, it does not.
+/// Whether one of the globs matches one reading. Ignores case, as many file systems and all host names do.
 pub(super) fn denies(globs: &[String], uri: &str) -> bool {
     if globs.is_empty() {
         return false;
@@ -47,8 +48,8 @@ pub(super) fn denies(globs: &[String], uri: &str) -> bool {
     })
 }
 
-/// Lowercase readings of a `deny` glob. A reading that drops a host, a user or a stream would widen the glob:
-/// `http://*@*/*` would deny all of HTTP.
+/// Lowercase readings of a `deny` glob. Readings that drop a host, a user or a stream are skipped, since they
+/// would widen the glob: `http://*@*/*` would deny all of HTTP.
 fn glob_forms(glob: &str) -> Vec<String> {
     let mut forms = vec![glob.to_lowercase()];
     let is_exact = authority::is_exact_web_host(glob);
@@ -60,13 +61,13 @@ fn glob_forms(glob: &str) -> Vec<String> {
     forms
 }
 
-/// Whether every reading is matched by one of the globs. A glob is read as the URI is, so that both may be spelled in the
-/// same unusual way.
+/// Whether every reading is matched by one of the globs. A glob is read in the same way as the URI, so that
+/// both may have the same unusual spelling.
 pub(super) fn allows(globs: &[String], uri: &str) -> bool {
     if !globs.iter().any(|glob| matches(glob, uri)) {
         return false;
     }
-    // Who names exactly this spelling means it.
+    // A glob equal to this spelling means exactly this URI.
     if is_unambiguous(uri) || globs.iter().any(|glob| glob == uri) {
         return true;
     }
@@ -77,7 +78,7 @@ pub(super) fn allows(globs: &[String], uri: &str) -> bool {
     })
 }
 
-/// All that a URI may mean; `None` if that cannot be said.
+/// All possible meanings of a URI; `None` if they cannot be determined.
 fn all_readings(uri: &str, wrappers: usize) -> Option<Vec<String>> {
     let mut found = vec![uri.to_owned()];
     if !is_unambiguous(uri) {
@@ -94,14 +95,15 @@ fn all_readings(uri: &str, wrappers: usize) -> Option<Vec<String>> {
         }
         for reading in Reading::all(uri, &decoded) {
             let text = reading.of(uri);
-            // A server may also decode before it parses, and some disks ignore what stands at the end of a name.
+            // A server may also decode before it parses, and some file systems ignore trailing dots, blanks
+            // and slashes.
             for text in [before_query(&text), &text] {
                 push(&mut found, text.trim_end_matches(['.', ' ', '/']).to_owned());
                 push(&mut found, text.to_owned());
             }
         }
     }
-    // A server may be a switchboard too.
+    // The server may itself be a switchboard, which wraps URIs.
     for text in found.clone() {
         let wrapped = uris::decode_resource(&text).map(|(_, uri)| uri);
         let wrapped = wrapped.or_else(|| uris::decode_template(&text).map(|(_, uri)| uri.to_owned()));
@@ -120,8 +122,8 @@ fn push(found: &mut Vec<String>, text: String) {
 }
 
 impl Reading {
-    /// Readings that may differ for this URI, which decodes to these texts. A choice that cannot change any of the texts
-    /// is left out, so that an ordinary URI has few.
+    /// The readings that may differ for this URI, given its decoded texts. Choices that change none of the
+    /// texts are left out, so that an ordinary URI has few readings.
     fn all(uri: &str, decoded: &[String]) -> impl Iterator<Item = Self> {
         let texts = || std::iter::once(uri).chain(decoded.iter().map(String::as_str));
         let rests = || texts().map(|text| authority::split_scheme(text).1);
@@ -164,7 +166,7 @@ impl Reading {
         let scheme = location.scheme;
         match location.host {
             Some(host) if self.authority == Authority::Path && !host.is_empty() => {
-                // A port is not a stream.
+                // In a web URI, a colon introduces a port, not an NTFS stream.
                 let windows_names = self.path.windows_names && !authority::is_web(&scheme);
                 let rules = PathRules { windows_names, ..self.path };
                 format!("{scheme}//{}", rules.apply(&format!("{host}{}", location.path)))
@@ -177,7 +179,7 @@ impl Reading {
     }
 }
 
-/// Whether all readings are this text, up to case. The usual case, without an allocation.
+/// Whether all readings equal this text, up to case. The usual case; does not allocate.
 fn is_unambiguous(uri: &str) -> bool {
     let (scheme, rest) = authority::split_scheme(uri);
     !uri.bytes().any(|b| b < b' ' || matches!(b, b'%' | b'?' | b'#' | b';' | b'\\'))
@@ -187,7 +189,7 @@ fn is_unambiguous(uri: &str) -> bool {
         && !uri.ends_with(['.', ' ', '/'])
 }
 
-/// As the URL parsers of browsers and node read it.
+/// Removes blanks as the URL parsers of browsers and Node do.
 fn without_blanks(uri: &str) -> String {
     uri.trim_matches(|c| c <= ' ').replace(['\t', '\r', '\n'], "")
 }
@@ -200,7 +202,7 @@ fn before_query(uri: &str) -> &str {
     uri.split(['?', '#']).next().unwrap_or_default()
 }
 
-/// Each text that comes of decoding the one before; `None` if there is no end of it.
+/// The result of each successive decoding; `None` if there are too many.
 fn decodings(uri: &str) -> Option<Vec<String>> {
     let mut all: Vec<String> = Vec::new();
     while let Some(next) = decode_leniently(&without_blanks(all.last().map_or(uri, String::as_str))) {

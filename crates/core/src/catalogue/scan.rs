@@ -1,12 +1,12 @@
-//! Steps through objects and arrays of JSON that is kept as it came: where members and elements stand, and
-//! nothing decoded. The scanner below it validates.
+//! Iteration over objects and arrays in raw JSON: positions of members and elements, without decoding. The
+//! scanner of `switchboard_protocol` validates.
 
 use std::borrow::Cow;
 use switchboard_protocol::Span;
 use switchboard_protocol::json::{self, NotJson, Stepped, What};
 
-/// Calls `each` with the key (quotes included) and the place of the value of every member of the object that
-/// begins at `pos`; gives the place behind it.
+/// Calls `each` with the quoted key and the span of the value, for every member of the object at `pos`;
+/// returns the offset behind it.
 #[inline]
 pub(super) fn members(bytes: &[u8], pos: usize, mut each: impl FnMut(&[u8], Span)) -> Stepped {
     members_by(bytes, pos, |key, start| {
@@ -16,7 +16,7 @@ pub(super) fn members(bytes: &[u8], pos: usize, mut each: impl FnMut(&[u8], Span
     })
 }
 
-/// The same, where `step` is told where a value begins and steps over it.
+/// Same as [`members`], with a `step` that gets the start of a value and must step over it.
 #[inline]
 pub(super) fn members_by(bytes: &[u8], pos: usize, mut step: impl FnMut(&[u8], usize) -> Stepped) -> Stepped {
     let mut pos = json::space(bytes, json::exactly(bytes, pos, b'{', What::NoValue)?);
@@ -33,7 +33,7 @@ pub(super) fn members_by(bytes: &[u8], pos: usize, mut step: impl FnMut(&[u8], u
     }
 }
 
-/// Steps over the array that begins at `pos`; `step` is told where an element begins and steps over it.
+/// Steps over the array at `pos`; `step` gets the start of an element and must step over it.
 #[inline]
 pub(super) fn elements_by(bytes: &[u8], pos: usize, mut step: impl FnMut(usize) -> Stepped) -> Stepped {
     let mut pos = json::space(bytes, json::exactly(bytes, pos, b'[', What::NoValue)?);
@@ -49,7 +49,7 @@ pub(super) fn elements_by(bytes: &[u8], pos: usize, mut step: impl FnMut(usize) 
     }
 }
 
-/// The last member of this name of the object, since that is the one that most parsers take.
+/// The last member with this name, which is the one that most parsers take.
 pub(super) fn member(bytes: &[u8], name: &str) -> Result<Option<Span>, NotJson> {
     let mut found = None;
     members(bytes, json::space(bytes, 0), |key, value| {
@@ -60,7 +60,7 @@ pub(super) fn member(bytes: &[u8], name: &str) -> Result<Option<Span>, NotJson> 
     Ok(found)
 }
 
-/// Whether the quoted key is this name, however it is escaped.
+/// Whether the quoted key equals this name, however it is escaped.
 #[inline]
 pub(super) fn is_key(quoted: &[u8], name: &str) -> bool {
     let inner = &quoted[1..quoted.len() - 1];
@@ -71,7 +71,7 @@ pub(super) fn is_key(quoted: &[u8], name: &str) -> bool {
             && json::decode_string(quoted).is_some_and(|key| key == name))
 }
 
-/// The text of a quoted JSON string, decoded only if it has an escape in it; `None` for anything else.
+/// The text of a quoted JSON string, decoded only if it has an escape; `None` for anything else.
 pub(super) fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if inner.contains(&b'\\') {
@@ -80,7 +80,7 @@ pub(super) fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
     std::str::from_utf8(inner).ok().map(Cow::Borrowed)
 }
 
-/// The JSON string of a text, quotes included.
+/// Writes a text as a JSON string with quotes.
 pub(super) fn quote(text: &str, out: &mut Vec<u8>) {
     if text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\') {
         out.push(b'"');
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_found_at_their_own_level_and_however_escaped() {
+    fn escaped_member_is_found_at_its_own_level() {
         let text = br#" { "a":{"tools":1}, "t\u006fols" : [2,{"tools":3}] ,"b":"tools" }"#;
         let found = member(text, "tools").unwrap().unwrap();
         assert_eq!(&text[found.range()], br#"[2,{"tools":3}]"#);

@@ -1,5 +1,5 @@
-//! One server, for clients that see it alone: names are the server's own, and a list is the server's bytes without what is
-//! not shown. What cannot be judged is refused.
+//! One server, for clients that see it alone: names are the server's own, and lists are the server's bytes
+//! without hidden items. Anything that cannot be judged is refused.
 
 use super::filter::Filter;
 use super::list::{List, Naming};
@@ -11,18 +11,18 @@ use bytes::Bytes;
 use switchboard_protocol::Span;
 use switchboard_protocol::json::{self, Stepped};
 
-/// Whether a client may have what it names.
+/// Whether a client may use what it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
     Granted,
-    /// The server calls it this; a JSON string.
+    /// Granted, under the server's own name; a JSON string.
     GrantedAs(Bytes),
     Refused,
-    /// It depends on the server's templates, which are not known.
+    /// Depends on the server's templates, which are not known.
     Undecided,
 }
 
-/// A server's filters, and what it offers as far as that is known.
+/// A server's filters, and its offer as far as known.
 #[derive(Debug, Clone, Copy)]
 pub struct Single<'a> {
     pub naming: &'a Naming,
@@ -30,7 +30,7 @@ pub struct Single<'a> {
 }
 
 impl Single<'_> {
-    /// By the name of a tool or prompt as a client says it, quotes included.
+    /// Access by the name of a tool or prompt as the client spells it, with quotes.
     pub fn name(&self, list: List, quoted: Option<&[u8]>) -> Access {
         let filter = self.naming.filter(list);
         if filter.is_open() {
@@ -48,7 +48,7 @@ impl Single<'_> {
         }
     }
 
-    /// By a URI or a template as a client says it, quotes included.
+    /// Access by a URI or template as the client spells it, with quotes.
     pub fn uri(&self, quoted: Option<&[u8]>) -> Access {
         let filter = &self.naming.resources;
         if filter.is_open() {
@@ -58,7 +58,7 @@ impl Single<'_> {
         if filter.allows_uri(&uri) {
             return Access::Granted;
         }
-        // Who allows a template allows what is made of it.
+        // Allowing a template allows its expansions.
         if filter.allow.is_empty() || filter.denies_uri(&uri) {
             return Access::Refused;
         }
@@ -70,7 +70,7 @@ impl Single<'_> {
         }
     }
 
-    /// Names that someone may have meant, of those that are shown.
+    /// Suggestions for a name, among the visible ones.
     pub fn nearest(&self, list: List, name: &str) -> Vec<String> {
         let filter = self.naming.filter(list);
         let Some(listing) = self.offer.and_then(|offer| offer.list(list)) else { return Vec::new() };
@@ -78,8 +78,8 @@ impl Single<'_> {
         nearest_listed(own.filter_map(|own| Some(filter.shown_as(&own)?.to_owned().into())), name)
     }
 
-    /// A page of a list, without what is not shown and with other names where there are; `None` if nothing changes.
-    /// `result` is that of the server's answer.
+    /// A page of a list without hidden items and with new names; `None` if nothing changes. `result` is that
+    /// of the server's answer.
     pub fn page(&self, list: List, result: &[u8]) -> Result<Option<Bytes>, Unreadable> {
         let filter = self.naming.filter(list);
         if filter.is_open() {
@@ -88,7 +88,7 @@ impl Single<'_> {
         let mut cuts = Vec::new();
         let mut is_list = true;
         let scanned = scan::members_by(result, json::space(result, 0), |name, start| {
-            // Of several lists a client may take any.
+            // Of several lists a client may take any, so all are filtered.
             if !scan::is_key(name, list.member()) {
                 return json::value(result, start);
             }
@@ -105,13 +105,13 @@ impl Single<'_> {
     }
 }
 
-/// A place in a page, and what stands there instead.
+/// A range in a page, and its replacement.
 type Cut = (std::ops::Range<usize>, Vec<u8>);
 
-/// Steps over the items of the array at `start`, and notes what has to go or is called otherwise.
+/// Steps over the items of the array at `start`, and records what must be removed or renamed.
 fn screen_items(filter: &Filter, list: List, page: &[u8], start: usize, cuts: &mut Vec<Cut>) -> Stepped {
     let mut behind_shown = None;
-    // Where items begin that are not shown, and where the last of them ends.
+    // Start of a run of hidden items, and the end of the last one.
     let mut hidden: Option<(usize, usize)> = None;
     let end = scan::elements_by(page, start, |pos| {
         let mut keys = Vec::new();
@@ -128,21 +128,21 @@ fn screen_items(filter: &Filter, list: List, page: &[u8], start: usize, cuts: &m
             hidden = Some((first, end));
             return Ok(end);
         };
-        // With the comma and the space behind it.
+        // Cut up to this item, including the comma and space in between.
         cuts.extend(hidden.take().map(|(first, _)| (first..pos, Vec::new())));
         cuts.extend(renames);
         behind_shown = Some(end);
         Ok(end)
     })?;
-    // At the end it is the comma before it.
+    // At the end of the list, cut the preceding comma instead.
     cuts.extend(hidden.map(|(first, last)| (behind_shown.unwrap_or(first)..last, Vec::new())));
     Ok(end)
 }
 
-/// The names of an item that have to be others; `None` if it is not shown.
+/// The keys of an item that need a new name; `None` if the item is hidden.
 fn shown_keys(filter: &Filter, list: List, page: &[u8], keys: &[Span]) -> Option<Vec<Cut>> {
     if keys.is_empty() {
-        // It has no name by which it could be judged.
+        // Without a name it cannot be judged.
         return (filter.allow.is_empty() && filter.deny.is_empty()).then(Vec::new);
     }
     let mut renames = Vec::new();
@@ -161,7 +161,7 @@ fn shown_keys(filter: &Filter, list: List, page: &[u8], keys: &[Span]) -> Option
     Some(renames)
 }
 
-/// On one line, since it becomes part of one.
+/// The page with its cuts, on one line, since it becomes part of one.
 fn spliced(page: &[u8], cuts: &[Cut]) -> Bytes {
     let mut out = Vec::with_capacity(page.len());
     let mut from = 0;
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_keep_all_but_what_is_hidden() {
+    fn pages_lose_only_hidden_items() {
         let filter = naming(&[], &["x*"], &[("a", "z")]);
         let tools = |page, expect| check(&filter, List::Tools, page, expect);
         tools(r#"{"tools":[]}"#, r#"{"tools":[]}"#);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_a_list_is_unreadable() {
+    fn page_without_a_list_is_unreadable() {
         let filter = naming(&[], &["x"], &[]);
         let single = Single { naming: &filter, offer: None };
         for page in [r#"{"tools":{"x":1}}"#, "[]", r#"{"tools":[{"name":"x"}"#] {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_judged_as_they_are_meant() {
+    fn names_are_judged_by_their_meaning() {
         let filter = naming(&[], &["x*"], &[("a", "z")]);
         let single = Single { naming: &filter, offer: None };
         let name = |quoted: &str| single.name(List::Tools, Some(quoted.as_bytes()));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_let_in_what_is_made_of_them() {
+    fn allowed_template_allows_its_expansions() {
         let filter = naming(&["file:///docs/{name}", "x://*"], &["*.env"], &[]);
         let page =
             r#"{"resourceTemplates":[{"uriTemplate":"file:///docs/{name}"},{"uriTemplate":"y://{a}"}]}"#;
@@ -273,7 +273,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is left is what a filter over the parsed list leaves, whatever stands between the items.
+        /// The result equals a filter over the parsed list, whatever the space between items.
         #[test]
         fn pages_are_filtered_lists(names in proptest::collection::vec("[ax]{1,2}", 0..8), space in " {0,2}") {
             let filter = naming(&[], &["x*"], &[]);

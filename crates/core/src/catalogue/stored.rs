@@ -1,5 +1,5 @@
-//! The latest offer of a server to one kind of client. An offer on disk is read when it is first used: there may be many
-//! servers, each with offers to clients that never come.
+//! The latest offer of a server to one kind of client. An offer on disk is parsed on first use: there may be
+//! many servers, each with offers for clients that never come.
 
 use super::list::Naming;
 use super::offer::Offer;
@@ -12,12 +12,12 @@ type ReadOffer = Box<dyn FnOnce() -> Option<Arc<Offer>> + Send>;
 pub struct StoredOffer(Arc<LazyLock<Option<Arc<Offer>>, ReadOffer>>);
 
 impl StoredOffer {
-    /// What [`Offer::store`] gave.
+    /// Wraps the bytes from [`Offer::store`].
     pub fn from_bytes(bytes: Bytes, naming: Arc<Naming>) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(move || Offer::load(&bytes, &naming).map(Arc::new)))))
     }
 
-    /// Nothing, if what was stored cannot be read.
+    /// The offer; `None` if the stored bytes cannot be parsed.
     pub fn offer(&self) -> Option<&Arc<Offer>> {
         LazyLock::force(&self.0).as_ref()
     }

@@ -1,10 +1,10 @@
-//! Whether a URI may have come from a URI template (RFC 6570). Generous: it serves to find whose a URI is, and the
-//! server judges what it says.
+//! Matching of URIs against URI templates (RFC 6570). Lenient: it serves to find the owner of a URI, and the
+//! server itself decides about the content. Must not know whose template it is.
 
-/// URIs beyond this are not compared with templates: the time is their length times that of the template.
+/// Longest URI compared with templates: the time is the product of both lengths.
 const MAX_URI_BYTES: usize = 2 * 1024;
 
-/// What stands before the first expression.
+/// The text before the first expression.
 pub(super) fn literal_start(template: &str) -> &str {
     template.split('{').next().unwrap_or_default()
 }
@@ -14,7 +14,7 @@ pub(super) fn matches(template: &str, uri: &str) -> bool {
         return false;
     }
     let uri = uri.as_bytes();
-    // Where the part of the template that was read so far may end in the URI.
+    // Offsets in the URI at which the template, as far as processed, may end.
     let mut reached = vec![false; uri.len() + 1];
     reached[0] = true;
     let mut rest = template;
@@ -27,7 +27,7 @@ pub(super) fn matches(template: &str, uri: &str) -> bool {
     after_literal(&reached, uri, rest.as_bytes())[uri.len()]
 }
 
-/// A glob for all that may come from a template, also if it is decoded.
+/// A glob for everything that may come from a template, even decoded.
 pub(super) fn as_glob(template: &str) -> String {
     let mut glob = String::with_capacity(template.len());
     let mut rest = template;
@@ -50,7 +50,7 @@ fn after_literal(reached: &[bool], uri: &[u8], literal: &[u8]) -> Vec<bool> {
     next
 }
 
-/// An expression may also expand to nothing, so what was reached stays reached.
+/// Applies an expression. It may expand to nothing, so all offsets stay reachable.
 fn after_expression(reached: &mut [bool], uri: &[u8], expression: &str) {
     let sign = expression.bytes().next().filter(|b| b"+#./;?&".contains(b));
     let begins = |b: u8| match sign {
@@ -71,8 +71,8 @@ fn after_expression(reached: &mut [bool], uri: &[u8], expression: &str) {
     }
 }
 
-/// What may stand in the value of a plain variable. Servers are not strict about encoding, so all but what parts a
-/// URI.
+/// Whether a byte may occur in the value of a plain variable. Servers are lenient about encoding, so
+/// everything except the delimiters of a URI.
 fn is_value(b: u8) -> bool {
     !matches!(b, b'/' | b'?' | b'#')
 }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uris_of_templates() {
+    fn uris_match_their_templates() {
         for (template, uri, expect) in [
             ("file:///{name}", "file:///a.txt", true),
             ("file:///{name}", "file:///a/b.txt", false),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_templates_take_no_exponential_time() {
+    fn hostile_template_takes_bounded_time() {
         assert!(!matches(&("x".to_owned() + &"{+a}x".repeat(50) + "y"), &"x".repeat(2000)));
     }
 }

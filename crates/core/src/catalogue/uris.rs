@@ -1,6 +1,6 @@
-//! What resources and templates are called. A resource is wrapped whole: `proxy://resource/…`. A template keeps its
-//! own text behind `proxy://template/server/`, so that whatever a client makes of it can be unwrapped again.
-//! `ui://…` is never wrapped: hosts look for it by that scheme.
+//! Public URIs of resources and templates. A resource is wrapped completely: `proxy://resource/…`. A template
+//! keeps its own text after `proxy://template/server/`, so that its expansions can be unwrapped again.
+//! `ui://…` is never wrapped: hosts recognise that scheme. Must not know which resources exist.
 
 use crate::text::percent;
 use base64::Engine;
@@ -10,19 +10,19 @@ use std::borrow::Cow;
 const RESOURCE_PREFIX: &str = "proxy://resource/";
 const TEMPLATE_PREFIX: &str = "proxy://template/";
 
-/// Whether this URI is always shown as it is.
+/// Whether this URI is never wrapped.
 pub fn stays_as_it_is(uri: &str) -> bool {
     uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("ui://"))
 }
 
-/// `proxy://resource/` and, as base64url, the server's name, a line feed, and the URI.
+/// `proxy://resource/` followed by the server's name, a line feed and the URI, as base64url.
 pub fn encode_resource(server: &str, uri: &str) -> String {
     let mut public = String::from(RESOURCE_PREFIX);
     BASE64_URL_SAFE_NO_PAD.encode_string(format!("{server}\n{uri}"), &mut public);
     public
 }
 
-/// Server and URI of a wrapped resource. Each has one spelling only: padding and stray bits are refused.
+/// Server and URI of a wrapped resource. There is only one spelling: padding and stray bits are refused.
 pub fn decode_resource(public: &str) -> Option<(String, String)> {
     let plain = BASE64_URL_SAFE_NO_PAD.decode(public.strip_prefix(RESOURCE_PREFIX)?).ok()?;
     let plain = String::from_utf8(plain).ok()?;
@@ -30,12 +30,12 @@ pub fn decode_resource(public: &str) -> Option<(String, String)> {
     Some((server.to_owned(), uri.to_owned()))
 }
 
-/// The prefix of this server's templates. Its name is percent-encoded, which templates expand to itself.
+/// The prefix of this server's templates. Its name is percent-encoded, which template expansion leaves unchanged.
 pub fn template_prefix(server: &str) -> String {
     format!("{TEMPLATE_PREFIX}{}/", percent::encode_segment(server))
 }
 
-/// Server and template, or server and URI if it was expanded, of a wrapped template.
+/// Server and template (or URI, if it was expanded) of a wrapped template.
 pub fn decode_template(public: &str) -> Option<(Cow<'_, str>, &str)> {
     let (server, rest) = public.strip_prefix(TEMPLATE_PREFIX)?.split_once('/')?;
     Some((percent::decode(server)?, rest))
@@ -92,7 +92,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_encoded_is_decoded(server in "[^\n]{0,20}", uri in "(?s).{0,40}") {
+        fn wrapped_uri_survives_a_round_trip(server in "[^\n]{0,20}", uri in "(?s).{0,40}") {
             let public = encode_resource(&server, &uri);
             prop_assert_eq!(decode_resource(&public), Some((server.clone(), uri.clone())));
             let public = template_prefix(&server) + &uri;

@@ -1,10 +1,10 @@
-//! Several servers as one. Made once per change of what they offer, and then only asked.
+//! Several servers merged into one. Built once per change of their offers, then only queried.
 //!
-//! - `contest`: what must be called otherwise because two would be called the same.
-//! - `stock`: the merged lists as bytes, and answers made of them.
-//! - `lookup`: whose a name is. `ownership`: whose a URI is.
-//! - `nearest`: names that someone may have meant.
-//! - `welcome`: how we introduce ourselves.
+//! - `contest`: new names for items whose names collide.
+//! - `stock`: the merged lists as bytes, and answers from them.
+//! - `lookup`: the owner of a name. `ownership`: the owner of a URI.
+//! - `nearest`: suggestions for unknown names.
+//! - `welcome`: our introduction to clients.
 
 mod contest;
 mod lookup;
@@ -33,7 +33,7 @@ pub use welcome::unavailable;
 pub struct Member {
     pub server: ServerId,
     pub naming: Arc<Naming>,
-    /// `None`: not known yet.
+    /// `None` if not known yet.
     pub offer: Option<Arc<Offer>>,
 }
 
@@ -42,7 +42,7 @@ impl Member {
         self.offer.as_ref()?.list(list)
     }
 
-    /// It may have such things, but which is not known.
+    /// Whether it may have such items, but they are not known.
     fn lacks(&self, list: List) -> bool {
         self.offer.as_ref().is_none_or(|offer| offer.lacks(list))
     }
@@ -52,13 +52,13 @@ impl Member {
     }
 }
 
-/// Several servers as one.
+/// Several servers merged into one.
 #[derive(Debug)]
 pub struct View {
     number: u64,
     members: Vec<Member>,
     aliases: [Aliases; 4],
-    /// Made when first asked for, since many a client never asks for prompts.
+    /// Built on first use, since many clients never ask for prompts.
     stocks: [OnceLock<Stock>; 4],
     /// Whether there may be a URI that two members could own.
     uris_clash: bool,
@@ -66,7 +66,7 @@ pub struct View {
 }
 
 impl View {
-    /// `number` is the view's generation: cursors carry it. The order of the members decides who keeps a name.
+    /// `number` is the view's generation, which cursors contain. The order of the members decides who keeps a name.
     pub fn new(members: Vec<Member>, number: u64) -> Self {
         let own = members.iter().flat_map(|member| {
             let listings = List::ALL.into_iter().filter_map(|list| member.list(list));
@@ -87,7 +87,7 @@ impl View {
         &self.members
     }
 
-    /// What would have been called the same, within servers and among them.
+    /// Name collisions, within servers and between them.
     pub fn collisions(&self) -> &[Collision] {
         &self.collisions
     }

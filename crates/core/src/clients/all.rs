@@ -1,12 +1,12 @@
-//! All clients by number.
+//! All clients by number. Must not know what a client does.
 
 use crate::clients::Client;
 use crate::ids::ClientId;
 use std::collections::btree_map::{self, BTreeMap};
 use std::ops::RangeFrom;
 
-/// All clients by number. Each is boxed: the numbers of a client's delegates follow each other, and the nodes of a tree that
-/// grows at its end stay half empty.
+/// All clients by number. Boxed, because the numbers of a client's delegates are consecutive, and the nodes
+/// of a B-tree that grows at its end stay half empty.
 #[derive(Debug, Default)]
 pub(crate) struct Clients(BTreeMap<ClientId, Box<Client>>);
 
@@ -51,8 +51,9 @@ impl Clients {
         self.0.retain(|id, client| is_kept(id, client));
     }
 
-    /// The client with the connection through which a client, or a delegate, is spoken to.
+    /// The client with the connection that a client or delegate uses.
     pub(crate) fn connection_of(&self, client: ClientId) -> ClientId {
+        // The usual case, without a lookup.
         if client.0 < ClientId::FIRST_DELEGATE {
             return client;
         }

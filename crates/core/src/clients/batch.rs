@@ -1,9 +1,10 @@
-//! A client's batch: its members are answered one by one, and the answers go back as one array.
+//! A client's batch: members are answered individually, and the answers are returned as one array. Must not
+//! know what the answers say.
 
 use std::collections::BTreeMap;
 use switchboard_protocol::RawId;
 
-/// The batches of one client that are not answered yet.
+/// The unanswered batches of one client.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     next: u32,
@@ -14,7 +15,7 @@ pub(super) struct Batches {
 struct Batch {
     /// Members without an answer.
     missing: usize,
-    /// The id of the first answer.
+    /// The id of the first answer, which identifies the batch response.
     first: Option<RawId>,
     answers: Vec<Vec<u8>>,
 }
@@ -27,13 +28,13 @@ impl Batches {
         id
     }
 
-    /// Bytes of answers that wait for the rest of their batches.
+    /// Bytes of answers that wait for the rest of their batch.
     pub(super) fn bytes(&self) -> usize {
         self.open.values().flat_map(|batch| &batch.answers).map(Vec::len).sum()
     }
 
-    /// Closes a member, with an answer or (a notification, a cancelled request) without. The last one gives the whole array,
-    /// unless no member has an answer.
+    /// Closes a member, with or (for a notification or a cancelled request) without an answer. The last one
+    /// returns the whole array, unless no member has an answer.
     pub(super) fn done(&mut self, id: u32, answer: Option<(&RawId, Vec<u8>)>) -> Option<(RawId, Vec<u8>)> {
         let batch = self.open.get_mut(&id)?;
         if let Some((id, answer)) = answer {

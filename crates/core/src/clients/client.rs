@@ -1,12 +1,12 @@
-//! A client: the state of its connection, and the requests that wait for it. Must not know how requests are routed.
+//! A client: the state of its connection, and its queued requests. Must not know how requests are routed.
 //!
 //! # Layout
-//! - `new`: new clients of each role.
-//! - `role`: what a client is to us.
+//! - `new`: constructors for each role.
+//! - `role`: the kind of client.
 //! - `greeting`: its side of the handshake.
-//! - `workspace`: its roots, and the folders known of it.
-//! - `leases`: the backends that it uses.
-//! - `outbox`: bytes that wait to be written to it.
+//! - `workspace`: its roots and known folders.
+//! - `leases`: the backends it uses.
+//! - `outbox`: bytes not yet written to it.
 
 mod new;
 mod role;
@@ -38,13 +38,13 @@ use std::time::Duration;
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Message, RawId};
 
-/// Whether the client is there, and in which directions.
+/// Whether the client is connected, and in which directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Here,
-    /// The client sends nothing more, but may still read its answers.
+    /// Sends nothing more, but may still read its answers.
     Listening,
-    /// Nobody reads.
+    /// Does not read any more.
     Lost,
 }
 
@@ -57,30 +57,30 @@ pub(crate) struct Client {
     since: Moment,
     principal: Principal,
     environment: Environment,
-    /// The folders known of the client.
+    /// The client's known folders.
     known: Shared<Known>,
     roots: ClientRoots,
     declared: Declared,
     handshake: Handshake,
     leases: Leases,
-    /// Requests that cannot be routed before the roots, or the handshake, are known.
+    /// Requests that cannot be routed before the roots or the handshake are known.
     parked: VecDeque<Unrouted>,
-    /// The stored lists that the client was shown before its server was there.
+    /// The stored lists that the client was shown before its server was ready.
     shown: Vec<Arc<Listing>>,
-    /// The log level that the client asked for.
+    /// The log level that the client requested.
     level: Option<Level>,
-    /// The dialect that the client has shown.
+    /// The dialect learnt from the client.
     dialect: LearntDialect,
-    /// The client wants to know which of its requests a message belongs to.
+    /// Whether messages to the client must name the request they belong to.
     goes_by_request: bool,
-    /// The mark by which the client recognises a refusal of ours.
+    /// The mark by which the client recognises our refusals.
     refusal_mark: Option<Arc<str>>,
-    /// The client's folders are none of this machine.
+    /// The client's folders are not on this machine.
     is_elsewhere: bool,
     presence: Presence,
     farewell: Option<Box<Farewell>>,
     outbox: ClientOutbox,
-    /// Requests that were accepted and not answered yet.
+    /// Number of accepted requests without an answer.
     unanswered: usize,
 }
 
@@ -93,7 +93,7 @@ impl Client {
         self.server
     }
 
-    /// The settings of its server, as they were when the client connected or moved last.
+    /// The settings of its server, as of the client's connection or last move.
     pub(crate) fn settings(&self) -> &Arc<ServerSettings> {
         &self.settings
     }
@@ -114,22 +114,22 @@ impl Client {
         self.environment = environment;
     }
 
-    /// How long the client has been connected.
+    /// Time since the client connected.
     pub(crate) fn connected_for(&self, now: Moment) -> Duration {
         now.since(self.since)
     }
 
-    /// The client has a connection, may send, and reads its answers.
+    /// Whether the client is connected, may send, and reads its answers.
     pub(crate) fn is_here(&self) -> bool {
         self.presence == Presence::Here
     }
 
-    /// Nobody reads what is sent to the client.
+    /// Whether the client no longer reads.
     pub(crate) fn is_lost(&self) -> bool {
         self.presence == Presence::Lost
     }
 
-    /// The client sends nothing more, but still reads.
+    /// Records that the client sends nothing more, but still reads.
     pub(crate) fn end_input(&mut self) {
         self.presence = Presence::Listening;
     }
@@ -144,7 +144,7 @@ impl Client {
         self.outbox.clear();
     }
 
-    /// Requests that were accepted and not answered yet.
+    /// Number of accepted requests without an answer.
     pub(crate) fn unanswered(&self) -> usize {
         self.unanswered
     }
@@ -157,7 +157,7 @@ impl Client {
         self.unanswered -= 1;
     }
 
-    /// The dialect that the client has shown, or that the config fixes.
+    /// The dialect learnt from the client, or fixed by the config.
     pub(crate) fn dialect(&self) -> Dialect {
         self.dialect.current()
     }
@@ -169,22 +169,22 @@ impl Client {
         self.dialect != before
     }
 
-    /// The client wants to know which of its requests a message belongs to.
+    /// Whether messages to the client must name the request they belong to.
     pub(crate) fn goes_by_request(&self) -> bool {
         self.goes_by_request
     }
 
-    /// The mark by which the client recognises a refusal of ours.
+    /// The mark by which the client recognises our refusals.
     pub(crate) fn refusal_mark(&self) -> Option<&str> {
         self.refusal_mark.as_deref()
     }
 
-    /// The client runs on another machine, or without a token: its folders are not ours.
+    /// Whether the client runs on another machine, or without a token: its folders are not ours.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.is_elsewhere
     }
 
-    /// The client has asked to shut down.
+    /// Whether the client has sent `shutdown`.
     pub(crate) fn has_said_farewell(&self) -> bool {
         self.farewell.is_some()
     }
@@ -193,12 +193,12 @@ impl Client {
         self.farewell = Some(Box::new(farewell));
     }
 
-    /// The client's `shutdown`, if it is not answered yet. It counts as answered from then on.
+    /// The client's `shutdown`, if unanswered; marks it as answered.
     pub(crate) fn answer_farewell(&mut self) -> Option<(RawId, Option<u32>)> {
         self.farewell.as_mut()?.answer()
     }
 
-    /// Keeps a request until it can be routed.
+    /// Holds a request until it can be routed.
     pub(crate) fn park(&mut self, request: Unrouted) {
         self.parked.push_back(request);
     }
@@ -211,7 +211,7 @@ impl Client {
         std::mem::take(&mut self.parked)
     }
 
-    /// Notes that the client was shown a stored list.
+    /// Records that the client was shown a stored list.
     pub(crate) fn show_stored(&mut self, listing: Arc<Listing>) {
         self.shown.retain(|shown| shown.list() != listing.list());
         self.shown.push(listing);
@@ -225,7 +225,7 @@ impl Client {
         std::mem::take(&mut self.shown)
     }
 
-    /// The log level that the client asked for.
+    /// The log level that the client requested.
     pub(crate) fn level(&self) -> Option<&Level> {
         self.level.as_ref()
     }
@@ -234,12 +234,12 @@ impl Client {
         self.level = Some(level);
     }
 
-    /// Speaks the dialect of another client.
+    /// Takes over the dialect of another client.
     pub(crate) fn adopt_dialect(&mut self, dialect: LearntDialect) {
         self.dialect = dialect;
     }
 
-    /// What is known of the client's dialect.
+    /// The state of dialect detection.
     pub(crate) fn shown_dialect(&self) -> LearntDialect {
         self.dialect
     }
@@ -249,7 +249,7 @@ impl Client {
 mod tests {
     use super::*;
 
-    /// A window has one of these for each server.
+    /// A window has one of these per server.
     #[test]
     fn client_stays_small() {
         assert!(size_of::<Client>() <= 400, "{} bytes", size_of::<Client>());

@@ -6,14 +6,14 @@ use serde_json::Value;
 use std::sync::Arc;
 use switchboard_protocol::{Message, Part};
 
-/// The version and the capabilities of a client's handshake, which a server may act upon, in one spelling.
+/// Version and capabilities of a client's handshake in canonical form; a server may behave differently by them.
 pub(crate) type Profile = Arc<str>;
 
-/// The parts of `initialize` that we read.
+/// The parts of `initialize` that we interpret.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Declared {
     profile: Option<Profile>,
-    /// The client answers `roots/list`.
+    /// Whether the client answers `roots/list`.
     has_roots: bool,
 }
 
@@ -26,7 +26,7 @@ struct Opening {
 }
 
 impl Declared {
-    /// Holds the profile once, if the other is equal.
+    /// Shares the profile with an equal one.
     pub(super) fn share_profile(&mut self, other: &Self) {
         if self.profile == other.profile {
             self.profile.clone_from(&other.profile);
@@ -53,18 +53,18 @@ impl Declared {
         self.has_roots
     }
 
-    /// The same, without the roots of a client on another machine: they are no folders here.
+    /// Ignores the roots of a client on another machine: they are not folders here.
     pub(crate) fn here(self, is_here: bool) -> Self {
         Self { has_roots: self.has_roots && is_here, ..self }
     }
 
-    /// The same, of a client that cannot be asked for roots.
+    /// For a client that cannot be asked for roots.
     pub(crate) fn without_roots(self) -> Self {
         Self { has_roots: false, ..self }
     }
 }
 
-/// Sorts the keys of objects, so that equal values are spelled the same.
+/// Sorts the keys of objects, so that equal values have the same spelling.
 pub(super) fn in_order(value: Value) -> Value {
     match value {
         Value::Object(members) => {

@@ -1,8 +1,8 @@
-//! A client's `shutdown`.
+//! A client's `shutdown`. Must not know how it is carried out.
 
 use switchboard_protocol::RawId;
 
-/// The `shutdown` that a client has asked for, to be answered once.
+/// A client's `shutdown` request, to be answered once.
 #[derive(Debug)]
 pub(crate) struct Farewell {
     id: RawId,
@@ -15,12 +15,12 @@ impl Farewell {
         Self { id, batch, answered: false }
     }
 
-    /// The same, of a client that has its answer.
+    /// Marks it as answered from the start.
     pub(crate) fn answered(self) -> Self {
         Self { answered: true, ..self }
     }
 
-    /// The request to be answered, if it is not answered yet. It counts as answered from then on.
+    /// The request, if unanswered; marks it as answered.
     pub(super) fn answer(&mut self) -> Option<(RawId, Option<u32>)> {
         let is_open = !std::mem::replace(&mut self.answered, true);
         is_open.then(|| (self.id.clone(), self.batch))

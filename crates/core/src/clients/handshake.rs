@@ -1,14 +1,14 @@
-//! The client's half of the handshake. Must not know which servers hear it.
+//! The client's half of the handshake. Must not know which servers receive it.
 
 use switchboard_protocol::Message;
 
-/// The client's half of the handshake. Its messages are kept, to be replayed to a process that is started anew.
+/// State of the client's half of the handshake. Its messages are stored, to be replayed to new processes.
 #[derive(Debug)]
 pub(crate) enum Handshake {
-    /// None yet. Requests pass all the same: the server decides about them.
+    /// No handshake yet. Requests pass nevertheless: the server decides about them.
     New,
-    /// `initialize` is on its way. Some clients send `initialized` without waiting for the answer. An earlier
-    /// handshake counts until this one is answered.
+    /// `initialize` has been forwarded. Some clients send `initialized` without waiting for the answer. An
+    /// earlier handshake stays valid until this one is answered.
     Asked {
         initialized: Option<Message>,
         before: Option<Box<Greeting>>,
@@ -32,18 +32,18 @@ impl Greeting {
         &self.initialize
     }
 
-    /// The client's word that it is ready.
+    /// The client's `initialized`.
     pub(crate) fn initialized(&self) -> Option<&Message> {
         self.initialized.as_ref()
     }
 
-    /// Adds the second half, if it is missing.
+    /// Adds `initialized`, if missing.
     pub(crate) fn complete_with(mut self, initialized: impl FnOnce() -> Option<Message>) -> Self {
         self.initialized = self.initialized.or_else(initialized);
         self
     }
 
-    /// Notes the second half, if it is missing.
+    /// Records `initialized`, if missing.
     pub(crate) fn confirm(&mut self, initialized: &Message) {
         if self.initialized.is_none() {
             self.initialized = Some(initialized.detached());
@@ -55,6 +55,7 @@ impl Handshake {
     pub(crate) fn ask(&mut self) {
         let before = match std::mem::replace(self, Self::New) {
             Self::New => None,
+            // The last answered handshake stays valid through several attempts.
             Self::Asked { before, .. } => before,
             Self::Answered(greeting) => Some(Box::new(greeting)),
         };
@@ -70,7 +71,7 @@ impl Handshake {
         *self = Self::Answered(Greeting { initialize: initialize.detached(), initialized });
     }
 
-    /// The server refused, or nobody answered: the handshake before counts again.
+    /// Records a refusal or a missing answer: the previous handshake is valid again.
     pub(crate) fn fail(&mut self) {
         if let Self::Asked { before, .. } = self {
             *self = before.take().map_or(Self::New, |greeting| Self::Answered(*greeting));
@@ -85,7 +86,7 @@ impl Handshake {
         }
     }
 
-    /// The handshake that a new process must hear first, if this client was greeted by an earlier one.
+    /// The handshake to replay to a new process, if an earlier one has answered it.
     pub(crate) fn to_replay(&self) -> Option<&Greeting> {
         match self {
             Self::New => None,
@@ -94,7 +95,7 @@ impl Handshake {
         }
     }
 
-    /// Both halves are done: the client may be asked things.
+    /// Whether both halves are done, so that requests may be sent to the client.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self, Self::Answered(Greeting { initialized: Some(_), .. }))
     }
@@ -107,7 +108,7 @@ impl Handshake {
         matches!(self, Self::Asked { .. })
     }
 
-    /// The `initialized` that followed an `initialize` which is still on its way.
+    /// The `initialized` that followed an unanswered `initialize`.
     pub(crate) fn confirmed_early(&self) -> Option<&Message> {
         match self {
             Self::New | Self::Answered(_) => None,

@@ -1,8 +1,8 @@
-//! Log levels that clients ask for.
+//! Log levels requested by clients. Must not know who logs.
 
 use switchboard_protocol::{Message, Part};
 
-/// The log level that a client asked for.
+/// The log level that a client requested.
 #[derive(Debug, Clone)]
 pub(crate) struct Level {
     /// The whole request, to be repeated to other processes.
@@ -11,7 +11,7 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// The level in a request; `None` if it is none that we know.
+    /// The level in a request; `None` if unknown.
     pub(crate) fn of(request: &Message) -> Option<Self> {
         let rank = rank_in(request)?;
         Some(Self { request: request.clone(), rank })
@@ -31,7 +31,7 @@ impl Level {
         self.rank
     }
 
-    /// Whether a client with this level wants to hear a message of that rank.
+    /// Whether a client with this level wants messages of that rank.
     pub(crate) fn admits(&self, rank: usize) -> bool {
         rank >= self.rank
     }
@@ -46,7 +46,7 @@ pub(crate) fn rank_in(message: &Message) -> Option<usize> {
     message.part(Part::Level).and_then(rank)
 }
 
-/// The rank of a level, from its JSON string: louder levels have higher ranks.
+/// The rank of a level, from its JSON string: more severe levels have higher ranks.
 pub(crate) fn rank(level: &[u8]) -> Option<usize> {
     const LEVELS: [&[u8]; 8] =
         [b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency"];

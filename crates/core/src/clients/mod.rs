@@ -1,13 +1,13 @@
-//! Clients: the handshake that each has made, its roots, its dialect, and the requests that wait to be routed.
+//! Clients: their handshake, roots, dialect, and requests that wait to be routed. Must not know backends.
 //!
 //! # Layout
 //! - `declared`: the protocol version and the capabilities that a client declared.
 //! - `handshake`: the client's half of the handshake.
 //! - `roots`: the client's answers to `roots/list`.
-//! - `level`: log levels that clients ask for.
-//! - `batch`: JSON-RPC batches whose answers are gathered.
+//! - `level`: log levels requested by clients.
+//! - `batch`: JSON-RPC batches with answers still missing.
 //! - `farewell`: the `shutdown` of a client.
-//! - `shared`: values that copies share until one of them is changed.
+//! - `shared`: values shared by copies until one changes.
 //! - `client`: the client itself.
 //! - `all`: all clients by number.
 

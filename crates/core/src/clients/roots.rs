@@ -1,4 +1,4 @@
-//! A client's roots: how far we have come in asking for them, and its answers. Must not know who wants the roots.
+//! A client's roots: the progress of asking for them, and its answers. Must not know who needs the roots.
 
 use crate::clients::declared::in_order;
 use crate::routing::path::{self, Style};
@@ -7,22 +7,22 @@ use serde_json::json;
 use std::sync::Arc;
 use switchboard_protocol::{Message, Part};
 
-/// The roots that a client has named, and how far we have come in asking for them.
+/// The roots that a client has named, and the state of the current inquiry.
 #[derive(Debug, Default)]
 pub(super) struct ClientRoots {
     inquiry: Inquiry,
-    /// The last answer to `roots/list`, an error included. Delegates use that of their client.
+    /// The last answer to `roots/list`, including an error. Delegates use their client's.
     answer: Option<RootsAnswer>,
-    /// Number of the newest inquiry. What is found out for an older one is outdated.
+    /// Number of the newest inquiry. Results of older ones are outdated.
     inquiries: u32,
 }
 
 #[derive(Debug, Default)]
 enum Inquiry {
-    /// Nobody wanted to know.
+    /// The client has not been asked.
     #[default]
     Unasked,
-    /// A request to the client is on its way, or its answer is being looked up. The roots before count until then.
+    /// A request to the client is open, or its answer is being looked up. The previous roots stay valid meanwhile.
     Asked {
         before: Vec<ClientRoot>,
         said: Vec<ClientRoot>,
@@ -30,7 +30,7 @@ enum Inquiry {
     Told(Vec<ClientRoot>),
 }
 
-/// How far we have come in asking a client for its roots.
+/// Stage of asking a client for its roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RootsStage {
     Unasked,
@@ -41,9 +41,9 @@ pub(crate) enum RootsStage {
 /// One root of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClientRoot {
-    /// Canonical; `None` if it is no folder of this machine.
+    /// Canonical; `None` if it is not a folder of this machine.
     path: Option<String>,
-    /// As the client put it.
+    /// As the client sent it.
     raw: Box<str>,
 }
 
@@ -115,7 +115,7 @@ impl ClientRoots {
         self.answer.as_ref()
     }
 
-    /// Begins an inquiry, which makes earlier ones outdated.
+    /// Starts an inquiry, which makes earlier ones outdated.
     pub(super) fn ask(&mut self, before: Vec<ClientRoot>) {
         self.inquiry = Inquiry::Asked { before, said: Vec::new() };
         self.inquiries += 1;
@@ -125,18 +125,19 @@ impl ClientRoots {
         self.answer = Some(RootsAnswer::new(answer));
     }
 
-    /// Reads the roots out of an answer, and gives the paths to be looked up on disk, with the number of the inquiry.
+    /// Parses the roots from an answer. Returns the paths to look up on disk, with the number of the inquiry.
     pub(super) fn read(&mut self, answer: &Message, style: Style) -> Option<(u32, Vec<String>)> {
         let Inquiry::Asked { said, .. } = &mut self.inquiry else { return None };
         let named = paths::roots_in_answer(answer.part(Part::Result).unwrap_or_default());
         let named = named.into_iter().map(|(uri, raw)| ClientRoot { path: path::of_uri(&uri, style), raw });
         *said = named.collect();
+        // A new number, so that the result of an older lookup is recognised as outdated.
         self.inquiries += 1;
         let paths = said.iter().filter_map(|root| root.path.clone()).collect();
         Some((self.inquiries, paths))
     }
 
-    /// The roots of an answer, with the paths found on disk for them; `None` if the inquiry is outdated.
+    /// The roots of an answer, with the paths found on disk; `None` if the inquiry is outdated.
     pub(super) fn look_up(&mut self, inquiry: u32, found: Vec<Option<String>>) -> Option<Vec<ClientRoot>> {
         let Inquiry::Asked { said, .. } = &mut self.inquiry else { return None };
         if self.inquiries != inquiry {
@@ -145,13 +146,13 @@ impl ClientRoots {
         let mut said = std::mem::take(said);
         let named = said.iter_mut().filter(|root| root.path.is_some());
         for (root, found) in named.zip(found) {
-            // A folder that is not there may come later: its name is kept.
+            // A missing folder may appear later, so its name is kept.
             root.path = found.or(root.path.take());
         }
         Some(said)
     }
 
-    /// Gives up an inquiry: the roots before count.
+    /// Ends an inquiry without an answer: the previous roots stay valid.
     pub(super) fn give_up(&mut self) -> Option<Vec<ClientRoot>> {
         match &mut self.inquiry {
             Inquiry::Asked { before, .. } => Some(std::mem::take(before)),
@@ -164,7 +165,7 @@ impl ClientRoots {
     }
 }
 
-/// Equal for equal roots, of a client that never answered `roots/list` itself.
+/// A key that is equal for equal roots, for a client that never answered `roots/list` itself.
 pub(crate) fn key_of_roots(roots: &[ClientRoot]) -> Arc<str> {
     let raw: Vec<&str> = roots.iter().map(ClientRoot::raw).collect();
     format!("named {}", raw.join(",")).into()

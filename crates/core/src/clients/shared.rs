@@ -1,9 +1,9 @@
-//! Values that copies share until one of them is changed.
+//! Values shared by copies until one changes.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A value that copies share until one of them is changed. The delegates of a client differ in little.
+/// A copy-on-write value: the delegates of a client differ in little.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shared<T>(Arc<T>);
 

@@ -1,5 +1,4 @@
-//! The time of the event at hand, and the moment at which the next deadline is due. Time comes with each event: nothing
-//! here reads a clock.
+//! The time of the current event, and the time of the next deadline. Time comes with each event. Must not read a clock.
 
 use crate::moment::Moment;
 
@@ -15,7 +14,7 @@ impl Clock {
         self.now
     }
 
-    /// Sets the time to that of an event. Time never goes back.
+    /// Sets the time to that of an event. Time never goes backwards.
     pub(crate) fn advance(&mut self, now: Moment) {
         self.now = self.now.max(now);
     }
@@ -24,12 +23,12 @@ impl Clock {
         self.wake
     }
 
-    /// Notes a new deadline.
+    /// Records a new deadline.
     pub(crate) fn wake_at(&mut self, moment: Moment) {
         self.wake = Some(self.wake.map_or(moment, |wake| wake.min(moment)));
     }
 
-    /// Replaces the lower bound by the true next deadline.
+    /// Replaces the lower bound with the exact next deadline.
     pub(crate) fn set_wake(&mut self, next: Option<Moment>) {
         self.wake = next;
     }

@@ -1,16 +1,16 @@
-//! How near the end of the program is. What becomes of clients and backends then is for `transitions::drain` to say.
+//! The progress of a shutdown. Must not know what happens to clients and backends: `transitions::drain` decides that.
 
 use crate::moment::Moment;
 
-/// How near the end is.
+/// Progress of a shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Running,
-    /// `leave`: the program ends afterwards; else it waits for the client's `exit`.
+    /// `leave`: the program ends afterwards; otherwise it waits for the client's `exit`.
     Draining {
         deadline: Moment,
         leave: bool,
-        /// Told to, by a signal or an order: backends are not asked first.
+        /// Requested by a signal or an order: backends are not asked first.
         is_told: bool,
     },
     /// The backends are being stopped.
@@ -21,7 +21,7 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    /// Starts draining, or adds these wishes to an end that has begun. Returns whether it begins now.
+    /// Starts draining, or adds these flags to a shutdown in progress. Returns whether it begins now.
     pub(crate) fn begin(&mut self, by: Moment, leave: bool, is_told: bool) -> bool {
         match self {
             Self::Running => {
@@ -38,7 +38,7 @@ impl Ending {
         false
     }
 
-    /// Backends are being stopped, or have been.
+    /// Whether backends are being stopped, or have been.
     pub(crate) fn is_stopping(self) -> bool {
         match self {
             Self::Running | Self::Draining { .. } => false,
@@ -46,12 +46,12 @@ impl Ending {
         }
     }
 
-    /// The program was told to end, and has not ended yet.
+    /// Whether the program was told to end, and has not ended yet.
     pub(crate) fn is_leaving(self) -> bool {
         matches!(self, Self::Draining { leave: true, .. } | Self::Stopping { leave: true })
     }
 
-    /// The moment at which requests under way are given up.
+    /// Time at which requests in progress are given up.
     pub(crate) fn deadline(self) -> Option<Moment> {
         match self {
             Self::Draining { deadline, .. } => Some(deadline),

@@ -1,32 +1,32 @@
-//! Follow-ups: work that a transition leaves for the end of its event, because the state is not consistent before. They
-//! are kept by kind; [`Core::run_followups`](crate::Core) takes them kind by kind, in the order of [`Followup`]. This
-//! module knows nothing of how they are done.
+//! Follow-ups: work that a transition defers to the end of its event, because the state is inconsistent
+//! before. Stored by kind; [`Core::run_followups`](crate::Core) handles one kind after the other, in the
+//! order of [`Followup`]. Must not know how they are carried out.
 
 use crate::ids::{BackendId, ClientId};
 
-/// Work for the end of an event, in the order in which it is done. A follow-up that arises while a later kind is being
-/// done waits for the next event.
+/// Work for the end of an event, in the order of execution. A follow-up that arises while a later kind is
+/// being handled waits for the next event.
 #[derive(Debug)]
 pub(crate) enum Followup {
     /// A client's handshake failed: the next client that waits for this backend makes its own.
     GreetNext { backend: BackendId, client: ClientId },
-    /// A server could not be started: its client goes on without it.
+    /// A server could not be started: its client continues without it.
     GoOnWithout { client: ClientId },
-    /// A client leaves its backends for others. Before turns are given: its requests that wait at a backend leave with it.
+    /// A client moves to other backends. Before turns are given, since its queued requests move with it.
     Move { client: ClientId },
-    /// Servers that run without a client may need a start or an end.
+    /// Servers that run without a client may have to be started or stopped.
     CheckStandbys,
-    /// A backend can take one more of the requests that wait for their turn.
+    /// A backend can accept one more of the queued requests.
     GiveTurn { backend: BackendId },
-    /// A backend is started again once its last process is gone.
+    /// A backend is restarted once its last process is gone.
     StartAgain { backend: BackendId },
-    /// A backend that its last client left ends once it has finished its work.
+    /// A backend without clients ends once it has finished its work.
     EndDeserted { backend: BackendId, why: &'static str },
-    /// Lost clients that nothing mentions any more are forgotten.
+    /// Lost clients that nothing refers to any more are removed.
     ForgetLost,
 }
 
-/// The follow-ups that are due, by kind.
+/// The pending follow-ups, by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Followups {
     greetings: Vec<(BackendId, ClientId)>,
@@ -53,12 +53,12 @@ impl Followups {
         }
     }
 
-    /// The latest handshake that failed.
+    /// The most recent failed handshake.
     pub(crate) fn next_greeting(&mut self) -> Option<(BackendId, ClientId)> {
         self.greetings.pop()
     }
 
-    /// The client that was last told of a server that could not be started.
+    /// The client most recently affected by a server that could not be started.
     pub(crate) fn next_without(&mut self) -> Option<ClientId> {
         self.without.pop()
     }
@@ -71,7 +71,7 @@ impl Followups {
         std::mem::take(&mut self.checks_standbys)
     }
 
-    /// The backend that was the last to finish a request.
+    /// The backend that most recently finished a request.
     pub(crate) fn next_turn(&mut self) -> Option<BackendId> {
         self.turns.pop()
     }
@@ -80,7 +80,7 @@ impl Followups {
         std::mem::take(&mut self.starts)
     }
 
-    /// Puts the remaining starts in order, each once.
+    /// Sorts the remaining starts and removes duplicates.
     pub(crate) fn tidy_starts(&mut self) {
         self.starts.sort();
         self.starts.dedup();

@@ -1,11 +1,11 @@
-//! The state of the core as a whole. The transitions are in `transitions`.
+//! The whole state of the core. Must not know the transitions, which are in `transitions`.
 //!
 //! # Layout
-//! - `clock`: the time of the event at hand, and the next deadline.
-//! - `ending`: how near the end of the program is.
-//! - `followups`: work that an event leaves for its end.
+//! - `clock`: the time of the current event, and the next deadline.
+//! - `ending`: the progress of a shutdown.
+//! - `followups`: work deferred to the end of an event.
 //! - `numbers`: ids for new backends and delegates.
-//! - `random`: numbers from the seed.
+//! - `random`: pseudo-random numbers from the seed.
 
 mod clock;
 mod ending;
@@ -33,11 +33,11 @@ use crate::settings::{ServerSettings, Settings};
 use std::sync::Arc;
 use switchboard_protocol::ErrorAnswer;
 
-/// The whole state. Takes an event and the time, and answers with actions; cannot block and cannot fail.
+/// The whole state. Takes an event and the time, and returns actions; cannot block and cannot fail.
 #[derive(Debug)]
 pub struct Core {
     pub(crate) settings: Settings,
-    /// The answer to every request, if there is nothing to serve.
+    /// The answer to every request, if there is no server.
     refusal: Option<ErrorAnswer>,
     pub(crate) clock: Clock,
     pub(crate) clients: Clients,
@@ -46,13 +46,13 @@ pub struct Core {
     /// Merged catalogues, shared by clients that see the same.
     pub(crate) views: Views,
     pub(crate) servers: Servers,
-    /// Stands in where a client or a backend has no server.
+    /// Placeholder where a client or backend has no server.
     no_server: Arc<ServerSettings>,
-    /// A server was started without a client at least once; most never are.
+    /// Whether a server was ever started without a client; usually not.
     has_standbys: bool,
-    /// The moment at which the last client and the last process were gone.
+    /// Time at which the last client and the last process were gone.
     unused_since: Option<Moment>,
-    /// All backends together held more memory than they may at the last look.
+    /// Whether all backends together exceeded the memory limit at the last measurement.
     is_over_memory: bool,
     pub(crate) merging: Merging,
     pub(crate) pending: PendingRequests,
@@ -96,19 +96,19 @@ impl Core {
         Self { refusal: Some(error), ..Self::new(settings) }
     }
 
-    /// Whether [`crate::Fact::Routed`] is reported from now on.
+    /// Enables or disables [`crate::Fact::Routed`].
     pub fn report_routes(&mut self, wanted: bool) {
         self.settings.report_routes = wanted;
     }
 
-    /// When [`Event::Tick`](crate::Event::Tick) is wanted at the latest.
+    /// Latest time for the next [`Event::Tick`](crate::Event::Tick).
     pub fn wake(&self) -> Option<Moment> {
         self.clock.wake()
     }
 
-    /// Whether this peer leaves so much unread that nothing more should be read from it.
+    /// Whether this peer has so many unread bytes that nothing more should be read from it.
     pub fn is_clogged(&self, peer: Peer) -> bool {
-        // Twice: what answers and requests may fill, and as much again for errors.
+        // Twice the limit: once for answers and requests, and as much again for errors.
         match peer {
             Peer::Client(client) => self
                 .clients
@@ -120,27 +120,27 @@ impl Core {
         }
     }
 
-    /// New clients are served.
+    /// Whether new clients are served.
     pub fn is_serving(&self) -> bool {
         self.is_running()
     }
 
-    /// We are a daemon that ends: what is asked now is for the next one.
+    /// Whether we are a daemon in shutdown: new requests are for the next one.
     pub fn is_succeeded(&self) -> bool {
         self.lives_on() && !self.is_running()
     }
 
-    /// Requests that wait for an answer, in both directions.
+    /// Number of unanswered requests, in both directions.
     pub fn unanswered(&self) -> usize {
         self.pending.len() + self.questions.len()
     }
 
-    /// Nothing has told the program to end yet.
+    /// Whether no shutdown has begun.
     pub(crate) fn is_running(&self) -> bool {
         self.ending == Ending::Running
     }
 
-    /// A daemon: goes on without clients.
+    /// Whether this is a daemon, which continues without clients.
     pub(crate) fn lives_on(&self) -> bool {
         self.settings.linger.is_some()
     }
@@ -161,14 +161,14 @@ impl Core {
         self.unused_since
     }
 
-    /// Returns whether the program becomes unused now.
+    /// Records whether the program is unused; returns whether it has just become so.
     pub(crate) fn set_unused(&mut self, is_unused: bool) -> bool {
         let was_unused = self.unused_since.is_some();
         self.unused_since = is_unused.then(|| self.unused_since.unwrap_or(self.clock.now()));
         is_unused && !was_unused
     }
 
-    /// Returns whether the last look had the same result.
+    /// Records the result of a measurement; returns whether it is the same as last time.
     pub(crate) fn set_over_memory(&mut self, is_over: bool) -> bool {
         std::mem::replace(&mut self.is_over_memory, is_over) == is_over
     }
@@ -181,13 +181,13 @@ impl Core {
         self.actions.push(Action::Report(fact));
     }
 
-    /// The server of a backend, unless the backend is retired: then it says nothing about its server.
+    /// The server of a backend, unless the backend is retired and no longer representative of it.
     pub(crate) fn origin(&mut self, backend: BackendId) -> Option<&mut Server> {
         let server = self.backends.get(&backend).filter(|b| !b.is_retired())?.server();
         self.servers.get_mut(server)
     }
 
-    /// The settings of a backend's server, as they were when it was made.
+    /// The settings of a backend's server, as of its creation.
     pub(crate) fn settings_of(&self, backend: BackendId) -> Arc<ServerSettings> {
         self.backends.get(&backend).map_or_else(|| self.no_server(), |b| b.settings().clone())
     }

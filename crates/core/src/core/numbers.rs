@@ -1,4 +1,4 @@
-//! Numbers for backends, and for clients of our own making (delegates and stand-ins). None is given twice.
+//! Numbers for backends, and for clients of our own making (delegates and stand-ins). None is used twice.
 
 use crate::ids::{BackendId, ClientId};
 
@@ -27,7 +27,7 @@ impl Numbers {
         id
     }
 
-    /// No backend has been made yet.
+    /// Whether no backend has been created yet.
     pub(crate) fn is_before_first_backend(&self) -> bool {
         self.next_backend == Self::FIRST_BACKEND
     }

@@ -1,11 +1,11 @@
-//! Random numbers (xorshift) that depend on the seed of the settings alone, so that a run can be repeated.
+//! Pseudo-random numbers (xorshift) that depend only on the seed in the settings, so that a run can be repeated.
 
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        // Zero would only ever lead to zero.
+        // Zero would only ever produce zero.
         Self(seed | 1)
     }
 

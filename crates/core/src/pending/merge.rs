@@ -1,15 +1,15 @@
-//! Notifications in quick succession: the first goes on at once, and equal ones that follow within its window become one at
-//! the end of it.
+//! Debouncing of notifications: the first is forwarded at once, and equal ones within its window are merged
+//! into one at its end. Must not know how notifications are forwarded.
 
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
 use std::time::Duration;
 use switchboard_protocol::Message;
 
-/// Notifications merged at a time. Beyond this number, they pass as they come.
+/// Limit on notifications being merged; beyond it, they pass immediately.
 const MAX_MERGED: usize = 1024;
 
-/// Length of a notification that is merged. Longer ones pass as they come.
+/// Longest notification to merge; longer ones pass immediately.
 const MAX_MERGED_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,16 +18,16 @@ pub(crate) enum MergeSource {
     Backend(BackendId),
 }
 
-/// What becomes of a notification.
+/// Decision about a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MergeVerdict {
-    /// It goes on now. Equal ones are held until this moment, if there is one.
+    /// Forward now. Equal ones are held until this time, if given.
     GoesOn { until: Option<Moment> },
-    /// It goes on later, with those like it.
+    /// Forwarded later, merged with equal ones.
     Held,
 }
 
-/// Notifications that went on a moment ago.
+/// Recently forwarded notifications.
 #[derive(Debug, Default)]
 pub(crate) struct Merging(Vec<Merge>);
 
@@ -37,12 +37,12 @@ struct Merge {
     first: Message,
     window: Duration,
     until: Moment,
-    /// The last of those that came since.
+    /// The last equal one since.
     held: Option<Message>,
 }
 
 impl Merging {
-    /// Decides whether a notification goes on now.
+    /// Decides whether a notification is forwarded now.
     pub(crate) fn admit(
         &mut self,
         from: MergeSource,
@@ -63,7 +63,7 @@ impl Merging {
         MergeVerdict::GoesOn { until: Some(until) }
     }
 
-    /// The moment at which the next window ends.
+    /// End of the next window.
     pub(crate) fn next_end(&self) -> Option<Moment> {
         self.0.iter().map(|merge| merge.until).min()
     }
@@ -83,7 +83,7 @@ impl Merging {
         due
     }
 
-    /// Drops what a backend's process has said: it is no longer true of the next one.
+    /// Drops notifications of an ended process: they say nothing about the next one.
     pub(crate) fn forget_backend(&mut self, backend: BackendId) {
         self.0.retain(|merge| merge.from != MergeSource::Backend(backend));
     }

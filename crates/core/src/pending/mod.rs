@@ -1,14 +1,14 @@
-//! Requests that have been accepted and not yet answered, in both directions, and the tokens and notifications that
-//! belong to them. Must not know clients and backends but by their numbers.
+//! Accepted requests without an answer, in both directions, and their tokens and notifications. Must not know
+//! clients and backends except by number.
 //!
 //! # Layout
-//! - `table`: ids that we minted, with their entries.
-//! - `request`: a request from a client, or from us, to a backend.
-//! - `unrouted`: a request that waits to be routed.
-//! - `tokens`: progress tokens of requests that are closed, and of questions.
+//! - `table`: minted ids with their entries.
+//! - `request`: a request to a backend, from a client or from us.
+//! - `unrouted`: a request not yet routed.
+//! - `tokens`: progress tokens of closed requests, and of questions.
 //! - `requests`: all requests to backends.
 //! - `question`: requests to clients.
-//! - `merge`: notifications that are merged with equal ones.
+//! - `merge`: repeated notifications, merged into one.
 
 mod table;
 mod request;

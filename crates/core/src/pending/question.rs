@@ -1,4 +1,4 @@
-//! Requests to clients, from backends or from us.
+//! Requests to clients, from backends or from us. Must not know clients and backends except by number.
 
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::moment::Moment;
@@ -19,9 +19,9 @@ pub(crate) struct Question {
 
 #[derive(Debug)]
 pub(crate) enum AskedBy {
-    /// A process of a backend, under this id.
+    /// A backend's process, under this id.
     Backend { launch: Launch, id: RawId },
-    /// We ourselves, for its roots.
+    /// We ourselves, to learn the client's roots.
     Ourselves,
 }
 
@@ -73,7 +73,7 @@ impl Question {
         self.launch().is_some_and(|launch| launch.backend == backend)
     }
 
-    /// Whether a process asked this under that id.
+    /// Whether this process asked this under that id.
     pub(crate) fn is_asked_as(&self, launch: Launch, id: &[u8]) -> bool {
         match &self.by {
             AskedBy::Backend { launch: asker, id: own } => *asker == launch && own.as_bytes() == id,
@@ -82,7 +82,7 @@ impl Question {
     }
 }
 
-/// All requests to clients, by the id that we minted, with the progress tokens of recent ones.
+/// All requests to clients, by minted id, with the progress tokens of recent ones.
 #[derive(Debug)]
 pub(crate) struct Questions {
     open: Table<Question>,
@@ -98,7 +98,7 @@ impl Questions {
         self.open.mint()
     }
 
-    /// Whether an id was given out, whatever became of its question.
+    /// Whether an id was ever minted, even if its request is done.
     pub(crate) fn has_minted(&self, id: u64) -> bool {
         self.open.has_minted(id)
     }
@@ -123,12 +123,12 @@ impl Questions {
         self.open.len()
     }
 
-    /// The ids of the questions for which `pick` holds, in the order in which they were minted.
+    /// The ids of the requests that `pick` selects, in order of minting.
     pub(crate) fn ids(&self, pick: impl FnMut(&Question) -> bool) -> Vec<u64> {
         self.open.ids(pick)
     }
 
-    /// Drops our own questions to a client, or to all clients.
+    /// Drops our own requests to a client, or to all clients.
     pub(crate) fn drop_our_own(&mut self, client: Option<ClientId>) {
         let is_meant = |question: &Question| {
             question.launch().is_none() && client.is_none_or(|client| question.client == client)
@@ -138,7 +138,7 @@ impl Questions {
         }
     }
 
-    /// Remembers the progress token of a server's question.
+    /// Stores the progress token of a server's request.
     pub(crate) fn remember_token(&mut self, id: u64, client: ClientId, launch: Launch, token: &RawId) {
         self.tokens.remember(id, client, launch, token);
     }

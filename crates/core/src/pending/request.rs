@@ -1,4 +1,4 @@
-//! Requests to a backend, from clients or from us.
+//! Requests to a backend, from clients or from us. Must not know clients and backends except by number.
 
 use crate::catalogue::List;
 use crate::ids::{BackendId, ClientId};
@@ -8,36 +8,36 @@ use std::borrow::Cow;
 use std::time::Duration;
 use switchboard_protocol::{Message, Method, Part, RawId};
 
-/// Who waits for the answer.
+/// The recipient of the answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Asker {
-    /// A client, with the id as it spelled it.
+    /// A client, with the id in its own spelling.
     Client { client: ClientId, id: RawId, batch: Option<u32> },
-    /// We ourselves: the replayed handshake.
+    /// We ourselves: a replayed handshake.
     Replay,
-    /// We ourselves: a sign of life.
+    /// We ourselves: a liveness probe.
     Probe,
-    /// We ourselves: what an earlier process had been told.
+    /// We ourselves: state that an earlier process had been told.
     Restore,
     /// We ourselves: a page of a list.
     Catalogue { list: List, round: u32 },
 }
 
-/// The backend of a request that could not be routed yet.
+/// Placeholder backend of a request that is not routed yet.
 pub(crate) const NOWHERE: BackendId = BackendId(0);
 
-/// How far a request has got.
+/// Progress of a request.
 #[derive(Debug)]
 pub(crate) enum RequestState {
     /// In the backend's queue, not written: may go to any process.
     Waiting(Message),
-    /// Handed to the backend's outbox. A message that may be repeated after a crash is kept.
+    /// Handed to the backend's outbox. The message is kept if it may be repeated after a crash.
     Sent(Option<Message>),
-    /// The client took it back; an answer that comes all the same is still passed on.
+    /// Cancelled by the client; an answer that comes nevertheless is still forwarded.
     Cancelled,
 }
 
-/// A request from us to a backend.
+/// A request to a backend.
 #[derive(Debug)]
 pub(crate) struct Pending {
     asker: Asker,
@@ -45,25 +45,25 @@ pub(crate) struct Pending {
     method: Method,
     name: Cow<'static, str>,
     state: RequestState,
-    /// The task that the request speaks of.
+    /// The task that the request refers to.
     task: Option<Vec<u8>>,
     /// The client's progress token; ours is the minted id.
     token: Option<RawId>,
-    /// The request runs as a task, whose progress may go on long after its answer.
+    /// The request runs as a task, whose progress may continue long after its answer.
     is_task: bool,
     is_retried: bool,
-    /// Whether the request may be sent depends on the lists of its server: see `filters`.
+    /// Whether the request may be sent depends on its server's lists: see `filters`.
     is_undecided: bool,
-    /// The backend works on the request, and on one fewer of the others.
+    /// The request occupies one of the backend's turns.
     has_turn: bool,
     accepted: Moment,
     deadline: Moment,
-    /// Progress moves the deadline, but not beyond this.
+    /// Upper limit of the deadline, which progress extends.
     latest: Option<Moment>,
 }
 
 impl Pending {
-    /// A client's request, which waits to be sent until the deadline, and is answered until the latest moment.
+    /// A client's request, to be sent by the deadline and answered by the latest time.
     pub(crate) fn of_client(
         asker: Asker,
         backend: BackendId,
@@ -136,7 +136,7 @@ impl Pending {
         &self.state
     }
 
-    /// The task that the request speaks of.
+    /// The task that the request refers to.
     pub(crate) fn task(&self) -> Option<&[u8]> {
         self.task.as_deref()
     }
@@ -146,7 +146,7 @@ impl Pending {
         self.token.as_ref()
     }
 
-    /// The request runs as a task.
+    /// Whether the request runs as a task.
     pub(crate) fn is_task(&self) -> bool {
         self.is_task
     }
@@ -159,8 +159,8 @@ impl Pending {
         self.deadline
     }
 
-    /// Whether it was sent to this backend. A request that waits to be sent cannot have been answered: the answer would be
-    /// from a process that is being stopped, and the next one will be asked.
+    /// Whether it was sent to this backend. A queued request cannot have been answered: the answer would be
+    /// from a process that is being stopped, and the next one will get the request.
     pub(crate) fn was_sent_to(&self, backend: BackendId) -> bool {
         self.backend == backend && self.waiting().is_none()
     }
@@ -173,7 +173,7 @@ impl Pending {
         }
     }
 
-    /// The message that waits to be sent.
+    /// The message, if it has not been sent.
     pub(crate) fn waiting(&self) -> Option<&Message> {
         match &self.state {
             RequestState::Waiting(message) => Some(message),
@@ -197,12 +197,12 @@ impl Pending {
         self.client() == Some(client)
     }
 
-    /// Someone waits for it to be answered.
+    /// Whether a client waits for its answer.
     pub(crate) fn is_wanted(&self) -> bool {
         self.client().is_some() && !self.is_cancelled()
     }
 
-    /// Bytes that are kept for the request.
+    /// Number of bytes kept for the request.
     pub(crate) fn bytes_kept(&self) -> usize {
         let id = match &self.asker {
             Asker::Client { id, .. } => id.as_bytes().len(),
@@ -217,7 +217,7 @@ impl Pending {
         self.backend = backend;
     }
 
-    /// The request waits to be routed anew.
+    /// Marks the request as not routed.
     pub(crate) fn unroute(&mut self) {
         self.backend = NOWHERE;
     }
@@ -239,27 +239,27 @@ impl Pending {
         self.has_turn = true;
     }
 
-    /// Ends the request's turn, if it has one, and gives the backend that has room for another then.
+    /// Ends the request's turn, if it has one; returns the backend that can then take another.
     pub(crate) fn end_turn(&mut self) -> Option<BackendId> {
         std::mem::take(&mut self.has_turn).then_some(self.backend)
     }
 
-    /// The client takes the request back. Gives the state that it was in.
+    /// Cancels the request; returns its previous state.
     pub(crate) fn cancel(&mut self) -> RequestState {
         std::mem::replace(&mut self.state, RequestState::Cancelled)
     }
 
-    /// The request counts as sent, and its message is not kept. Gives the state that it was in.
+    /// Marks the request as sent, without keeping its message; returns its previous state.
     pub(crate) fn mark_sent(&mut self) -> RequestState {
         std::mem::replace(&mut self.state, RequestState::Sent(None))
     }
 
-    /// Keeps the message of a request that was sent, for another process.
+    /// Keeps the message of a sent request, for another process.
     pub(crate) fn keep_sent(&mut self, message: Message) {
         self.state = RequestState::Sent(Some(message));
     }
 
-    /// A request that was sent waits to be sent again; `false` if its message was not kept.
+    /// Makes a sent request wait to be sent again; `false` if its message was not kept.
     pub(crate) fn wait_again(&mut self) -> bool {
         match self.mark_sent() {
             RequestState::Sent(Some(message)) => {
@@ -273,7 +273,7 @@ impl Pending {
         }
     }
 
-    /// The request is sent a second time, once.
+    /// Schedules the one retry of a request.
     pub(crate) fn retry(&mut self, message: Message) {
         self.is_retried = true;
         self.state = RequestState::Waiting(message);
@@ -283,23 +283,23 @@ impl Pending {
         self.is_retried
     }
 
-    /// When the request must be answered, if it is sent now.
+    /// Deadline of the answer, if the request is sent now.
     pub(crate) fn deadline_if_sent(&self, server: &ServerSettings, now: Moment) -> Moment {
         let within = match self.method {
             Method::Initialize => server.start_timeout,
             // Waits for the end of a task, which has no time limit of its own.
             Method::TaskResult => server.hard_timeout.unwrap_or(Duration::MAX),
-            // Another Switchboard has its own time for them, and says more about what took so long.
+            // Another Switchboard has its own timeout for these, with a better explanation.
             method if method.is_short() && !server.relays => server.timeout.min(LIST_TIMEOUT),
             _ => server.timeout,
         };
         self.limited(now + within)
     }
 
-    /// When the request must be answered, if its backend waits for room.
+    /// Deadline of the answer, if the backend waits for room.
     pub(crate) fn deadline_in_line(&self, server: &ServerSettings, now: Moment) -> Moment {
         match self.method {
-            // Once it is there, it may take as long as it likes; until then, as long as any other.
+            // Once it is sent it may take any time; until then it has the usual time.
             Method::TaskResult => self.limited(now + server.timeout),
             _ => self.deadline_if_sent(server, now),
         }
@@ -309,18 +309,18 @@ impl Pending {
         self.latest.map_or(deadline, |latest| deadline.min(latest))
     }
 
-    /// Sets the deadline. `Core::wake` must be told.
+    /// Sets the deadline. The caller must update `Core::wake`.
     pub(crate) fn set_deadline(&mut self, deadline: Moment) {
         self.deadline = deadline;
     }
 
-    /// Gives the request more time, never less: `Core::wake` is not told.
+    /// Extends the deadline, never shortens it: `Core::wake` need not be updated.
     pub(crate) fn go_on_until(&mut self, moment: Moment) {
         self.deadline = self.deadline.max(self.limited(moment));
     }
 }
 
-/// The name of a message's method, without an allocation where it is a known one.
+/// The name of a message's method; allocates only for unknown methods.
 pub(crate) fn name_of(message: &Message) -> Cow<'static, str> {
     const MAX_NAME_CHARS: usize = 80;
     match message.method().name() {

@@ -1,4 +1,4 @@
-//! All requests to backends, by the id that we minted, with the tokens of those that were closed.
+//! All requests to backends, by minted id, with the tokens of closed ones.
 
 use crate::ids::{BackendId, ClientId};
 use crate::pending::Pending;
@@ -20,12 +20,12 @@ impl PendingRequests {
         self.open.mint()
     }
 
-    /// The id that is given out next.
+    /// The id that will be minted next.
     pub(crate) fn next_id(&self) -> u64 {
         self.open.next_id()
     }
 
-    /// Whether an id was given out, whatever became of its request.
+    /// Whether an id was ever minted, even if its request is done.
     pub(crate) fn has_minted(&self, id: u64) -> bool {
         self.open.has_minted(id)
     }
@@ -42,14 +42,14 @@ impl PendingRequests {
         self.open.get_mut(id)
     }
 
-    /// Removes a request, and remembers its progress token: some servers report progress after their answer.
+    /// Removes a request, and stores its progress token: some servers report progress after their answer.
     pub(crate) fn close(&mut self, id: u64) -> Option<Pending> {
         let pending = self.open.remove(id)?;
         self.closed.remember(id, &pending);
         Some(pending)
     }
 
-    /// The progress token of a request to this backend that was closed recently.
+    /// The progress token of a recently closed request to this backend.
     pub(crate) fn closed_token(&self, id: u64, backend: BackendId) -> Option<&ClosedToken> {
         self.closed.find(id, backend)
     }
@@ -58,7 +58,7 @@ impl PendingRequests {
         self.closed.forget_backend(backend);
     }
 
-    /// Forgets the tokens of clients that are not known any more.
+    /// Forgets the tokens of clients that no longer exist.
     pub(crate) fn keep_closed_of(&mut self, is_known: impl Fn(ClientId) -> bool) {
         self.closed.keep_clients(is_known);
     }
@@ -75,12 +75,12 @@ impl PendingRequests {
         self.open.len()
     }
 
-    /// The ids of the requests for which `pick` holds, in the order in which they were minted.
+    /// The ids of the requests that `pick` selects, in order of minting.
     pub(crate) fn ids(&self, pick: impl FnMut(&Pending) -> bool) -> Vec<u64> {
         self.open.ids(pick)
     }
 
-    /// Whether a request names a backend.
+    /// Whether any request belongs to this backend.
     pub(crate) fn is_any_at(&self, backend: BackendId) -> bool {
         self.open.iter().any(|(_, pending)| pending.backend() == backend)
     }

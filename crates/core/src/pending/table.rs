@@ -1,9 +1,9 @@
-//! Ids that we minted, with their entries.
+//! Minted ids with their entries. Must not know what an entry is.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Numbers that were minted, with what stands behind them.
+/// Minted numbers with their entries.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     first: u64,
@@ -11,8 +11,8 @@ pub(super) struct Table<T> {
     entries: HashMap<u64, T, BuildHasherDefault<Spread>>,
 }
 
-/// A hash for numbers that we minted ourselves: nobody can choose them to collide, so one multiplication is
-/// enough to spread them.
+/// A hash for numbers that we minted ourselves: peers cannot choose them to collide, so one multiplication
+/// spreads them well enough.
 #[derive(Debug, Default)]
 struct Spread(u64);
 
@@ -34,7 +34,7 @@ impl Hasher for Spread {
 
 impl<T> Table<T> {
     pub(super) fn starting_at(first: u64) -> Self {
-        // Not 0: some servers take it for no id at all.
+        // Not 0: some servers treat it as no id at all.
         let first = first.max(1);
         Self { first, next: first, entries: HashMap::default() }
     }
@@ -45,12 +45,12 @@ impl<T> Table<T> {
         id
     }
 
-    /// The id that is given out next.
+    /// The id that will be minted next.
     pub(super) fn next_id(&self) -> u64 {
         self.next
     }
 
-    /// Whether an id was given out, whatever became of its entry.
+    /// Whether an id was ever minted, even if its entry is gone.
     pub(super) fn has_minted(&self, id: u64) -> bool {
         (self.first..self.next).contains(&id)
     }
@@ -69,7 +69,7 @@ impl<T> Table<T> {
 
     pub(super) fn remove(&mut self, id: u64) -> Option<T> {
         let entry = self.entries.remove(&id);
-        // After a burst the table gives its memory back.
+        // Free the memory of a burst.
         if self.entries.is_empty() && self.entries.capacity() > 1024 {
             self.entries.shrink_to(64);
         }
@@ -88,7 +88,7 @@ impl<T> Table<T> {
         self.entries.len()
     }
 
-    /// The ids of the entries for which `pick` holds, in the order in which they were minted.
+    /// The ids of the entries that `pick` selects, in order of minting.
     pub(super) fn ids(&self, mut pick: impl FnMut(&T) -> bool) -> Vec<u64> {
         let mut ids: Vec<u64> = self.iter().filter(|(_, entry)| pick(entry)).map(|(id, _)| id).collect();
         ids.sort_unstable();

@@ -1,23 +1,23 @@
-//! Progress tokens of requests that are closed, and of questions to clients.
+//! Progress tokens of closed requests, and of requests to clients.
 
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::Pending;
 use std::collections::VecDeque;
 use switchboard_protocol::RawId;
 
-/// No progress token, and no id of a task, of a real program is longer. Longer ones are not remembered.
+/// Longest progress token or task id that is stored; no real program has a longer one.
 pub(crate) const MAX_TOKEN_BYTES: usize = 1024;
 
-/// Tokens remembered in each queue.
+/// Limit on stored tokens per queue.
 const MAX_TOKENS: usize = 1024;
 
-/// The progress token of a request that is closed.
+/// The progress token of a closed request.
 #[derive(Debug)]
 pub(crate) struct ClosedToken {
     minted: u64,
     client: ClientId,
     backend: BackendId,
-    /// As the client spelled it.
+    /// In the client's spelling.
     token: RawId,
 }
 
@@ -34,7 +34,7 @@ impl ClosedToken {
 /// Progress tokens of recently closed requests: some servers report progress after their answer.
 #[derive(Debug, Default)]
 pub(super) struct ClosedTokens {
-    /// Requests answered with a task, which runs on. Other requests do not evict them.
+    /// Requests answered with a task, which continues. Other requests do not evict them.
     tasks: VecDeque<ClosedToken>,
     others: VecDeque<ClosedToken>,
 }
@@ -42,6 +42,7 @@ pub(super) struct ClosedTokens {
 impl ClosedTokens {
     pub(super) fn remember(&mut self, minted: u64, pending: &Pending) {
         let (Some(client), Some(token)) = (pending.client(), pending.token()) else { return };
+        // Never sent: the server cannot know the token.
         if pending.waiting().is_some() || token.as_bytes().len() > MAX_TOKEN_BYTES {
             return;
         }
@@ -71,13 +72,13 @@ impl ClosedTokens {
     }
 }
 
-/// The progress token of a server's question to a client.
+/// The progress token of a server's request to a client.
 #[derive(Debug)]
 pub(crate) struct QuestionToken {
     minted: u64,
     client: ClientId,
     launch: Launch,
-    /// As the server spelled it.
+    /// In the server's spelling.
     token: RawId,
 }
 
@@ -95,7 +96,7 @@ impl QuestionToken {
     }
 }
 
-/// Progress tokens of servers' recent questions, open or answered.
+/// Progress tokens of servers' recent requests, open or answered.
 #[derive(Debug, Default)]
 pub(super) struct QuestionTokens(VecDeque<QuestionToken>);
 

@@ -1,8 +1,8 @@
-//! Requests that wait to be routed.
+//! Requests not yet routed.
 
 use crate::routing::NamedPath;
 
-/// A request that waits to be routed, with the paths that it names.
+/// A request not yet routed, with the paths that it names.
 #[derive(Debug)]
 pub(crate) struct Unrouted {
     pub(crate) minted: u64,

@@ -1,15 +1,15 @@
-//! Which workspace a request belongs to, and why. A pure function: everything that is known is an argument, and the
-//! paths in it are absolute, with links followed.
+//! The workspace of a request, with the reason. A pure function: all knowledge comes as arguments, and all
+//! paths are absolute with links resolved.
 
 use super::path::{Style, is_within};
 use std::fmt;
 
-/// What a message itself says about where it belongs.
+/// A path named in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedPath {
     pub named_by: NamedBy,
     pub path: String,
-    /// The nearest folder around it that looks like a project.
+    /// The nearest enclosing folder that looks like a project.
     pub project: Option<String>,
 }
 
@@ -19,31 +19,31 @@ pub enum NamedBy {
     Argument(String),
 }
 
-/// What is known when a request comes.
+/// Everything known when a request arrives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Ends the question.
+    /// Overrides everything else.
     pub pinned: Option<String>,
-    /// Given when we were started.
+    /// Given at startup.
     pub given: Vec<String>,
-    /// The client's own, as it told them last.
+    /// The client's own roots, as named last.
     pub client: Vec<String>,
-    /// Those of earlier requests.
+    /// Roots learnt from earlier requests.
     pub seen: Vec<String>,
-    /// What the client's environment says.
+    /// Named in the client's environment.
     pub environment: Option<String>,
     pub working_folder: Option<String>,
     pub default: Option<String>,
-    /// Where a user's files begin: no workspace by itself.
+    /// The user's home folder, which is not a workspace itself.
     pub home: Option<String>,
 }
 
-/// What the owner allows.
+/// Permissions set by the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// An argument outside of all roots makes its project a new one.
+    /// An argument outside all roots makes its project a new root.
     pub open_roots: bool,
-    /// Without any root there is still a backend.
+    /// Without a root, a backend without one is used.
     pub fallback: bool,
     pub style: Style,
 }
@@ -54,20 +54,20 @@ pub enum Decision {
         root: String,
         why: Why,
     },
-    /// No root, and a backend without one.
+    /// No root: use a backend without one.
     Fallback,
-    /// No root, and none is allowed.
+    /// No root, and none is permitted.
     Nowhere,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     Pinned,
-    /// It lies in a root that was known.
+    /// Inside a known root.
     Within(NamedBy),
-    /// It lies in none, and its project became one.
+    /// Outside all roots; its project became one.
     Project(NamedBy),
-    /// The client's only one, or the default among them, or its first.
+    /// The client's only root, the default among its roots, or its first.
     Client,
     Environment,
     WorkingFolder,
@@ -80,6 +80,7 @@ pub fn decide(known: &Known, paths: &[NamedPath], policy: Policy) -> Decision {
     if let Some(pinned) = &known.pinned {
         return root(pinned, Why::Pinned);
     }
+    // Paths in a request say most about its workspace, so they come before anything about the client.
     if let Some((found, why)) = paths.iter().find_map(|path| of_path(known, path, policy)) {
         return root(&found, why);
     }
@@ -102,7 +103,7 @@ pub fn decide(known: &Known, paths: &[NamedPath], policy: Policy) -> Decision {
     }
 }
 
-/// The innermost root around a path; or, for one that is outside of all, its project.
+/// The innermost root around a path, or the project of a path outside all roots.
 fn of_path(known: &Known, path: &NamedPath, policy: Policy) -> Option<(String, Why)> {
     let all = known.given.iter().chain(&known.client).chain(&known.seen);
     let around = all.filter(|root| is_within(&path.path, root, policy.style));
@@ -111,7 +112,7 @@ fn of_path(known: &Known, path: &NamedPath, policy: Policy) -> Option<(String, W
     }
     let project = path.project.as_ref().filter(|_| policy.open_roots)?;
     match &path.named_by {
-        // What a server calls its resources is not the user's word for where he works.
+        // The URI of a resource is the server's choice, and does not tell where the user works.
         NamedBy::Uri => None,
         NamedBy::Argument(_) => Some((project.clone(), Why::Project(path.named_by.clone()))),
     }
@@ -124,7 +125,7 @@ fn of_client(known: &Known, style: Style) -> Option<&str> {
     default.or(known.client.first()).map(String::as_str)
 }
 
-/// The folder that the client was started in. Where roots were given, it must lie in one of them.
+/// The folder in which the client was started. If roots were given, it must lie in one of them.
 fn of_folder(known: &Known, style: Style) -> Option<&str> {
     let folder = known.working_folder.as_deref().filter(|folder| is_workspace(folder, known, style))?;
     if known.given.is_empty() {
@@ -134,7 +135,7 @@ fn of_folder(known: &Known, style: Style) -> Option<&str> {
     around.max_by_key(|root| root.len()).map(String::as_str)
 }
 
-/// Clients that were started from a dock stand in the outermost folder, or in the user's own.
+/// Whether a folder can be a workspace. Clients started from a dock run in the root folder or in the user's home.
 fn is_workspace(folder: &str, known: &Known, style: Style) -> bool {
     let is_outermost = match style {
         Style::Unix => folder == "/",
@@ -144,7 +145,7 @@ fn is_workspace(folder: &str, known: &Known, style: Style) -> bool {
     !is_outermost && !holds_home
 }
 
-/// For `explain`, and for the log.
+/// For `explain` and the log.
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -173,8 +174,8 @@ impl fmt::Display for NamedBy {
 mod tests {
     use super::*;
 
-    /// `key=value` words: `pin`, `given`, `client`, `seen`, `env`, `cwd`, `default`, `home`, then `uri` and
-    /// `arg:NAME`, whose project follows a `|`; and the policies `closed` and `no-fallback`.
+    /// Takes `key=value` words: `pin`, `given`, `client`, `seen`, `env`, `cwd`, `default`, `home`, then `uri`
+    /// and `arg:NAME`, whose project follows a `|`; and the policies `closed` and `no-fallback`.
     fn decided(words: &str) -> String {
         let mut known = Known::default();
         let mut paths = Vec::new();
@@ -210,11 +211,11 @@ mod tests {
     }
 
     #[test]
-    fn the_table() {
+    fn decisions_follow_the_table() {
         const TABLE: &[(&str, &str)] = &[
-            // Pinned ends the question.
+            // A pin overrides everything.
             ("pin=/p given=/a client=/b uri=/b/x", "/p: it is pinned"),
-            // A path, by the longest prefix, whoever knows the root.
+            // A path, by the longest prefix, from any source of roots.
             ("client=/a client=/b uri=/b/x", "/b: the URI lies in it"),
             ("client=/a client=/a/b uri=/a/b/c", "/a/b: the URI lies in it"),
             ("client=/a given=/a/b uri=/a/b/c", "/a/b: the URI lies in it"),
@@ -223,7 +224,7 @@ mod tests {
             ("client=/a client=/b arg:path=/b", "/b: the argument `path` lies in it"),
             ("client=/a client=/b uri=/b arg:path=/a", "/b: the URI lies in it"),
             ("client=/a client=/b uri=/x arg:path=/b", "/b: the argument `path` lies in it"),
-            // Outside of all: a project of its own, for arguments, if that is allowed.
+            // Outside all roots: its own project, for arguments, if permitted.
             (
                 "client=/a arg:dir=/c/d|/c",
                 "/c: the argument `dir` lies in no known root, and this is its project",
@@ -231,7 +232,7 @@ mod tests {
             ("client=/a arg:dir=/c/d|/c closed", "/a: it is the client's"),
             ("client=/a arg:dir=/c/d", "/a: it is the client's"),
             ("client=/a uri=/c/d|/c", "/a: it is the client's"),
-            // Without a path: the client's, its environment, its folder, the default, the first.
+            // Without a path: the client's root, its environment, its folder, the default, the first.
             ("client=/a client=/b env=/e cwd=/w default=/d", "/a: it is the client's"),
             ("client=/a client=/b default=/b", "/b: it is the client's"),
             ("env=/e cwd=/w default=/d given=/g", "/e: the client's environment names it"),
@@ -245,7 +246,7 @@ mod tests {
             ("cwd=/home/me/x home=/home/me default=/g", "/home/me/x: the client was started there"),
             ("seen=/s given=/g", "/g: it is the first that is known"),
             ("seen=/s", "/s: it is the first that is known"),
-            // Nothing at all.
+            // Without any information.
             ("", "fallback"),
             ("cwd=/", "fallback"),
             ("uri=/x/y|/x", "fallback"),

@@ -1,13 +1,13 @@
-//! Paths as text: out of URIs, cleaned, compared. Pure: what a link points to is for others to find out.
+//! Paths as text: extracted from URIs, normalised, compared. Pure. Must not resolve links.
 
 use crate::text::percent;
 use std::borrow::Cow;
 
-/// How the paths of a system are written.
+/// Notation of a system's paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     Unix,
-    /// Drive letters, two kinds of separators, and no difference between upper and lower case.
+    /// Drive letters, two kinds of separators, case-insensitive.
     Windows,
 }
 
@@ -15,10 +15,10 @@ impl Style {
     pub const OWN: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
 }
 
-/// The path that a `file:` URI names; `None` for any other URI, another machine, or characters that no path can hold.
+/// The path of a `file:` URI; `None` for any other URI, another machine, or characters that no path can contain.
 ///
-/// The crate `url` does not serve here: it takes `file:relative` for `/relative`, drops tabs and line breaks, and knows only
-/// the paths of the system that it was built for.
+/// The crate `url` does not fit: it reads `file:relative` as `/relative`, drops tabs and line breaks, and
+/// supports only the paths of the system it was built for.
 pub fn of_uri(uri: &str, style: Style) -> Option<String> {
     let scheme = uri.get(..5)?;
     if !scheme.eq_ignore_ascii_case("file:") {
@@ -40,11 +40,11 @@ pub fn of_uri(uri: &str, style: Style) -> Option<String> {
     }
 }
 
-/// The `file:` URI of a cleaned path.
+/// The `file:` URI of a normalised path.
 pub fn to_uri(path: &str, style: Style) -> String {
     let start = match style {
         Style::Unix => "file://",
-        // A share's machine stands where URIs name it.
+        // The machine of a share takes the place of the URI's host.
         Style::Windows if path.starts_with(r"\\") => "file:",
         Style::Windows => "file:///",
     };
@@ -54,12 +54,12 @@ pub fn to_uri(path: &str, style: Style) -> String {
     }
 }
 
-/// `None` if a text does not decode, or has a zero in it.
+/// Returns `None` if the text cannot be decoded or contains a zero.
 fn decode(text: &str) -> Option<String> {
     percent::decode(text).filter(|text| !text.contains('\0')).map(Cow::into_owned)
 }
 
-/// An absolute path without `.`, `..`, doubled or trailing separators. Nothing if it is not absolute.
+/// Normalises an absolute path: removes `.`, `..`, doubled and trailing separators. `None` if it is not absolute.
 pub fn clean(path: &str, style: Style) -> Option<String> {
     if path.contains('\0') {
         return None;
@@ -68,7 +68,7 @@ pub fn clean(path: &str, style: Style) -> Option<String> {
         Style::Unix => path.starts_with('/').then(|| joined("/", path.split('/'), '/')),
         Style::Windows => {
             let path = path.replace('/', "\\");
-            // The spelling for long paths says nothing more.
+            // The prefix for long paths has no further meaning.
             let path = path.strip_prefix(r"\\?\UNC\").map(|rest| format!(r"\\{rest}")).unwrap_or(path);
             let path = path.strip_prefix(r"\\?\").unwrap_or(&path);
             if let Some(share) = path.strip_prefix(r"\\") {
@@ -91,21 +91,21 @@ fn joined<'a>(start: &str, parts: impl Iterator<Item = &'a str>, separator: char
     for part in parts {
         match part {
             "" | "." => {}
-            // Above the outermost folder is the outermost folder.
+            // The parent of the root folder is the root folder.
             ".." => drop(kept.pop()),
             part => kept.push(part),
         }
     }
     let mut path = start.to_owned();
     path.push_str(&kept.join(&separator.to_string()));
-    // A share is named without the separator at its end; a drive and the root of all are not.
+    // A share has no trailing separator; a drive and the root folder keep theirs.
     if kept.is_empty() && path.len() > 3 {
         path.pop();
     }
     path
 }
 
-/// Whether a path is this folder, or lies in it. Both have been cleaned.
+/// Whether a path is this folder or lies inside. Both must be normalised.
 pub fn is_within(path: &str, folder: &str, style: Style) -> bool {
     let (path, folder) = match style {
         Style::Unix => (path.to_owned(), folder.to_owned()),
@@ -174,7 +174,7 @@ mod tests {
         check(r"\\server\share\a#b", Windows, "file://server/share/a%23b");
     }
 
-    /// Every character of one byte, and some of more, in every place.
+    /// Every one-byte character, and some longer ones, in every position.
     #[test]
     fn no_character_is_lost() {
         let wide = ['\u{e4}', '\u{2028}', '\u{ffff}', '\u{10ffff}'];
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_holds_what_is_below_it_and_not_its_neighbours() {
+    fn folder_contains_descendants_not_siblings() {
         let check = |path: &str, folder: &str, style, expect: bool| {
             assert_eq!(is_within(path, folder, style), expect, "{path} in {folder}");
         };

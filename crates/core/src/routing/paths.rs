@@ -1,27 +1,26 @@
-//! What messages say about paths: the paths that a request names, and the roots that a client tells. Pure; nothing is
-//! looked up on disk. Large arguments are stepped over, not decoded. What is no JSON, or not of the expected form, says
-//! nothing.
+//! Paths in messages: those that a request names, and the roots that a client reports. Pure. Must not look at
+//! the disk. Large arguments are skipped without decoding. Anything malformed or unexpected is ignored.
 
 use super::{NamedBy, path};
 use path::Style;
 use std::borrow::Cow;
 use switchboard_protocol::json;
 
-/// No system has longer paths, however they are spelled in a URI. Longer texts are something else.
+/// Longest text that is considered a path; no system has longer ones, even in URI form.
 const MAX_PATH_BYTES: usize = 128 * 1024;
-/// Further URIs in a request would be looked up on disk, and say nothing that these do not.
+/// Limit on URIs per request: each is looked up on disk, and more add nothing.
 const MAX_URIS: usize = 16;
-/// Roots of one client at most: each is kept in memory.
+/// Limit on roots per client, since each is stored.
 pub(crate) const MAX_ROOTS: usize = 256;
 
-/// The paths that a request's `params` name: cleaned paths, the first to be asked first.
+/// The paths named in a request's `params`, normalised, in order of precedence:
 ///
 /// - `params.uri`, if it is a `file:` URI;
-/// - the arguments called as in `root_arguments`, in that order, whose value is an absolute path or a `file:` URI;
-/// - the other arguments whose whole value is a `file://` URI, in the order in which they stand.
+/// - the arguments named in `root_arguments`, in that order, whose value is an absolute path or a `file:` URI;
+/// - the other arguments whose whole value is a `file://` URI, in order of appearance.
 ///
-/// Never a part of a text, and never what lies deeper: quoted code must not send a call elsewhere. Of members with the
-/// same name the last counts, as for most who will read them.
+/// Never part of a text, and never a nested value: quoted code must not redirect a call. Of members with the
+/// same name the last counts, as in most parsers.
 pub fn named(params: &[u8], root_arguments: &[String], style: Style) -> Vec<(NamedBy, String)> {
     let [uri, arguments] = picked(params, ["uri", "arguments"]).unwrap_or_default();
     let mut paths = Vec::new();
@@ -39,6 +38,7 @@ fn in_arguments(arguments: &[u8], root_arguments: &[String], style: Style) -> Op
     let mut others: Vec<(String, String)> = Vec::new();
     members(arguments, |quoted, value| {
         let may_be_uri = matches!(value, [b'"', b'f' | b'F' | b'\\', ..]);
+        // Not decoded if it cannot matter. After a first URI every name may: a duplicate replaces it.
         if configured.is_empty() && others.is_empty() && !may_be_uri {
             return;
         }
@@ -61,15 +61,15 @@ fn in_arguments(arguments: &[u8], root_arguments: &[String], style: Style) -> Op
     Some(configured.chain(others).map(|(name, path)| (NamedBy::Argument(name), path)).collect())
 }
 
-/// A text that only begins with a URI has a space or a line's end behind it.
+/// Whether the whole text is a URI: one that merely starts with a URI contains white space after it.
 fn is_whole_uri(text: &str) -> bool {
     let start = text.get(..7);
     start.is_some_and(|start| start.eq_ignore_ascii_case("file://"))
         && !text.contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
-/// The URIs of the roots that some clients put into `initialize`, as the protocol does not say, but editors are used
-/// to: `roots`, `workspaceFolders` and `rootUri`. Each once.
+/// The URIs of roots in `initialize`. Not part of the protocol, but some clients send them as editors do:
+/// `roots`, `workspaceFolders` and `rootUri`. Without duplicates.
 pub fn roots_in_initialize(params: &[u8]) -> Vec<String> {
     let [roots, folders, root] = picked(params, ["roots", "workspaceFolders", "rootUri"]).unwrap_or_default();
     let listed = [roots, folders].into_iter().flatten().flat_map(listed).map(|(uri, _)| uri);
@@ -82,7 +82,7 @@ pub fn roots_in_initialize(params: &[u8]) -> Vec<String> {
     uris
 }
 
-/// The roots in a client's answer to `roots/list`: the URI of each, and all that it says about it, as it stands there.
+/// The roots in a client's answer to `roots/list`: the URI of each, and its whole object in the original spelling.
 pub fn roots_in_answer(result: &[u8]) -> Vec<(String, Box<str>)> {
     let [roots] = picked(result, ["roots"]).unwrap_or_default();
     roots.map(listed).unwrap_or_default()
@@ -113,7 +113,7 @@ fn picked<'a, const N: usize>(object: &'a [u8], names: [&str; N]) -> Option<[Opt
     Some(found)
 }
 
-/// The text of a JSON string. Nothing if it is none, or longer than any path.
+/// The text of a JSON string; `None` for any other value, or one longer than any path.
 fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if inner.len() > MAX_PATH_BYTES {
@@ -125,8 +125,8 @@ fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Calls `each` with the members of an object: their names, in quotes, and their values. Nothing if it is no object,
-/// or turns out to be broken.
+/// Calls `each` with the quoted name and the value of an object's members. `None` if it is not an object, or
+/// is malformed.
 fn members<'a>(object: &'a [u8], mut each: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
     walk(object, b'{', b'}', |pos| {
         let (behind, value) = json::key(object, pos).ok()?;
@@ -136,7 +136,7 @@ fn members<'a>(object: &'a [u8], mut each: impl FnMut(&'a [u8], &'a [u8])) -> Op
     })
 }
 
-/// The same for an array.
+/// Same as [`members`], for an array.
 fn elements<'a>(array: &'a [u8], mut each: impl FnMut(&'a [u8])) -> Option<()> {
     walk(array, b'[', b']', |pos| {
         let end = json::value(array, pos).ok()?;
@@ -169,7 +169,7 @@ fn walk(bytes: &[u8], open: u8, close: u8, mut step: impl FnMut(usize) -> Option
 mod tests {
     use super::*;
 
-    /// As `name=path` words; a URI's has no name.
+    /// As `name=path` words; a path from the URI has no name.
     fn said(params: &[u8], style: Style) -> String {
         let arguments = ["directory_path".to_owned(), "path".to_owned()];
         let paths = named(params, &arguments, style);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_name_places() {
+    fn paths_in_requests_are_found() {
         const TABLE: &[(&str, &str)] = &[
             // The URI.
             (r#"{"uri":"file:///a/b"}"#, "/a/b"),
@@ -211,7 +211,7 @@ mod tests {
             (r#"{"arguments":{"path":"/p","path":"/q"}}"#, "path=/q"),
             (r#"{"arguments":{"path":"/p","path":5}}"#, ""),
             (r#"{"arguments":{"other":"/p"}}"#, ""),
-            // Others, if they are URIs from their first to their last character.
+            // Other arguments, if the whole value is a URI.
             (r#"{"arguments":{"b":"file:///b","a":"FILE:///a"}}"#, "b=/b a=/a"),
             (r#"{"arguments":{"b":"file:///b","path":"/p"}}"#, "path=/p b=/b"),
             (r#"{"arguments":{"a":"\u0066ile:\/\/\/a"}}"#, "a=/a"),
@@ -224,11 +224,11 @@ mod tests {
             (r#"{"arguments":{"a":"file:/a"}}"#, ""),
             (r#"{"arguments":{"a":"file://elsewhere/a"}}"#, ""),
             (r#"{"arguments":{"a":["file:///a"],"b":{"uri":"file:///a"}}}"#, ""),
-            // Only there.
+            // Nowhere else.
             (r#"{"name":"file:///a","_meta":{"uri":"file:///a"}}"#, ""),
             (r#"{"arguments":"file:///a"}"#, ""),
             (r#"{"arguments":["file:///a"]}"#, ""),
-            // Garbage.
+            // Malformed input.
             ("", ""),
             ("null", ""),
             ("[]", ""),
@@ -258,7 +258,7 @@ mod tests {
         check(r#"{"arguments":{"x":"file://server/share/a"}}"#, r"x=\\server\share\a");
     }
 
-    /// Whatever is cut off or replaced: no panic, and nothing made up.
+    /// Whatever is cut off or replaced: no panic, and no invented path.
     #[test]
     fn garbage_does_no_harm() {
         let whole =
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_too_much_is_left_out() {
+    fn long_and_surplus_paths_are_left_out() {
         let long = format!(r#"{{"uri":"file:///{}"}}"#, "a".repeat(MAX_PATH_BYTES));
         assert_eq!(said(long.as_bytes(), Style::Unix), "");
         let many: Vec<String> = (0..100).map(|n| format!(r#""x{n}":"file:///{n}""#)).collect();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn some_clients_tell_their_roots_at_once() {
+    fn roots_in_initialize_are_read() {
         let check = |params: &str, expect: &[&str]| {
             assert_eq!(roots_in_initialize(params.as_bytes()), expect, "{params}");
         };
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_is_kept_as_it_was_told() {
+    fn root_keeps_its_spelling() {
         let check = |result: &str, expect: &[(&str, &str)]| {
             let roots = roots_in_answer(result.as_bytes());
             let roots: Vec<_> = roots.iter().map(|(uri, raw)| (uri.as_str(), &**raw)).collect();

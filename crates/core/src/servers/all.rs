@@ -5,7 +5,7 @@ use crate::moment::Moment;
 use crate::servers::Server;
 use crate::settings::ServerSettings;
 
-/// All servers by number. A number is never used again: a server that is removed from the config stays, marked as removed.
+/// All servers by number. Numbers are never reused: a server removed from the config stays, marked as removed.
 #[derive(Debug)]
 pub(crate) struct Servers(Vec<Server>);
 
@@ -38,7 +38,7 @@ impl Servers {
         (0..self.0.len() as u32).map(ServerId)
     }
 
-    /// Takes over the settings of a new config; a server that is not known yet gets the next number.
+    /// Applies the settings of a new config; a new server gets the next number.
     pub(crate) fn configure(&mut self, id: ServerId, settings: ServerSettings, now: Moment) {
         match self.get_mut(id) {
             Some(server) => server.renew(settings, now),

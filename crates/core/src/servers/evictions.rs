@@ -1,4 +1,5 @@
-//! Backends that stop each other: one is stopped because a limit is reached, and is needed again soon after.
+//! Backends that displace each other: one is stopped because a limit is reached, and is needed again soon
+//! after. Must not know how a backend is stopped or started.
 
 use crate::backends::BackendKey;
 use crate::environment::Environment;
@@ -7,16 +8,16 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A backend that is started again within this time was stopped too early.
+/// A restart within this time after an eviction means that the eviction came too early.
 const TOO_EARLY: Duration = Duration::from_secs(2 * 60);
 
-/// How long such a start is counted, and the least time between two warnings.
+/// Time for which such a restart counts, and the minimum time between two warnings.
 const COUNTED_FOR: Duration = Duration::from_secs(10 * 60);
 
-/// How many evictions and starts of a server are remembered.
+/// Limit on stored evictions and restarts per server.
 const MAX_REMEMBERED: usize = 256;
 
-/// A limit on how many backends run.
+/// A limit on running backends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// `maxBackends` of the server.
@@ -28,7 +29,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The key of the config that raises it.
+    /// The config key that raises it.
     pub fn setting(self) -> &'static str {
         match self {
             Self::Server(_) => "maxBackends",
@@ -37,7 +38,7 @@ impl Limit {
         }
     }
 
-    /// The setting and its value, with the server that it belongs to.
+    /// Advice: the setting and its value, with the server that it belongs to.
     pub fn cure(self, server: &str) -> String {
         match self {
             Self::Server(most) => format!("raise `maxBackends` of the server `{server}`, now {most}"),
@@ -52,9 +53,9 @@ impl Limit {
 #[serde(rename_all = "camelCase")]
 pub struct Crowding {
     pub times: usize,
-    /// Length of the time that `times` is counted in.
+    /// The time span in which `times` is counted.
     pub within_seconds: u64,
-    /// The key of the config that cures it.
+    /// The config key to change.
     pub setting: &'static str,
     pub message: String,
     pub hint: String,
@@ -76,14 +77,14 @@ impl Crowding {
     }
 }
 
-/// The properties that make a later backend the same one again: its key and its variables.
+/// Identity of a backend across restarts: its key and its variables.
 pub(crate) type BackendIdentity = (BackendKey, Environment);
 
 /// Evictions of a server's backends, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Evictions {
     evicted: VecDeque<(Moment, BackendIdentity, Limit)>,
-    /// Starts of backends that were evicted shortly before.
+    /// Restarts of backends that were evicted shortly before.
     returned: VecDeque<(Moment, Limit)>,
     warned_at: Option<Moment>,
 }
@@ -97,7 +98,7 @@ impl Evictions {
         self.evicted.push_back((now, backend, limit));
     }
 
-    /// A backend starts. `true` if its server's owner should be warned.
+    /// Records a start; `true` if the owner should be warned.
     pub(crate) fn started(&mut self, now: Moment, backend: &BackendIdentity) -> bool {
         let Some(at) = self.evicted.iter().position(|(_, evicted, _)| evicted == backend) else {
             return false;
@@ -118,7 +119,7 @@ impl Evictions {
         is_due
     }
 
-    /// `None` if it has not happened recently.
+    /// Recent displacement of backends; `None` if there was none.
     pub(crate) fn crowding(&self, now: Moment, server: &str) -> Option<Crowding> {
         let recent = self.returned.iter().filter(|(at, _)| now.since(*at) <= COUNTED_FOR);
         let (_, limit) = recent.clone().next_back()?;

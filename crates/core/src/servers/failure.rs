@@ -1,11 +1,11 @@
-//! The last failure of a server. It outlives the backend.
+//! The last failure of a server, which outlives the backend.
 
 use crate::moment::Moment;
 use crate::servers::Retry;
 use serde::Serialize;
 use switchboard_protocol::ErrorKind;
 
-/// The last failure of a server. Cleared when one of its backends answers a handshake, and when the config changes.
+/// The last failure of a server. Cleared when a backend answers a handshake, and when the config changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     kind: ErrorKind,
@@ -15,7 +15,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// `reason` is the message of the error that clients got, redacted; for a server that had worked, how it ended.
+    /// `reason` is the redacted message of the error that clients got; for a server that had worked, how it ended.
     pub(crate) fn new(kind: ErrorKind, reason: String, hint: Option<String>, at: Moment) -> Self {
         Self { kind, reason, hint, at }
     }
@@ -39,12 +39,12 @@ pub struct LastError {
     pub message: String,
     pub hint: Option<String>,
     pub seconds_ago: u64,
-    /// Until the next try, if it has a time. Otherwise the next request is the next try.
+    /// Time until the next attempt, if scheduled. Otherwise the next request is the next attempt.
     pub next_try_seconds: Option<u64>,
 }
 
 impl LastError {
-    /// The server was not ready in time, perhaps in an earlier run, and the result of that start is not known.
+    /// For a server that was not ready in time, perhaps in an earlier run, without a known result of that start.
     pub(crate) fn not_ready(name: &str, retry: Retry, now: Moment, next_try: Option<Moment>) -> Self {
         Self {
             kind: ErrorKind::BackendTimeout.name(),

@@ -1,4 +1,4 @@
-//! Facts about a server that decide whether clients may share its backends.
+//! Facts about a server that decide whether clients may share its backends. Must not know the backends.
 
 use crate::catalogue::next_cursor;
 use crate::clients::Profile;
@@ -7,10 +7,10 @@ use crate::settings::StatePolicy;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Kinds of clients that are told apart.
+/// Limit on kinds of clients that are distinguished.
 const MAX_PROFILES: usize = 64;
 
-/// Kinds of clients that are stored, if their description has at most so many bytes.
+/// Limit on kinds of clients that are stored, each with a limited description.
 const MAX_STORED_PROFILES: usize = 16;
 
 const MAX_STORED_PROFILE_BYTES: usize = 1024;
@@ -24,17 +24,17 @@ const RESOURCES: &str = "resources/list";
 /// Facts that decide about sharing.
 #[derive(Debug, Default)]
 pub(crate) struct Insight {
-    /// By what the client can do: digests of the welcome and of each list that was seen.
+    /// Digests of the welcome and of each seen list, by client capabilities.
     offers: SeenOffers,
     asks_clients: bool,
-    /// A list comes in pages, so that no single answer is the whole of it.
+    /// Whether a list is paginated, so that no single answer is complete.
     comes_in_pages: bool,
-    /// The state that the names of the tools point to.
+    /// The state that the names of the tools indicate.
     state: Option<StatePolicy>,
 }
 
 impl Insight {
-    /// The facts that earlier runs have learnt.
+    /// The facts learnt in earlier runs.
     pub(crate) fn of(record: &Record) -> Self {
         let state = record.keeps_state.then_some(StatePolicy::Client);
         let offers = record.offers.clone();
@@ -49,7 +49,7 @@ impl Insight {
         self.state = Some(state);
     }
 
-    /// The server has asked a client for something.
+    /// Records that the server has sent a request to a client.
     pub(crate) fn record_question(&mut self) {
         self.asks_clients = true;
     }
@@ -59,6 +59,7 @@ impl Insight {
         let mut hasher = DefaultHasher::new();
         result.hash(&mut hasher);
         self.comes_in_pages |= next_cursor(result).is_some();
+        // Clients can declare anything, so the table is bounded.
         if self.offers.len() >= MAX_PROFILES && !self.offers.contains_key(&profile) {
             return false;
         }
@@ -66,7 +67,7 @@ impl Insight {
         seen.insert(method.to_owned(), hasher.finish()) != Some(hasher.finish())
     }
 
-    /// Whether the server was seen to make no difference between two kinds of clients.
+    /// Whether the server is known to treat two kinds of clients alike.
     pub(crate) fn makes_no_difference(&self, one: &Profile, other: &Profile) -> bool {
         if self.asks_clients || self.comes_in_pages {
             return false;
@@ -74,20 +75,20 @@ impl Insight {
         let (Some(one), Some(other)) = (self.offers.get(one), self.offers.get(other)) else {
             return false;
         };
-        // Of each other list it may be that nobody has asked for it.
+        // Other lists may not have been requested yet.
         let are_equal = |(list, digest): (&String, &u64)| other.get(list).is_none_or(|same| same == digest);
         let both_know = |list: &str| one.contains_key(list) && other.contains_key(list);
         both_know(INITIALIZE) && both_know(TOOLS) && one.iter().all(are_equal)
     }
 
-    /// Whether both kinds of clients were offered exactly the same, as far as anybody has asked.
+    /// Whether both kinds of clients got exactly the same offers, as far as requested.
     pub(crate) fn offers_same(&self, one: &Profile, other: &Profile) -> bool {
         let seen = |profile| self.offers.get(profile);
         seen(one).is_some_and(|offers| seen(other) == Some(offers))
     }
 
-    /// The digests worth storing, so that clients of different programs share from the start next time. Resources change
-    /// too often to tell anything.
+    /// The digests worth storing, so that clients of different programs share from the start next time.
+    /// Resources change too often to be conclusive.
     pub(crate) fn lasting_offers(&self) -> SeenOffers {
         let is_lasting = |list: &str| list != RESOURCES;
         let is_known =

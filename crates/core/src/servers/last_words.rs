@@ -1,7 +1,7 @@
-//! The output of a process that ended, and the one line of it that names the cause. It knows how package runners and
-//! language runtimes report errors, and nothing about the process itself.
+//! The output of an ended process, and the one line of it that names the cause. Knows how package runners and
+//! language runtimes report errors. Must not know the process itself.
 
-/// Lines of stderr that an error answer carries.
+/// Limit on stderr lines in an error answer.
 const MAX_STDERR_LINES: usize = 20;
 
 /// The output of a process before it ended.
@@ -9,13 +9,14 @@ const MAX_STDERR_LINES: usize = 20;
 pub(crate) struct LastWords {
     /// The last lines of stderr.
     stderr: String,
-    /// Lines on stdout that were no messages: some servers print their complaints there.
+    /// Stdout lines that are not messages: some servers print their errors there.
     stdout: String,
     cause: Option<String>,
 }
 
 impl LastWords {
     pub(crate) fn new(stderr: &str, stdout: String) -> Self {
+        // From all of stderr: the cause may be above the lines that are kept.
         let cause = cause_line(stderr).or_else(|| cause_line(&stdout));
         let lines: Vec<&str> = stderr.lines().collect();
         let last = lines[lines.len().saturating_sub(MAX_STDERR_LINES)..].join("\n");
@@ -30,7 +31,7 @@ impl LastWords {
         &self.stdout
     }
 
-    /// Appends the line that names the cause: many clients show nothing but the message of an error.
+    /// Appends the line that names the cause, since many clients show only the message of an error.
     pub(crate) fn after(&self, text: String) -> String {
         match &self.cause {
             Some(line) => format!("{text}; it said: {line}"),
@@ -39,14 +40,14 @@ impl LastWords {
     }
 }
 
-/// The line that names the cause; if none is recognised, the last one that is more than a pointer elsewhere.
+/// The line that names the cause; if none is recognised, the last line that is not just a reference.
 fn cause_line(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
     let known = [python, exception, panic, npm, uv, error];
     known.iter().find_map(|find| find(&lines)).or_else(|| last(&lines))
 }
 
-/// The exception that ends a Python traceback. Inside an exception group it is the innermost one.
+/// The exception at the end of a Python traceback; of an exception group, the innermost one.
 fn python(lines: &[&str]) -> Option<String> {
     const HEAD: &str = "Traceback (most recent call last):";
     let head = lines.iter().rposition(|line| line.ends_with(HEAD))?;
@@ -57,7 +58,7 @@ fn python(lines: &[&str]) -> Option<String> {
     Some(raised.to_owned())
 }
 
-/// An uncaught exception of Node or the JVM, which a stack follows: `TypeError: …`, `Error [ERR_X]: …`.
+/// An uncaught exception of Node or the JVM, followed by a stack: `TypeError: …`, `Error [ERR_X]: …`.
 fn exception(lines: &[&str]) -> Option<String> {
     let is_name = |name: &str| {
         let name = name.rsplit(' ').next().unwrap_or(name);
@@ -70,7 +71,7 @@ fn exception(lines: &[&str]) -> Option<String> {
     };
     let is_frame = |line: &&str| line.trim_start().starts_with("at ");
     let stack = lines.iter().rposition(is_frame)?;
-    // The message may have several lines, and names of its own.
+    // The message may span several lines, and mention other exceptions.
     let at = lines[..stack].iter().rposition(names_one)?;
     // `fetch failed` says nothing without its cause.
     let cause = lines[at..].iter().find_map(|line| line.trim_start().strip_prefix("[cause]: "));
@@ -80,7 +81,7 @@ fn exception(lines: &[&str]) -> Option<String> {
     })
 }
 
-/// A panic of Rust (the message is on the next line) or Go.
+/// A panic of Rust (with the message on the next line) or Go.
 fn panic(lines: &[&str]) -> Option<String> {
     let at = lines.iter().rposition(|line| line.contains("' panicked at ") || line.starts_with("panic: "))?;
     match lines[at].strip_prefix("panic: ") {
@@ -89,8 +90,8 @@ fn panic(lines: &[&str]) -> Option<String> {
     }
 }
 
-/// The first of npm's lines that is a sentence. Before it come codes, after it advice and the path of a log. Where npm only
-/// says that a script failed, the script has said why.
+/// The first line of npm that is a sentence. Codes come before it, advice and the path of a log after it. If
+/// npm only reports that a script failed, the script's own output has the cause.
 fn npm(lines: &[&str]) -> Option<String> {
     const FIELDS: &[&str] = &["code ", "syscall ", "errno ", "path ", "dest ", "signal "];
     const SCRIPT: &[&str] = &["command ", "Lifecycle script ", "workspace ", "location "];
@@ -119,7 +120,8 @@ fn uv(lines: &[&str]) -> Option<String> {
     Some(parts.take_while(|line| !is_end(line)).collect::<Vec<_>>().join(" "))
 }
 
-/// What command line programs print: `error: …`, with `Caused by: …` below it; pip's last `ERROR: …`.
+/// The usual output of command-line programs: `error: …`, with `Caused by: …` below it; of pip the last
+/// `ERROR: …`.
 fn error(lines: &[&str]) -> Option<String> {
     let begins = |line: &&str| line.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("error: "));
     let at = lines.iter().rposition(begins)?;
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(cause_line(" \n"), None);
     }
 
-    /// The cause may stand above the lines that an error carries.
+    /// The cause may be above the lines that an error contains.
     #[test]
     fn cause_is_found_above_last_lines() {
         let stack: String = (0..40).map(|n| format!("    at f{n} (x.js:1:1)\n")).collect();

@@ -1,12 +1,12 @@
-//! Servers: the state that all backends of one config entry share, and the facts that their starts have shown. Must not know
-//! single backends or clients.
+//! Servers: the state shared by all backends of one config entry, and the facts learnt from their starts.
+//! Must not know individual backends or clients.
 //!
 //! # Layout
-//! - `last_words`: the output of a process that ended.
-//! - `stateful`: tool names that tell whether a server keeps a client's state.
-//! - `retry`: the next try of a server that was not ready.
+//! - `last_words`: the output of an ended process.
+//! - `stateful`: tool names that indicate client state.
+//! - `retry`: the next attempt for a server that was not ready.
 //! - `insight`: facts that decide about sharing.
-//! - `evictions`: backends that stop each other.
+//! - `evictions`: backends that displace each other.
 //! - `failure`: the last failure of a server.
 //! - `last_start`: the result of the last start.
 //! - `server`: the server itself.

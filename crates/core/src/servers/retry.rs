@@ -1,40 +1,40 @@
-//! The next try of a server that was not ready.
+//! The next attempt for a server that was not ready. Must not know how a server is started.
 
 use crate::moment::Moment;
 use crate::record::{Record, Slow};
 use std::time::Duration;
 
-/// The delay before the first retry in the background; it doubles with every failure.
+/// Delay before the first retry in the background; doubles with every failure.
 const FIRST_RETRY_DELAY: Duration = Duration::from_secs(60);
 
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(60 * 60);
 
-/// The next try of a server whose lists could not be had.
+/// The next attempt for a server whose lists could not be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Retry {
-    /// Tries so far.
+    /// Number of attempts so far.
     tries: u32,
     at: Moment,
-    /// Clients had to wait for the server, so they no longer do.
+    /// Whether clients had to wait for the server, and no longer do.
     is_slow: bool,
 }
 
 impl Retry {
-    /// The retry that an earlier run has planned.
+    /// The retry planned by an earlier run.
     pub(crate) fn planned(record: &Record, now: Moment) -> Option<Self> {
         record.slow.map(|slow| Self { tries: slow.tries, at: now + slow.retry_in, is_slow: true })
     }
 
-    /// The plan after a try has failed, or was not ready in time.
+    /// The plan after an attempt failed, or was not ready in time.
     pub(crate) fn after_failure(before: Option<Self>, is_slow: bool, now: Moment) -> Self {
         let Self { tries, at, is_slow: was_slow } =
             before.unwrap_or(Self { tries: 1, at: now, is_slow: false });
-        // A try that took longer than the next one was away is not followed by another at once.
+        // If an attempt took longer than the delay, the next one does not follow at once.
         let at = if at > now { at } else { now + Self::delay(tries) };
         Self { tries, at, is_slow: was_slow || is_slow }
     }
 
-    /// The plan while another try is under way: the one after it is further away.
+    /// The plan while another attempt is in progress: the one after it is further away.
     pub(crate) fn after_next_try(self, now: Moment) -> Self {
         let tries = self.tries.saturating_add(1);
         Self { tries, at: now + Self::delay(tries), is_slow: self.is_slow }
@@ -44,12 +44,12 @@ impl Retry {
         self.at
     }
 
-    /// Clients do not wait for the server.
+    /// Whether clients do not wait for the server.
     pub(crate) fn is_slow(self) -> bool {
         self.is_slow
     }
 
-    /// The part of it that is stored between runs.
+    /// The part that is stored on disk.
     pub(crate) fn to_store(self, now: Moment) -> Option<Slow> {
         self.is_slow.then(|| Slow { tries: self.tries, retry_in: self.at.since(now) })
     }
@@ -62,7 +62,7 @@ impl Retry {
         Self::delay(self.tries).saturating_sub(self.at.since(now))
     }
 
-    /// Whether the last try was less than a minute ago. A new client is no reason to try again so soon.
+    /// Whether the last attempt was less than a minute ago. A new client is no reason to retry so soon.
     pub(crate) fn is_too_soon(self, now: Moment) -> bool {
         self.since_last_try(now) < FIRST_RETRY_DELAY
     }
@@ -79,10 +79,10 @@ mod tests {
     }
 
     #[test]
-    fn a_new_client_may_retry_after_a_minute() {
+    fn new_client_may_retry_after_a_minute() {
         let at = |seconds| Moment::after_start(Duration::from_secs(seconds));
         let retry = Retry { tries: 3, at: at(1_000), is_slow: true };
-        // It failed at 760.
+        // The attempt failed at 760.
         assert!(retry.is_too_soon(at(760)) && retry.is_too_soon(at(819)));
         assert!(!retry.is_too_soon(at(820)) && !retry.is_too_soon(at(2_000)));
     }

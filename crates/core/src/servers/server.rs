@@ -1,4 +1,4 @@
-//! The state that all backends of a server share. Must not know backends or clients, only facts about them.
+//! The state shared by all backends of a server. Must not know backends or clients, only facts about them.
 
 use crate::backends::{BackendKey, FramingGuess};
 use crate::catalogue::{List, Naming, Offer, OfferKey, Offers, StoredOffer};
@@ -13,21 +13,21 @@ use crate::settings::{Capabilities, Scope, ScopeReason, ServerSettings, StatePol
 use std::sync::Arc;
 use switchboard_protocol::{Framing, Message};
 
-/// One entry of the config, with everything that its backends have shown.
+/// One entry of the config, with everything learnt from its backends.
 #[derive(Debug)]
 pub(crate) struct Server {
     settings: Arc<ServerSettings>,
     framing: FramingGuess,
     insight: Insight,
-    /// The last answer to a handshake, of any backend.
+    /// The last answer to a handshake, from any backend.
     welcome: Option<Message>,
-    /// The lists as they were when a backend was asked last.
+    /// The lists, as of the last time a backend was asked.
     offers: Offers,
-    /// The facts that starts have shown, as they are stored.
+    /// The facts learnt from starts, as stored.
     record: Record,
-    /// The next try, while the lists cannot be had.
+    /// The next attempt, while the lists cannot be fetched.
     retry: Option<Retry>,
-    /// Clients have been told that the server is missing.
+    /// Whether clients have been told that the server is missing.
     is_told_missing: bool,
     last_start: LastStart,
     /// The last failure, if the server has not worked since.
@@ -39,7 +39,7 @@ pub(crate) struct Server {
     is_removed: bool,
 }
 
-/// Why no backend of a server may be started.
+/// Reason why no backend of a server may be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bar {
     Removed,
@@ -65,12 +65,12 @@ impl Server {
         }
     }
 
-    /// Takes over changed settings. Nothing that was learnt before need hold any more; only a stop by the owner stays.
+    /// Applies changed settings and discards everything learnt before; only a stop by the owner stays.
     pub(crate) fn renew(&mut self, settings: ServerSettings, now: Moment) {
         *self = Self { is_held: self.is_held, ..Self::new(settings, now) };
     }
 
-    /// Calls or shows the same things otherwise. Returns the naming before.
+    /// Applies another naming. Returns the previous one.
     pub(crate) fn rename(&mut self, naming: &Arc<Naming>) -> Arc<Naming> {
         let before = self.settings.naming.clone();
         self.settings = Arc::new(ServerSettings { naming: naming.clone(), ..(*self.settings).clone() });
@@ -82,7 +82,7 @@ impl Server {
         before
     }
 
-    /// The server is no longer in the config.
+    /// Marks the server as removed from the config.
     pub(crate) fn remove(&mut self) {
         (self.is_removed, self.is_held) = (true, false);
     }
@@ -91,12 +91,12 @@ impl Server {
         self.is_removed
     }
 
-    /// Its owner stops it: nothing is started until it is released.
+    /// Holds the server for its owner: nothing is started until it is released.
     pub(crate) fn hold(&mut self) {
         self.is_held = true;
     }
 
-    /// Returns whether it was held.
+    /// Releases the server; returns whether it was held.
     pub(crate) fn release(&mut self) -> bool {
         std::mem::take(&mut self.is_held)
     }
@@ -121,12 +121,12 @@ impl Server {
         &self.settings.name
     }
 
-    /// The framing that a new backend begins with.
+    /// The framing that a new backend starts with.
     pub(crate) fn framing(&self) -> FramingGuess {
         self.framing
     }
 
-    /// A backend has answered in this framing.
+    /// Records that a backend has answered in this framing.
     pub(crate) fn learn_framing(&mut self, framing: Framing) {
         self.framing = FramingGuess::Known(framing);
     }
@@ -143,13 +143,13 @@ impl Server {
         &self.offers
     }
 
-    /// The number of tools that are listed to the kind of client that sees most.
+    /// The number of tools visible to the kind of client that sees most.
     pub(crate) fn tool_count(&self) -> Option<usize> {
         let listings = self.offers.values().filter_map(|stored| stored.offer()?.list(List::Tools));
         listings.map(|listing| listing.len()).max()
     }
 
-    /// Stores an offer. Returns the offer that is stored already, if it is the same.
+    /// Stores an offer. Returns the stored one instead, if it is equal.
     pub(crate) fn store_offer(&mut self, key: OfferKey, offer: &Arc<Offer>) -> Option<Arc<Offer>> {
         match self.offers.get(&key).and_then(StoredOffer::offer) {
             Some(known) if known.same_as(offer) => Some(known.clone()),
@@ -164,7 +164,7 @@ impl Server {
         &self.record
     }
 
-    /// Changes the record. Returns it if that makes a difference, to be stored.
+    /// Changes the record. Returns it for storing if it differs.
     pub(crate) fn learn(&mut self, change: impl FnOnce(&mut Record)) -> Option<Record> {
         let mut record = self.record.clone();
         change(&mut record);
@@ -175,9 +175,9 @@ impl Server {
         })
     }
 
-    /// Forgets everything that was learnt, except for the record, which is stored elsewhere as well.
+    /// Forgets everything learnt, except for the record, which is stored elsewhere as well.
     pub(crate) fn forget_learnt(&mut self) {
-        // A framing that stands in the config is not learnt.
+        // A framing fixed in the config is not learnt.
         if self.record.framing != FramingChoice::Try {
             let settings = ServerSettings { framing: FramingChoice::Try, ..(*self.settings).clone() };
             self.framing = FramingGuess::of(settings.framing);
@@ -193,18 +193,18 @@ impl Server {
         self.retry
     }
 
-    /// Returns whether the plan is another now.
+    /// Sets the plan; returns whether it differs from the previous one.
     pub(crate) fn set_retry(&mut self, retry: Retry) -> bool {
         self.retry.replace(retry) != Some(retry)
     }
 
-    /// The server has answered: nothing is held against it any more.
+    /// Clears the retry, since the server has answered.
     pub(crate) fn forget_retry(&mut self) {
         self.retry = None;
         self.is_told_missing = false;
     }
 
-    /// Clients are told that the server is missing. Returns whether they have been told before.
+    /// Records that clients are told about the missing server. Returns whether they had been told before.
     pub(crate) fn announce_missing(&mut self) -> bool {
         std::mem::replace(&mut self.is_told_missing, true)
     }
@@ -232,7 +232,7 @@ impl Server {
         self.evictions.record(now, backend, limit);
     }
 
-    /// A backend starts. Returns a warning for the owner if backends of this server keep stopping each other.
+    /// Records a start. Returns a warning for the owner if backends of this server keep displacing each other.
     pub(crate) fn record_return(&mut self, now: Moment, backend: &BackendIdentity) -> Option<Crowding> {
         self.evictions.started(now, backend).then(|| self.crowding(now)).flatten()
     }
@@ -252,13 +252,13 @@ impl Server {
         }
     }
 
-    /// Each client has a backend of its own.
+    /// Whether each client has its own backend.
     pub(crate) fn is_private(&self) -> bool {
         let asks = self.record.asks_questions && !self.settings.relays;
         asks || self.settings.scope == Scope::Client || self.state_kept() == StatePolicy::Client
     }
 
-    /// The scope by which backends are kept apart.
+    /// The scope by which backends are separated.
     pub(crate) fn scope(&self) -> Scope {
         let learnt = self.settings.learnt_scope(&self.record, self.state_kept());
         learnt.map_or(self.settings.scope, |(scope, _)| scope)
@@ -268,7 +268,7 @@ impl Server {
         self.settings.scope_with_reason(&self.record, self.state_kept())
     }
 
-    /// Clients of different principals may share a backend: it is the same everywhere, and keeps nothing.
+    /// Whether clients of different principals may share a backend: it is global and keeps no state.
     pub(crate) fn is_for_everybody(&self) -> bool {
         let keeps_nothing = match self.settings.state {
             StatePolicy::None => true,
@@ -278,8 +278,8 @@ impl Server {
         self.scope() == Scope::Global && keeps_nothing
     }
 
-    /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
-    /// the server was seen to make no difference there.
+    /// Whether a client with one key may use a backend with the other: they differ only in client
+    /// capabilities, and the server is known to treat these alike.
     pub(crate) fn is_alike(&self, there: &BackendKey, wanted: &BackendKey) -> bool {
         let (Some(one), Some(other)) = (&there.profile, &wanted.profile) else { return false };
         self.settings.capabilities == Capabilities::Auto
@@ -292,7 +292,7 @@ impl Server {
         self.insight.offers_same(one, other)
     }
 
-    /// Records an answer to `initialize` or to a list. Returns the offers to be stored if it was news.
+    /// Records an answer to `initialize` or to a list. Returns the offers to store, if it was new.
     pub(crate) fn record_answer(
         &mut self,
         profile: Profile,
@@ -307,7 +307,7 @@ impl Server {
         self.insight.record_question();
     }
 
-    /// Looks at the names of its tools. Returns the tool that shows, for the first time, that a client's state is kept.
+    /// Examines the names of its tools. Returns the tool that first shows that client state is kept.
     pub(crate) fn learn_state(&mut self, tools: &[u8]) -> Option<String> {
         if self.insight.state() == Some(StatePolicy::Client) {
             return None;

@@ -1,4 +1,5 @@
-//! Servers that keep a client's state between calls, recognised by whole words in the names of their tools.
+//! Servers that keep client state between calls, recognised by whole words in the names of their tools. Must
+//! not know what a tool does.
 
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -6,11 +7,11 @@ use std::borrow::Cow;
 /// Verdict on a server's state, by the names of its tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateHint {
-    /// This tool shows that the server keeps a client's state: a browser, a login, a session.
+    /// This tool shows that the server keeps client state: a browser, a login, a session.
     Keeps(String),
-    /// This tool may mean the same. `state` in the config decides.
+    /// This tool may indicate the same. `state` in the config decides.
     Doubtful(String),
-    /// Nothing points to any state.
+    /// No indication of state.
     Stateless,
 }
 
@@ -23,7 +24,7 @@ const NAMES: &[&str] =
 /// Single words.
 const WORDS: &[&str] = &["login", "logout", "connect", "disconnect", "repl"];
 
-/// Pairs of words, the second anywhere behind the first.
+/// Pairs of words, the second anywhere after the first.
 const PAIRS: &[(&str, &[&str])] = &[
     ("create", &["session"]),
     ("open", &["session", "terminal"]),
@@ -35,7 +36,7 @@ const PAIRS: &[(&str, &[&str])] = &[
     ("rollback", &["transaction"]),
 ];
 
-/// Words that may mean state, or not: `rollback` of a deployment, `session` of a web page.
+/// Words that may indicate state, or not: `rollback` of a deployment, `session` of a web page.
 const DOUBTFUL: &[&str] = &[
     "session",
     "transaction",
@@ -49,10 +50,10 @@ const DOUBTFUL: &[&str] = &[
     "switch",
 ];
 
-/// Tools that only look: what follows is what they look at.
+/// Verbs of read-only tools: the words after them name what is read.
 const LOOKING: &[&str] = &["list", "get", "search", "find", "show", "describe", "count", "read"];
 
-/// Longer lists are not looked through for names.
+/// Longest list that is scanned for names.
 const MAX_SCANNED_LIST_BYTES: usize = 1 << 20;
 
 #[derive(Deserialize)]
@@ -67,7 +68,7 @@ struct ToolName<'a> {
     name: Cow<'a, str>,
 }
 
-/// Judges a server by the result of its `tools/list`; `None` if that is too long, or cannot be read.
+/// Judges a server by the result of its `tools/list`; `None` if that is too long or malformed.
 pub(crate) fn state_hint_of_list(result: &[u8]) -> Option<StateHint> {
     if result.len() > MAX_SCANNED_LIST_BYTES {
         return None;
@@ -76,7 +77,7 @@ pub(crate) fn state_hint_of_list(result: &[u8]) -> Option<StateHint> {
     Some(state_hint(tools.iter().map(|tool| &*tool.name)))
 }
 
-/// Judges a server by the names of all of its tools.
+/// Judges a server by the names of all its tools.
 pub fn state_hint<'a>(names: impl IntoIterator<Item = &'a str>) -> StateHint {
     let (mut doubtful, mut begin, mut finish) = (None, None, None);
     for name in names {
@@ -84,6 +85,7 @@ pub fn state_hint<'a>(names: impl IntoIterator<Item = &'a str>) -> StateHint {
             return StateHint::Keeps(name.to_owned());
         }
         let words = words(name);
+        // `list_sessions` reads sessions of others; it does not open one.
         let end = words.iter().position(|word| LOOKING.contains(&&**word)).unwrap_or(words.len());
         let words = &words[..end];
         let has = |wanted: &str| words.iter().any(|word| word == wanted);
@@ -99,14 +101,14 @@ pub fn state_hint<'a>(names: impl IntoIterator<Item = &'a str>) -> StateHint {
         doubtful = doubtful.or_else(|| DOUBTFUL.iter().any(|word| has(word)).then_some(name));
     }
     match (begin, finish, doubtful) {
-        // `commit` alone is what a version control system does.
+        // `commit` alone is typical of version control.
         (Some(begin), Some(_), _) => StateHint::Keeps(begin.to_owned()),
         (_, _, Some(name)) => StateHint::Doubtful(name.to_owned()),
         (_, _, None) => StateHint::Stateless,
     }
 }
 
-/// The words of a name, in lower case: `createSession`, `create-session` and `create_session` are the same.
+/// The words of a name in lower case: `createSession`, `create-session` and `create_session` are equal.
 fn words(name: &str) -> Vec<Cow<'_, str>> {
     let mut words = Vec::new();
     for part in name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {

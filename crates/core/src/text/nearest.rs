@@ -1,22 +1,22 @@
-//! Suggestions for a misspelt name: the known names that are most like it. Each kind of name has its own rules for what
-//! counts as equal and how much may differ; the ranking is the same for all.
+//! Suggestions for a misspelt name: the known names that are most similar. Each kind of name has its own
+//! rules for equality and tolerance; the ranking is the same for all.
 
 use std::borrow::Cow;
 use strsim::{generic_levenshtein, osa_distance};
 
-/// Suggestions for a name of a catalogue.
+/// Number of suggestions for a name in a catalogue.
 const MAX_SUGGESTIONS: usize = 5;
-/// Longer config keys, names on the command line and names of a catalogue are not compared: they are no typing mistakes.
+/// Longest config keys, command-line names and catalogue names to compare: longer ones are not typing mistakes.
 const MAX_KEY_BYTES: usize = 40;
 const MAX_NAME_BYTES: usize = 200;
 const MAX_LISTED_BYTES: usize = 128;
-/// Limits on the work for one error answer: names looked at, and pairs of letters compared.
+/// Limits on the work for one error answer: names examined, and pairs of letters compared.
 const MAX_LISTED_NAMES: usize = 100_000;
 const MAX_LETTER_PAIRS: usize = 3_000_000;
-/// Letters of an abbreviation at least, in bytes.
+/// Minimum length of an abbreviation.
 const MIN_ABBREVIATION_BYTES: usize = 2;
 
-/// The config key that was probably meant: one that `key` abbreviates (`cmd`), or else one that it misspells.
+/// The config key that was probably meant: one that `key` abbreviates (`cmd`), otherwise one that it misspells.
 pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     if key.len() > MAX_KEY_BYTES {
         return None;
@@ -31,7 +31,7 @@ pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     (!is_misspelt || distance <= near.len() / 3).then_some(near)
 }
 
-/// The known name (a tool, a server, a subcommand) that is most like this one, with or without its server's prefix.
+/// The most similar known name (a tool, a server, a subcommand), with or without its server's prefix.
 pub fn nearest_name<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     if name.len() > MAX_NAME_BYTES {
         return None;
@@ -48,7 +48,7 @@ pub fn nearest_name<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     (distance <= length.div_ceil(3) && distance < length).then_some(near)
 }
 
-/// At most five of the names that a catalogue shows, the nearest first. Bounded work, whatever a client sends.
+/// At most five names from a catalogue, nearest first. Bounded work, whatever a client sends.
 pub fn nearest_listed<'a>(shown: impl Iterator<Item = Cow<'a, str>>, name: &str) -> Vec<String> {
     if name.is_empty() || name.len() > MAX_LISTED_BYTES {
         return Vec::new();
@@ -71,7 +71,7 @@ pub fn nearest_listed<'a>(shown: impl Iterator<Item = Cow<'a, str>>, name: &str)
     near.into_iter().map(|(_, name)| name.into_owned()).collect()
 }
 
-/// The `count` names of lowest rank, the lowest first; of equals, the earlier. Names without a rank are left out.
+/// The `count` names of lowest rank, lowest first; of equal ranks, the earlier. Names without a rank are left out.
 fn ranked<N, R: Ord>(
     names: impl Iterator<Item = N>,
     count: usize,
@@ -99,8 +99,8 @@ fn folded(name: &str, separators: &[char]) -> String {
     name.replace(separators, "").to_lowercase()
 }
 
-/// Whether `short` has the letters of `word` in their order, from the first letter on, and is either its beginning or
-/// has its last letter too.
+/// Whether `short` has letters of `word` in order, starting with the first letter, and is either its
+/// beginning or ends with its last letter.
 fn abbreviates(short: &str, word: &str) -> bool {
     let first = short.chars().next();
     if short.len() < MIN_ABBREVIATION_BYTES || first != word.chars().next() {
@@ -111,7 +111,7 @@ fn abbreviates(short: &str, word: &str) -> bool {
     is_within && (word.starts_with(short) || short.chars().last() == word.chars().last())
 }
 
-/// Whether the shown name is this one without a prefix, or with another server's.
+/// Whether the shown name equals this one without a prefix, or with another server's.
 fn is_part(shown: &str, name: &str) -> bool {
     let bare = name.split_once("__").map_or(name, |(_, bare)| bare);
     let ends = |end: &str| {
@@ -121,7 +121,7 @@ fn is_part(shown: &str, name: &str) -> bool {
     ends(name) || ends(bare)
 }
 
-/// Both without their common beginning and end: prefixes make most of a name.
+/// Both without their common beginning and end, since prefixes make up most of a name.
 fn differing<'a>(one: &'a [u8], other: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let start = one.iter().zip(other).take_while(|(a, b)| a == b).count();
     let (one, other) = (&one[start..], &other[start..]);

@@ -1,11 +1,11 @@
-//! Percent-encoding (RFC 3986). The crate `percent-encoding` does the work; the strictness is ours.
+//! Percent-encoding (RFC 3986). Based on the crate `percent-encoding`, with strict decoding.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::borrow::Cow;
 
-/// Everything but letters, digits and `-._~`.
+/// Everything except letters, digits and `-._~`.
 const NOT_UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// Everything but characters that a path in a URI may hold as they are, slashes included.
+/// Everything except characters allowed in the path of a URI, including slashes.
 const NOT_PATH: &AsciiSet = &NOT_UNRESERVED
     .remove(b'/')
     .remove(b'!')
@@ -22,26 +22,26 @@ const NOT_PATH: &AsciiSet = &NOT_UNRESERVED
     .remove(b':')
     .remove(b'@');
 
-/// Encodes a single segment of a path.
+/// Encodes a single path segment.
 pub fn encode_segment(text: &str) -> impl std::fmt::Display {
     utf8_percent_encode(text, NOT_UNRESERVED)
 }
 
-/// Encodes a whole path; its slashes stay.
+/// Encodes a whole path; slashes stay.
 pub fn encode_path(path: &str) -> impl std::fmt::Display {
     utf8_percent_encode(path, NOT_PATH)
 }
 
-/// Decodes once. `None` for a `%` without two hexadecimal digits behind it, or if the result is no UTF-8.
+/// Decodes once. `None` for a `%` without two hexadecimal digits after it, or if the result is not UTF-8.
 pub fn decode(text: &str) -> Option<Cow<'_, str>> {
-    // The crate passes a broken escape through.
+    // The crate lets a malformed escape pass.
     let is_whole = |behind: &str| matches!(behind.as_bytes(), [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit());
     let is_valid = text.split('%').skip(1).all(is_whole);
     is_valid.then(|| percent_decode_str(text).decode_utf8().ok())?
 }
 
-/// Decodes once, as lenient servers do: broken escapes stay, and bytes that are no UTF-8 become replacement characters.
-/// `None` if there is nothing to decode.
+/// Decodes once, as lenient servers do: malformed escapes stay, and invalid UTF-8 becomes replacement
+/// characters. `None` if there is nothing to decode.
 pub fn decode_leniently(text: &str) -> Option<String> {
     match Cow::<[u8]>::from(percent_decode_str(text)) {
         Cow::Borrowed(_) => None,

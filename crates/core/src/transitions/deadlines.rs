@@ -1,8 +1,9 @@
-//! Timeouts: requests expire, a silent backend is probed, a backend in backoff is started.
+//! Timeouts: requests expire, a silent backend is probed, a backend in backoff is restarted. Must not know
+//! how time is measured.
 //!
-//! There is no queue of deadlines. `Clock::wake` is a lower bound of all of them: a new deadline can only lower
-//! it, and a tick that comes too early costs one look at what is open. Deadlines move with progress and most
-//! requests end long before theirs, so keeping a queue in order would cost every request something.
+//! There is no queue of deadlines. `Clock::wake` is a lower bound of all of them: a new deadline can only
+//! lower it, and a tick that comes too early costs one scan of what is open. Deadlines move with progress and
+//! most requests end long before theirs, so a sorted queue would cost every request something.
 
 use crate::answers::Cause;
 use crate::backends::{AfterStop, HandshakeFailure};
@@ -19,7 +20,7 @@ use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{Dialect, Framing, Method, Outgoing, RawId, dialect};
 
-/// How long a backend may take for a sign of life.
+/// Time limit for a sign of life.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Core {
@@ -45,7 +46,7 @@ impl Core {
         self.check_drained();
     }
 
-    /// The true next deadline, by looking at everything.
+    /// The exact next deadline, by a scan of everything.
     pub fn next_deadline(&self) -> Option<Moment> {
         let pending = self.pending.iter().map(|(_, pending)| pending.deadline());
         let asked = self.questions.iter().filter_map(|(_, question)| question.deadline());
@@ -75,7 +76,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         if b.backoff_end().is_some_and(|until| until <= now) {
             if self.lives_on() && self.is_nobodys(backend) {
-                // Nobody is there to serve any more.
+                // No client is left to serve.
                 if let Some(b) = self.backends.get_mut(&backend) {
                     b.mark_stopped();
                 }
@@ -87,8 +88,8 @@ impl Core {
             return self.spawn_expired(backend);
         }
         let Some(probe) = b.health().overdue_probe(now) else { return };
-        // A server that does one thing at a time answers nothing while it works on a call that still has time.
-        // What came after the probe is no excuse.
+        // A server that does one thing at a time answers nothing while it works on a call that still has
+        // time. Requests sent after the probe are no excuse.
         let relays = b.settings().relays;
         let is_before =
             |id: u64, p: &Pending| !relays && id < probe && p.backend() == backend && is_clients(p);
@@ -102,7 +103,7 @@ impl Core {
     }
 
     fn expire(&mut self, minted: u64) {
-        // Another that expired at the same time may have had consequences for it.
+        // The expiry of another request may have closed or extended this one.
         if self.pending.get(minted).is_none_or(|pending| pending.deadline() > self.clock.now()) {
             return;
         }
@@ -134,16 +135,17 @@ impl Core {
                 self.after_timeout(backend);
             }
             (Asker::Replay, _) => self.replay_expired(backend),
-            // As if it did not offer it.
+            // As if the server did not offer the list.
             (&Asker::Catalogue { list, round }, _) => self.page_missed(backend, list, round),
-            // Judged by `tick_backend`.
+            // Judged in `tick_backend`.
             (Asker::Probe, _) => {}
-            // It is as it was without it.
+            // The state is simply not restored.
             (Asker::Restore, _) => {}
         }
     }
 
-    /// The process does not answer its handshake. Perhaps it wants the other framing; else that is as good as a crash.
+    /// Handles a process that does not answer its replayed handshake: perhaps it needs the other framing;
+    /// otherwise it counts as crashed.
     fn replay_expired(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.launch() else { return };
@@ -160,8 +162,8 @@ impl Core {
         self.give_up(launch, HandshakeFailure::Silent { within });
     }
 
-    /// A server did not answer in this framing. Many clients give up before the second try, so the next start begins with
-    /// the other one; if that is not answered either, with the usual one.
+    /// Records that a server did not answer in this framing. Many clients give up before the second try, so
+    /// the next start begins with the other framing; if that is not answered either, with the usual one.
     fn doubt_framing(&mut self, backend: BackendId, tried: Framing) {
         let begin = match tried {
             Framing::Newline => FramingChoice::Doubt,
@@ -171,7 +173,7 @@ impl Core {
         self.report(Fact::FramingDoubted { backend, framing: tried });
     }
 
-    /// Nothing came back to `initialize`: it may want the other framing.
+    /// Handles an unanswered `initialize`: the server may need the other framing.
     fn handshake_expired(&mut self, minted: u64, mut pending: Pending) {
         let backend = pending.backend();
         let Some(b) = self.backends.get_mut(&backend) else { return };
@@ -179,6 +181,7 @@ impl Core {
             let error = self.timed_out(backend, self.clock.now().since(pending.accepted()), true);
             return self.fail(&pending, &error);
         };
+        // The same request goes to the next process, in the other framing.
         if b.framing().is_first_try_unheard() && pending.wait_again() {
             let tried = b.framing_mut().try_other();
             b.begin_stop(AfterStop::Restart);
@@ -202,7 +205,7 @@ impl Core {
         }
         b.begin_framing_anew();
         b.record_crash(self.clock.now());
-        // If something waits by then, another process is tried.
+        // Restarts only if something is queued by then.
         b.begin_stop(AfterStop::Restart);
         let within = self.clock.now().since(pending.accepted());
         let cause = Cause::Silent { within, said: LastWords::default() };
@@ -242,9 +245,9 @@ impl Core {
         b.health_mut().begin_probe(id, deadline);
         self.clock.wake_at(deadline);
         self.report(Fact::Probing { backend, is_regular });
-        // The probe's own deadline decides; this entry only makes its answer known.
+        // The probe's own deadline decides; this entry only recognises its answer.
         self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIMEOUT * 1000);
-        // A daemon passes a ping on to the server.
+        // A daemon would forward a ping to the server.
         let method = if self.settings_of(backend).relays { Method::Alive } else { Method::Ping };
         let ping = json!({ "jsonrpc": "2.0", "id": id, "method": method.name() });
         let ping = Outgoing::request(method, RawId::from_number(id), ping.to_string().into());

@@ -1,4 +1,4 @@
-//! Notifications in quick succession: the first passes at once, equal ones within its window become one at the end of it.
+//! Debouncing of notifications: the first passes at once, equal ones within its window are merged into one at its end.
 
 use crate::core::Core;
 use crate::pending::{MergeSource, MergeVerdict};
@@ -6,7 +6,7 @@ use std::time::Duration;
 use switchboard_protocol::Message;
 
 impl Core {
-    /// `false`: it goes on later, with those like it.
+    /// Whether a notification is forwarded now; otherwise it is merged and forwarded later.
     pub(crate) fn goes_on_now(&mut self, from: MergeSource, message: &Message) -> bool {
         let Some(window) = self.window_of(from, message) else { return true };
         match self.merging.admit(from, message, window, self.clock.now()) {
@@ -31,7 +31,7 @@ impl Core {
         found.map(|(_, window)| *window).filter(|window| !window.is_zero())
     }
 
-    /// Lets those go on whose time is over.
+    /// Forwards the merged notifications whose window is over.
     pub(crate) fn tick_merging(&mut self) {
         for (from, message) in self.merging.take_due(self.clock.now()) {
             match from {

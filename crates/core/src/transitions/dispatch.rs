@@ -1,4 +1,4 @@
-//! The entry point: each event goes to its transition, then the follow-ups are run. Nothing is decided here.
+//! The entry point: dispatches each event to its transition, then runs the follow-ups. Must not decide anything.
 
 use crate::answers::Cause;
 use crate::core::{Core, Followup};
@@ -7,7 +7,7 @@ use crate::fact::Fact;
 use crate::moment::Moment;
 
 impl Core {
-    /// Appends to `actions` what is to be done because of `event`.
+    /// Appends the actions that follow from `event` to `actions`.
     pub fn handle(&mut self, now: Moment, event: Event, actions: &mut Vec<Action>) {
         let is_tick = matches!(event, Event::Tick);
         self.transition(now, actions, |core| {
@@ -17,11 +17,12 @@ impl Core {
             core.dispatch(event);
         });
         if is_tick {
+            // Only a tick looks at everything, so only a tick can raise the bound again.
             self.clock.set_wake(self.next_deadline());
         }
     }
 
-    /// Makes a change at a moment, then runs its follow-ups. Appends the actions that follow from both to `actions`.
+    /// Makes a change at a given time, then runs its follow-ups. Appends the resulting actions to `actions`.
     pub(crate) fn transition<T>(
         &mut self,
         now: Moment,
@@ -36,9 +37,9 @@ impl Core {
         result
     }
 
-    /// Does the work that the event has left, kind by kind in the order of [`Followup`]. Three steps need no entry in the
-    /// queue, since they follow from the state: room for backends that wait for it, the release of clients at the end,
-    /// and the time since which the program is unused.
+    /// Does the deferred work, kind by kind in the order of [`Followup`]. Three steps follow from the state
+    /// and need no queue entry: room for waiting backends, the release of clients during a shutdown, and the
+    /// time since which the program is unused.
     pub(crate) fn run_followups(&mut self) {
         self.greet_next_clients();
         self.go_on_without_missed();

@@ -1,4 +1,5 @@
-//! The end of clients and of the program: no new requests, a grace time for those in flight, then the backends are stopped.
+//! The end of clients and of the program: no new requests, a grace period for those in progress, then the
+//! backends are stopped.
 
 use crate::answers::Cause;
 use crate::core::{Core, Ending, Followup};
@@ -9,13 +10,13 @@ use crate::messages::own_result;
 use std::time::Duration;
 use switchboard_protocol::Method;
 
-/// The grace of a backend when we have been told to end for the second time: it must fit into the two seconds after
-/// which clients kill.
+/// Grace period of a backend after a second request to end: it must fit into the two seconds after which
+/// clients kill us.
 const SECOND_SIGNAL_GRACE: Duration = Duration::from_millis(800);
 
 impl Core {
-    /// A client of the usual kind closes its end, sends a signal when we are still there two seconds later,
-    /// and kills us after another two: by then the backends must be gone.
+    /// Handles a request to end. A typical client closes its end, sends a signal if we still exist two
+    /// seconds later, and kills us after another two: by then the backends must be gone.
     pub(crate) fn told_to_end(&mut self, why: &'static str) {
         if self.ending.is_leaving() {
             self.ending = Ending::Stopping { leave: true };
@@ -28,7 +29,7 @@ impl Core {
         self.begin_drain(why, true, false);
     }
 
-    /// `shutdown`: the program stays until the client's `exit`.
+    /// Handles `shutdown`: the program stays until the client's `exit`.
     pub(crate) fn drain_and_stay(&mut self, why: &'static str) {
         self.begin_drain(why, false, false);
     }
@@ -44,7 +45,7 @@ impl Core {
         self.check_finished();
     }
 
-    /// If nothing is in flight any more, or the grace is over: answer what is left, and stop the backends.
+    /// Once nothing is in progress, or the grace period is over: answers the rest and stops the backends.
     pub(crate) fn check_drained(&mut self) {
         let Ending::Draining { deadline, leave, is_told } = self.ending else { return };
         let in_flight: usize = self.clients.values().map(|c| c.unanswered()).sum();
@@ -58,10 +59,11 @@ impl Core {
         });
     }
 
-    /// `how` says what becomes of a backend with this grace.
+    /// Stops all backends; `how` maps a backend's grace period to the way of stopping.
     fn stop_all(&mut self, how: impl Fn(Duration) -> StopHow) {
         let backends: Vec<BackendId> = self.backends.ids();
         for backend in backends {
+            // Clients get their answers before the processes end.
             self.fail_all(backend, &Cause::Stopped);
             let Some(b) = self.backends.get_mut(&backend) else { continue };
             let Some(launch) = b.stop_for_good() else { continue };
@@ -77,7 +79,7 @@ impl Core {
         self.check_finished();
     }
 
-    /// `shutdown` is answered when everything before it is, also to one who says it only then.
+    /// Answers `shutdown` once everything before it is answered, including late ones.
     pub(crate) fn answer_farewells(&mut self) {
         if !self.ending.is_stopping() {
             return;
@@ -100,7 +102,7 @@ impl Core {
         }
     }
 
-    /// At once: what is open is answered, what runs is killed.
+    /// Ends at once: open requests are answered, processes killed.
     pub(crate) fn kill(&mut self) {
         if self.ending != Ending::Finished {
             self.ending = Ending::Stopping { leave: true };
@@ -108,7 +110,7 @@ impl Core {
         }
     }
 
-    /// `exit`: the client does not wait for anything any more.
+    /// Handles `exit`: the client waits for nothing more.
     pub(crate) fn leave_now(&mut self) {
         self.kill();
     }
@@ -135,12 +137,13 @@ impl Core {
         if c.is_lost() {
             return;
         }
+        // Before the client is marked as lost: its starts may continue without it.
         self.keep_starts(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.mark_lost();
         self.followups.push(Followup::ForgetLost);
         c.forgive_debts();
-        // Also those that it has no use for any more.
+        // Including retired delegates.
         let own = self.clients.values().filter(|c| c.is_delegate() && c.connection() == client);
         for delegate in own.map(|c| c.id()).collect::<Vec<ClientId>>() {
             self.lose(delegate);
@@ -151,13 +154,13 @@ impl Core {
         self.check_drained();
     }
 
-    /// Nothing more is owed to a client, or to a delegate of one.
+    /// Drops everything owed to a client, or to a delegate.
     pub(crate) fn lose(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.mark_lost();
         self.followups.push(Followup::ForgetLost);
         let are_others = self.lives_on() || self.clients.values().any(|c| c.is_here());
-        // Nobody reads the answers: they need not be waited for.
+        // Its answers would not be read, so they are not waited for.
         for minted in self.pending.ids(|p| p.is_of(client)) {
             self.drop_request(client, minted, are_others);
             self.give_up_turn(minted);
@@ -168,7 +171,7 @@ impl Core {
         }
     }
 
-    /// Takes back a request of a lost client, or tells its backend to cancel it.
+    /// Withdraws a request of a lost client, or has its backend cancel it.
     fn drop_request(&mut self, client: ClientId, minted: u64, are_others: bool) {
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let (backend, method) = (pending.backend(), pending.method());
@@ -184,12 +187,12 @@ impl Core {
         if method == Method::Initialize {
             let early = self.clients.get(&client).and_then(|c| c.confirmed_early().cloned());
             self.forget_early(backend, client, early);
-            // It was to be the backend's first: another takes its place.
+            // The backend's first handshake is gone: another client's takes its place.
             self.followups.push(Followup::GreetNext { backend, client });
         }
     }
 
-    /// The client can no longer answer what servers asked of it.
+    /// Refuses servers' requests to a client that can no longer answer.
     pub(crate) fn refuse_asked(&mut self, client: ClientId) {
         for minted in self.questions.ids(|asked| asked.client() == client) {
             let Some(asked) = self.questions.remove(minted) else { continue };

@@ -1,18 +1,19 @@
-//! Transitions: how each event changes the state, and which actions follow. All are methods of [`Core`](crate::Core). The
-//! state, and rules that concern one part of it alone, are in the folders of the concepts.
+//! Transitions: how each event changes the state, and which actions follow. All are methods of
+//! [`Core`](crate::Core). The state itself, and rules that concern only one part of it, are in the folders of
+//! the concepts.
 //!
 //! # Layout
-//! - `outgoing`: the only way out for messages, with the byte credits of the outboxes.
+//! - `outgoing`: the only exit for messages, with the byte credits of the outboxes.
 //! - `dispatch`: the transition for each event, and the follow-ups.
-//! - `routing`: the backend that a message goes to, and the clients that share one.
+//! - `routing`: the backend for a message, and the clients that share one.
 //! - `clients`: messages and notifications from clients, handshakes, roots, leases.
 //! - `backends`: messages from backends, starts, ends, health.
-//! - `pool`: the number of backends that run.
+//! - `pool`: the number of running backends.
 //! - `aggregate`: clients of several servers.
-//! - `owner`: orders of the owner and changes of the config.
-//! - `debounce`: notifications in quick succession.
-//! - `deadlines`: timeouts, and the next moment at which one is due.
-//! - `drain`: the end of the program.
+//! - `owner`: orders of the owner, and config changes.
+//! - `debounce`: repeated notifications.
+//! - `deadlines`: timeouts, and the next deadline.
+//! - `drain`: the shutdown of the program.
 
 mod outgoing;
 mod dispatch;

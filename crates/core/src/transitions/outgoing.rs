@@ -1,5 +1,5 @@
-//! The only way out for messages, with the byte credits of the outboxes. A request or an answer that does not fit becomes a
-//! small error; a notification is counted and dropped.
+//! The only exit for messages, with the byte credits of the outboxes. A request or an answer that does not
+//! fit becomes a small error; a notification is counted and dropped. Must not know why a message is sent.
 
 use crate::core::Core;
 use crate::event::{About, Action};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use switchboard_protocol::{Dialect, ErrorAnswer, Method, Outgoing, RawId};
 
 impl Core {
-    /// Sends an answer to a client, alone or as part of its batch. It must already fit.
+    /// Sends an answer to a client, alone or as part of its batch. It must fit.
     fn put_answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) {
         let client = self.connection_of(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
@@ -23,7 +23,7 @@ impl Core {
         }
     }
 
-    /// A member of a batch that gets no answer.
+    /// Closes a batch member that gets no answer.
     pub(crate) fn no_answer(&mut self, client: ClientId, batch: Option<u32>) {
         let Some(batch) = batch else { return };
         let client = self.connection_of(client);
@@ -33,7 +33,7 @@ impl Core {
         }
     }
 
-    /// Passes a server's answer on, or says that the client is too slow for it. `true` if it was passed on.
+    /// Forwards a server's answer, or an error if the client is too slow for it. Returns whether it was forwarded.
     pub(crate) fn answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) -> bool {
         let limit = self.settings.limits.client_bytes;
         let Some(c) = self.clients.get(&self.connection_of(client)) else { return false };
@@ -46,7 +46,7 @@ impl Core {
         true
     }
 
-    /// Errors are small and always go: every accepted request is answered.
+    /// Sends an error. Errors are small and always sent: every accepted request is answered.
     pub(crate) fn answer_error(
         &mut self,
         client: ClientId,
@@ -59,13 +59,14 @@ impl Core {
         self.put_answer(client, id, batch, Outgoing::error(id.clone(), bytes));
     }
 
-    /// Sends a notification or request of a server to its client; `false` if there is no room or nobody.
+    /// Sends a server's notification or request to its client; `false` without room or client.
     pub(crate) fn tell_client(&mut self, client: ClientId, out: Outgoing) -> bool {
         self.tell_client_about(client, out, About::Nothing)
     }
 
-    /// Like `tell_client`, of a message that belongs to one of the client's requests.
+    /// Same as [`tell_client`](Self::tell_client), for a message that belongs to one of the client's requests.
     pub(crate) fn tell_client_about(&mut self, client: ClientId, out: Outgoing, about: About) -> bool {
+        // Half of the room is reserved for answers.
         let limit = self.settings.limits.client_bytes / 2;
         let client = self.connection_of(client);
         let Some(c) = self.clients.get_mut(&client) else { return false };
@@ -81,7 +82,7 @@ impl Core {
         true
     }
 
-    /// Counts a notification or question that a client did not get.
+    /// Counts a notification or request that a client did not get.
     pub(crate) fn dropped_for(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let total = c.count_dropped();
@@ -101,7 +102,7 @@ impl Core {
         }
     }
 
-    /// Tells a client something of our own, as it speaks itself.
+    /// Sends a client a notification of our own, in its dialect.
     pub(crate) fn notify_client(&mut self, client: ClientId, mut notice: Value) -> bool {
         if self.clients.get(&client).is_none_or(|c| c.dialect() == Dialect::Standard) {
             notice["jsonrpc"] = json!("2.0");
@@ -125,7 +126,7 @@ impl Core {
         self.actions.push(Action::ToBackend { launch, out });
     }
 
-    /// Sends a notification, which some servers answer all the same.
+    /// Sends a notification, which some servers wrongly answer.
     pub(crate) fn send_notice(&mut self, launch: Launch, out: Outgoing) {
         let next = self.pending.next_id();
         if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
@@ -134,8 +135,9 @@ impl Core {
         self.send_to_backend(launch, out);
     }
 
-    /// A notification for a backend; counted and dropped if the backend does not read.
+    /// Sends a notification to a backend; counted and dropped if the backend does not read.
     pub(crate) fn tell_backend(&mut self, launch: Launch, out: Outgoing) {
+        // Half of the room is reserved for requests.
         if self.has_room(launch.backend, 2 * out.len()) {
             return self.send_notice(launch, out);
         }
@@ -154,7 +156,8 @@ impl Core {
         self.send_to_backend(launch, own_result(id, Dialect::Standard, "{}"));
     }
 
-    /// The first of a run, and then each time their number has doubled: a flood must not flood the log too.
+    /// Reports the first dropped notification, and then each doubling of their number: a flood must not flood
+    /// the log too.
     fn report_dropped(&mut self, to: String, total: u64) {
         if total.is_power_of_two() {
             self.report(Fact::DroppedNotification { to: to.into(), total });

@@ -1,4 +1,4 @@
-//! Why a process could not be started, and what its owner can do about it. Must not know how it was tried.
+//! Reasons why a process could not be started, with a hint for its owner. Must not know how the start was attempted.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The message says what went wrong; [`hint`](Self::hint) says what to do.
+/// The message names the problem; [`hint`](Self::hint) names the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// `searched` is the PATH that was searched or, for a program given with its folder, the file.
+    /// `searched` is the PATH that was searched or, for a program given with its folder, that file.
     #[error("`{}` was not found (searched: {})", .program.display(), .searched.display())]
     NotFound { program: OsString, searched: OsString, hint: String },
     #[error("`{}` may not be executed", .path.display())]
@@ -55,7 +55,7 @@ impl SpawnError {
         Self::NotFound { program: program.to_owned(), searched: path.into(), hint: hint.to_owned() }
     }
 
-    /// What to do about it, in a sentence for people.
+    /// The remedy, in a sentence for people.
     pub fn hint(&self) -> String {
         match self {
             Self::NotFound { hint, .. } => hint.clone(),
@@ -82,7 +82,7 @@ impl SpawnError {
     }
 }
 
-/// What a desktop's launcher or dock passes on: the system's folders and none of the user's.
+/// Whether PATH has only system folders and none of the user's, as passed on by a desktop launcher or dock.
 fn looks_short(path_var: &OsStr) -> bool {
     const SYSTEM: [&str; 9] = [
         "/usr/local/sbin",
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_path_of_system_folders_looks_short() {
+    fn path_of_system_folders_looks_short() {
         assert!(looks_short(OsStr::new("/usr/bin:/bin:/usr/sbin:/sbin")));
         assert!(looks_short(OsStr::new("/usr/local/bin:/usr/bin:/bin:/usr/games")));
         assert!(!looks_short(OsStr::new("/home/me/.local/bin:/usr/bin:/bin")));

@@ -1,5 +1,5 @@
-//! Which file a command means. Looks at the file system and at its arguments, and at nothing of our own
-//! process except its current folder, where a relative `cwd` counts from.
+//! Resolution of a command to a file. Depends on the file system, the arguments, and our current folder as
+//! the base of a relative `cwd`; on nothing else of our process.
 
 use super::{SpawnError, os};
 use std::{
@@ -8,12 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Finds the file that `program` names, as a shell in the folder `cwd` with this PATH would. The answer is
-/// absolute.
+/// Finds the file that `program` names, as a shell in the folder `cwd` with this PATH would. The result is absolute.
 ///
-/// A name with a separator counts from `cwd` and is not searched for. An entry of PATH that is empty or
-/// relative counts from `cwd` too. A file without the right to be executed is passed over, and named in the
-/// error if nothing better turns up.
+/// A name with a separator is relative to `cwd` and not searched in PATH. Empty or relative PATH entries are
+/// relative to `cwd` too. A file without execute permission is skipped, and named in the error if there is no
+/// better match.
 pub fn resolve(program: &OsStr, path_var: Option<&OsStr>, cwd: Option<&Path>) -> Result<PathBuf, SpawnError> {
     let named = Path::new(program);
     let has_folder = named.components().count() > 1
@@ -67,7 +66,7 @@ fn from_folder(cwd: Option<&Path>, path: &Path) -> PathBuf {
     if joined.is_absolute() {
         return joined.into_owned();
     }
-    // An empty path means the folder itself, which `absolute` refuses to guess.
+    // An empty path means the current folder; `absolute` returns an error for it.
     let here = if joined.as_os_str().is_empty() { Path::new(".") } else { &joined };
     std::path::absolute(here).unwrap_or_else(|_| here.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Children on Unix: with a guard between us and them, or without.
+//! Children on Unix, with or without a guard.
 
 #[path = "unix/bare.rs"]
 mod bare;
@@ -24,7 +24,7 @@ pub(crate) use bare::spawn;
 pub(super) use exit::signal_name;
 pub(crate) use exit::{ExitWatch, reap};
 
-/// Which file is to be run, if all that it needs is there.
+/// The file to run, after a check that everything it needs exists.
 pub(crate) fn find(launch: &Launch) -> Result<PathBuf, SpawnError> {
     let (cwd, path_var) = (launch.cwd.as_deref(), launch.path_var());
     if let Some(cwd) = cwd.filter(|cwd| !can_be_entered(cwd)) {
@@ -108,7 +108,7 @@ pub(super) fn is_separator(byte: u8) -> bool {
     byte == b'/'
 }
 
-/// A file has one name here; on Windows an extension may be missing.
+/// Candidate file names: just the path itself. On Windows an extension may be missing.
 pub(super) fn spellings(path: &Path) -> [Cow<'_, Path>; 1] {
     [Cow::Borrowed(path)]
 }

@@ -1,11 +1,11 @@
-//! Children on Windows: a process in a job of its own, together with all that it starts.
+//! Children on Windows: a process in its own job object, together with everything it starts.
 //!
-//! The process is created suspended and let go when it is in its job, so that nothing it starts can be outside.
-//! Should we be killed in between, the job that we are in ourselves (`warden`) ends it all the same.
+//! The process is created suspended and resumed once it is in its job, so that none of its descendants can be
+//! outside. If we are killed in between, the job around ourselves (`warden`) still ends it.
 //!
-//! There is no SIGTERM here. What comes nearest, a console's Ctrl-Break, reaches only processes that share
-//! a console with the sender: an IDE starts us without one, and a child without a window has one of its own. So
-//! the request to end is the closed stdin, and what does not heed it is killed.
+//! Windows has no SIGTERM. The nearest equivalent, a console's Ctrl-Break, reaches only processes on the
+//! sender's console: an IDE starts us without one, and a child without a window has its own. So the request
+//! to end is the closed stdin, and a process that ignores it is killed.
 
 #[path = "windows/name.rs"]
 mod name;
@@ -27,20 +27,20 @@ use tokio::{
 };
 use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
 
-/// Time that a kill may take. Longer than this takes only a process that hangs in a driver.
+/// Time limit for a kill to take effect. Only a process stuck in a driver takes longer.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The system starts it for every console program, inside the job; nobody left it behind.
+/// Started by the system for every console program, inside the job; not a leftover of the server.
 const CONSOLE_HOST: &str = "conhost.exe";
-/// Time between two counts of the members of a job that was killed. They are gone within a few of these; a
-/// completion port that would announce it is not worth its thread.
+/// Interval between two counts of the members of a killed job. A few of these suffice, so a completion port
+/// with a thread of its own is not worth it.
 const MEMBERS_INTERVAL: Duration = Duration::from_millis(2);
 
 pub(super) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
-    // Where the system has no job for it the server is still of use: it ends with us by the job we are in.
+    // A server without a job is still useful: the job around us ends it with us.
     spawn_in(launch, Job::new().ok())
 }
 
-/// Starts the process in this job; without one, only the process itself is stopped, not what it started.
+/// Starts the process in this job. Without one, a stop ends only the process itself, not its descendants.
 pub(crate) fn spawn_in(launch: &Launch, job: Option<Job>) -> Result<Spawned, SpawnError> {
     let cwd = launch.cwd.as_deref();
     if let Some(cwd) = cwd.filter(|cwd| !cwd.is_dir()) {
@@ -53,7 +53,7 @@ pub(crate) fn spawn_in(launch: &Launch, job: Option<Job>) -> Result<Spawned, Spa
         command.current_dir(cwd);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A console program started by one without a console would open a window.
+    // A console program started by a process without a console would open a window.
     command.kill_on_drop(true).creation_flags(CREATE_NO_WINDOW | CREATE_SUSPENDED);
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     let mut started = command.spawn().map_err(|error| cause(&path, error))?;
@@ -64,7 +64,7 @@ pub(crate) fn spawn_in(launch: &Launch, job: Option<Job>) -> Result<Spawned, Spa
     else {
         unreachable!("all three were asked to be pipes");
     };
-    // From here on an early return drops the child, and so kills it.
+    // From here on an early return drops the child, which kills it.
     let child = OsChild::adopt(started, job).map_err(other)?;
     Ok(Spawned {
         child: super::Child(child),
@@ -83,18 +83,18 @@ fn cause(path: &Path, source: io::Error) -> SpawnError {
     }
 }
 
-/// Dropping it kills the process by itself, and by the job's last handle all the others.
+/// Dropping this kills the process directly, and its descendants through the job's last handle.
 pub(crate) struct OsChild {
     /// Locked only by `kill_now`, which has no `&mut`.
     process: Lock<tokio::process::Child>,
-    /// The process and its job. Nobody else has it for longer than a look.
+    /// The process and its job. Other holders keep the `Arc` only for a moment.
     held: Arc<LiveChild>,
-    /// Who was still there when the job was ended, apart from the process itself; none before.
+    /// Names of the processes, other than the child itself, that were left when the job was killed; `None` before that.
     outlived: Option<Vec<String>>,
 }
 
 impl OsChild {
-    /// Takes over a process that is suspended, puts it into its job, and lets it run.
+    /// Takes over a suspended process, puts it into its job, and resumes it.
     fn adopt(process: tokio::process::Child, job: Option<Job>) -> io::Result<Self> {
         let (Some(pid), Some(handle)) = (process.id(), process.raw_handle()) else {
             return Err(io::Error::other("it ended before it began"));
@@ -102,6 +102,7 @@ impl OsChild {
         // SAFETY: the handle belongs to `process`, which lives longer than this borrow and was not waited for.
         let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
         let job = job.filter(|job| job.assign(handle).is_ok());
+        // Only now: the process is in its job from its first instruction on.
         suspended::resume(handle)?;
         Ok(Self { process: Lock::new(process), held: Arc::new(LiveChild { pid, job }), outlived: None })
     }
@@ -127,18 +128,18 @@ impl OsChild {
             Ok(_) => StoppedBy::Eof,
             Err(_) => StoppedBy::Kill,
         };
-        // Also when the process has ended by itself: what it started is to end with it.
+        // Also after a voluntary exit: descendants must end with the process.
         self.end_all();
         let ended = timeout(KILL_TIMEOUT, self.emptied()).await.unwrap_or(Ended::Unknown);
         Stopped { ended, how }
     }
 
-    /// The same as [`stop`](Self::stop), as there is only one way to ask; see the head of this file.
+    /// Same as [`stop`](Self::stop): Windows has only one way to ask, see the module header.
     pub(super) async fn terminate(&mut self, grace: Duration) -> Stopped {
         self.stop(grace).await
     }
 
-    /// There is no way to ask what the process left behind to end, so it is killed.
+    /// Leftover processes are killed, since Windows has no way to ask them to end.
     pub(super) async fn gone(&mut self) -> Remains {
         self.wait().await;
         self.end_all();
@@ -147,9 +148,9 @@ impl OsChild {
         Remains { ended: self.outlived.clone().unwrap_or_default(), left }
     }
 
-    /// Kills all, and remembers who they were.
+    /// Kills all members and records the names of those that outlived the child.
     fn end_all(&mut self) {
-        // While the process itself runs, those below it are its own affair.
+        // While the process itself still runs, its descendants do not count as leftovers.
         let (pid, members) = (self.pid(), self.members());
         let members = if members.contains(&pid) { Vec::new() } else { members };
         let others = members.into_iter().filter(|member| *member != pid).filter_map(name::name_of);
@@ -173,7 +174,7 @@ impl OsChild {
     pub(super) fn kill_now(&self) {
         match &self.held.job {
             Some(job) => job.kill(),
-            // An error says that it has ended already.
+            // An error means that the process has ended already.
             None => drop(self.process.lock().start_kill()),
         }
     }
@@ -191,7 +192,7 @@ pub(super) fn is_separator(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\')
 }
 
-/// The name as given, if it has an extension, and with those that make a file a program.
+/// The name as given, if it has an extension, and the name with each executable extension.
 pub(super) fn spellings(path: &Path) -> Vec<Cow<'_, Path>> {
     let with = ["com", "exe", "bat", "cmd"].map(|extension| {
         let mut name = path.as_os_str().to_owned();

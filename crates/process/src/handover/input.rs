@@ -1,5 +1,5 @@
-//! Input: read straight into the file, so that bytes that were read are there for the next holder, whatever happens to us
-//! after the read. The file is zero where nothing was read, and the text of a client has no zeros.
+//! Input: read directly into the file, so that the bytes are there for the next holder whatever happens to us
+//! after the read. Unread parts of the file are zero, and a client's text contains no zeros.
 
 use super::store::{INPUT, Mapping, PAGE_BYTES, Store};
 use crate::pipe::{Descriptor, PollRead};
@@ -13,40 +13,40 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::unix::AsyncFd;
 
-/// Part of the file that is mapped at a time.
+/// Size of the part of the file that is mapped at a time.
 const WINDOW_BYTES: u64 = 1 << 20;
-/// Length of one read at most: the capacity of a pipe.
+/// Upper limit of one read: the capacity of a pipe.
 const MAX_READ_BYTES: u64 = 64 << 10;
-/// Length of one read until a read has filled it: pages are made ahead of a read, and most messages are short.
+/// Size of a read until one fills it: pages are allocated before a read, and most messages are short.
 const FIRST_READ_BYTES: u64 = 8 << 10;
-/// Bytes reserved when the caller's buffer is full.
+/// Bytes to reserve when the caller's buffer is full.
 const RESERVED_BYTES: usize = 16 << 10;
-/// Processed input is given back to the system in pieces of this size.
+/// Chunk size in which processed input is returned to the system.
 const FREED_PIECE_BYTES: u64 = 256 << 10;
-/// Beginning and end of an oversized message that stay: its id stands in one of them.
+/// Size of the beginning and end of an oversized message that are kept: its id is in one of them.
 const OVERSIZED_REST_BYTES: u64 = 64 << 10;
 
 pub(crate) struct Input {
     fd: AsyncFd<Descriptor>,
     file: InputFile,
-    /// End of the processed input, as its reader says.
+    /// End of the processed input, set by the reader's owner.
     taken: Arc<AtomicU64>,
-    /// Unprocessed input that may be stored.
+    /// Limit on stored unprocessed input.
     limit: u64,
-    /// End of the input that the reader was given.
+    /// End of the input delivered to the reader.
     given: u64,
-    /// End of the input that was given back to the system.
+    /// End of the input returned to the system.
     freed: u64,
 }
 
-/// The part of the file that input is read into.
+/// The part of the file that receives input.
 struct InputFile {
     store: Arc<Store>,
-    /// End of the input that was read.
+    /// End of the input read so far.
     end: u64,
-    /// Length of the next read at most.
+    /// Size limit of the next read.
     read_bytes: u64,
-    /// End of the pages that are present.
+    /// End of the allocated pages.
     touched: u64,
     window: Option<(u64, Mapping)>,
 }
@@ -69,7 +69,7 @@ impl Input {
         Ok(Self { fd, file, taken, limit: limit as u64 + MAX_READ_BYTES, given, freed: given })
     }
 
-    /// Gives out bytes that were read before, up to a limit.
+    /// Delivers bytes read earlier, up to a limit per call.
     fn give_known(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
         let length = (self.file.end - self.given).min(MAX_READ_BYTES) as usize;
         let bytes = self.file.store.read_at(length, INPUT + self.given)?;
@@ -86,7 +86,7 @@ impl Input {
             store.give_back(INPUT + self.freed / PAGE_BYTES * PAGE_BYTES, INPUT + end_of_pages);
             self.freed = end_of_pages;
         }
-        // An oversized message is not stored; its length still counts.
+        // The middle of an oversized message is not stored; its length still counts.
         if end - taken > self.limit {
             store.give_back(INPUT + taken + OVERSIZED_REST_BYTES, INPUT + end - OVERSIZED_REST_BYTES);
         }
@@ -94,8 +94,7 @@ impl Input {
 }
 
 impl InputFile {
-    /// Maps the pages that the next read goes to and makes them present. Says where they start, and how many bytes may
-    /// be read there.
+    /// Maps and allocates the pages for the next read. Returns their start and how many bytes may be read there.
     fn prepare_pages(&mut self) -> io::Result<(*mut u8, usize)> {
         let room = self.read_bytes.min(WINDOW_BYTES - self.end % WINDOW_BYTES) as usize;
         let base = self.end / WINDOW_BYTES * WINDOW_BYTES;
@@ -104,11 +103,11 @@ impl InputFile {
             self.touched = self.end;
         }
         let Some((_, window)) = &self.window else { return Err(Errno::NOMEM.into()) };
-        // A page that is made in the midst of a read may fail to be, if we are killed at that moment: then bytes
-        // are here, and still in the pipe.
+        // Allocate pages before the read, not during it: if we are killed while the kernel allocates, bytes
+        // may be in the file and in the pipe at once.
         while self.touched < self.end + room as u64 {
             let at = self.touched.max(self.end);
-            // SAFETY: within the window, and nothing was read to there yet.
+            // SAFETY: within the window, and beyond all input read so far.
             unsafe { window.at((at - base) as usize).write_volatile(0) };
             self.touched = (at / PAGE_BYTES + 1) * PAGE_BYTES;
         }
@@ -118,6 +117,7 @@ impl InputFile {
 
 impl PollRead for Input {
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
+        // Input that an earlier holder read but did not process comes first.
         if self.given < self.file.end {
             return Poll::Ready(self.give_known(buf));
         }
@@ -129,6 +129,8 @@ impl PollRead for Input {
             let spare = unsafe { std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room) };
             match self.fd.get_ref().read_now(spare) {
                 Ok(count) => {
+                    // A short read has emptied the pipe; the next poll must wait for new readiness. A count
+                    // of 0 is the end.
                     if 0 < count && count < room {
                         ready.clear_ready();
                     }
@@ -137,7 +139,7 @@ impl PollRead for Input {
                     if buf.capacity() - buf.len() < count {
                         buf.reserve(count.max(RESERVED_BYTES));
                     }
-                    // SAFETY: the read has filled these.
+                    // SAFETY: the read has filled these bytes.
                     buf.extend_from_slice(unsafe { std::slice::from_raw_parts(start, count) });
                     self.file.end += count as u64;
                     self.given = self.file.end;
@@ -150,7 +152,7 @@ impl PollRead for Input {
         }
     }
 
-    /// Gives back all processed pages, and those that were made ahead of a read.
+    /// Returns all processed pages and the pages allocated ahead of a read.
     fn trim(&mut self) {
         let taken = self.taken.load(Ordering::Acquire);
         let end_of_pages = taken / PAGE_BYTES * PAGE_BYTES;
@@ -162,10 +164,11 @@ impl PollRead for Input {
     }
 }
 
-/// Behind the last byte from there on that is not zero.
+/// The offset behind the last non-zero byte after `from`.
 fn end_of(store: &Store, from: u64) -> io::Result<u64> {
     let last = INPUT * 2;
     let (mut end, mut at) = (from, INPUT + from);
+    // `SEEK_DATA` and `SEEK_HOLE` skip unallocated parts of a file that is mostly holes.
     while let Ok(data) = seek(&store.file, SeekFrom::Data(at)) {
         if data >= last {
             break;
@@ -186,7 +189,7 @@ fn end_of(store: &Store, from: u64) -> io::Result<u64> {
     Ok(end)
 }
 
-/// Whether anything but white space was read from there on.
+/// Whether anything but white space was read after `from`.
 pub(super) fn holds_more(store: &Store, from: u64) -> io::Result<bool> {
     let end = end_of(store, from)?;
     let mut at = from;

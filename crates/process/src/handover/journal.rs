@@ -1,22 +1,22 @@
-//! The journal: entries, one behind the other, each there as a whole or not at all. It has two halves: when one is long, the
-//! entries that still count are written into the other. Must not know what an entry says.
+//! The journal: a sequence of entries, each complete or absent. It has two halves: when one grows long, the
+//! entries that still count are rewritten into the other. Must not know what an entry says.
 
 use super::store::{JOURNAL_HALVES, Mapping, Store};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A half begins with its number; the half with the higher one counts.
+/// A half starts with its number; the half with the higher number is current.
 const HEAD_BYTES: u64 = 8;
-/// The byte behind a complete entry. The file reads as zeros where nothing was written, and a write that was cut off
-/// has written its first bytes.
+/// Marker byte after a complete entry. Unwritten parts of the file are zero, and a write that was cut off has
+/// written only a prefix.
 const ENTRY_END: u8 = 1;
-/// Growth of a half before the other one is begun.
+/// Growth of a half before it is rewritten into the other.
 const MIN_RENEWAL_BYTES: u64 = 32 << 10;
-/// A longer entry was not written by us.
+/// Upper limit of an entry's length; a longer one is not ours.
 const MAX_ENTRY_BYTES: u64 = 256 << 20;
 
-/// Part of a half that is mapped, and written without a system call.
+/// Mapped part of a half, written without a system call.
 const MAPPED_BYTES: usize = 256 << 10;
 
 pub struct Journal {
@@ -25,15 +25,15 @@ pub struct Journal {
     half: usize,
     number: u64,
     end: u64,
-    /// How long it was when it was begun.
+    /// Length right after the last renewal.
     begun: u64,
-    /// Buffer of the entry that is being built, reused.
+    /// Reused buffer for the entry being built.
     buffer: Vec<u8>,
 }
 
 impl Journal {
-    /// The entries so far, and where to go on. The rest of an entry that was cut off may lie behind the last: it is to be
-    /// renewed before anything is appended.
+    /// Reads the entries so far. Remains of a truncated entry may lie behind the last one, so the journal
+    /// must be renewed before the first append.
     pub(super) fn read(store: &Arc<Store>) -> io::Result<(Self, Vec<Vec<u8>>)> {
         let number = |at: u64| -> io::Result<u64> {
             let head = store.read_at(HEAD_BYTES as usize, at)?;
@@ -61,6 +61,7 @@ impl Journal {
         bytes.clear();
         frame(entry, &mut bytes);
         if self.end as usize + bytes.len() <= MAPPED_BYTES {
+            // `put` writes the last byte, the end marker, last: the entry is complete or absent.
             self.halves[self.half].put(self.end as usize, &bytes);
         } else {
             self.store.write_at(&bytes, JOURNAL_HALVES[self.half] + self.end)?;
@@ -70,21 +71,21 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether it is time for a new one.
+    /// Whether the journal should be renewed.
     pub fn is_long(&self) -> bool {
         self.end > self.begun * 2 + MIN_RENEWAL_BYTES
     }
 
-    /// Whether a new one would be shorter by pages.
+    /// Whether a renewal would free pages.
     pub fn can_shrink(&self) -> bool {
         self.end > self.begun + super::store::PAGE_BYTES
     }
 
-    /// Begins anew with these entries, which say all that the old ones said.
+    /// Starts over with these entries, which replace all earlier ones.
     pub fn renew(&mut self, entries: &[Vec<u8>]) -> io::Result<()> {
         let other = 1 - self.half;
         let (old, new) = (JOURNAL_HALVES[self.half], JOURNAL_HALVES[other]);
-        // Its number is not the higher one, so that it counts for nothing until it is complete.
+        // Number 0 is never the higher one: this half stays invalid until it is complete.
         self.store.write_at(&[0; HEAD_BYTES as usize], new)?;
         self.store.give_back(new, new + MAX_ENTRY_BYTES + MIN_RENEWAL_BYTES);
         let mut bytes = Vec::new();
@@ -92,7 +93,9 @@ impl Journal {
             frame(entry, &mut bytes);
         }
         self.store.write_at(&bytes, new + HEAD_BYTES)?;
+        // The number goes last: with it the new half becomes current.
         self.store.write_at(&(self.number + 1).to_le_bytes(), new)?;
+        // Only now: until the new half counts, the old one may be needed.
         self.store.give_back(old, old + self.end.next_multiple_of(super::store::PAGE_BYTES));
         self.half = other;
         self.number += 1;
@@ -101,9 +104,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Lets the other side see how many requests are open, without reading the journal.
+    /// Publishes the number of open requests, so that the other side need not read the journal.
     pub fn show_open(&self, count: u32) {
-        // SAFETY: the control page is mapped as long as the store is there, and this part of it is atomic.
+        // SAFETY: the control page is mapped as long as the store exists, and this field is atomic.
         unsafe { (*self.store.control()).open.store(count, Ordering::Relaxed) };
     }
 }
@@ -150,7 +153,7 @@ mod tests {
         }
     }
 
-    /// An entry is written from its beginning to its end, and may be cut off at any byte.
+    /// An entry is written front to back, and may be cut off at any byte.
     #[test]
     fn truncated_entry_is_ignored() {
         let mut whole = Vec::new();
@@ -169,7 +172,7 @@ mod tests {
         }
     }
 
-    /// The new half counts only when it is complete.
+    /// The new half counts only once it is complete.
     #[test]
     fn interrupted_renewal_changes_nothing() {
         let store = Arc::new(Store::new().unwrap());

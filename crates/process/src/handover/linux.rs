@@ -1,4 +1,4 @@
-//! A client's two streams and the file, as they change hands.
+//! A client's two streams and their file, as they change hands.
 
 use super::input::Input;
 use super::store::{INPUT, OUTPUT, Store};
@@ -26,8 +26,8 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// If they are such as can be handed over: a pipe or a stream socket each, and none that somebody else would find
-    /// changed.
+    /// The streams, if they can be handed over: each a pipe or a stream socket that no other process would
+    /// find changed.
     pub fn of(stdio: &OwnStdio) -> Option<Self> {
         let (input, output) = (stdio.input.share()?, stdio.output.share()?);
         Some(Self { input, output, store: Arc::new(Store::new().ok()?) })
@@ -43,14 +43,15 @@ impl Streams {
         self.store.file.as_fd()
     }
 
-    /// Sends them to whoever is at the other end. We keep ours.
+    /// Sends copies of the descriptors to the peer of the connection.
     pub async fn pass(&self, connection: &Connection) -> io::Result<()> {
         pass::send(connection, [self.input.as_fd(), self.output.as_fd(), self.store.file.as_fd()]).await
     }
 
-    /// What the other side sends.
+    /// Receives the descriptors that the other side passes.
     pub async fn receive(connection: &mut Connection) -> io::Result<Self> {
         let [input, output, file] = pass::receive(connection).await?;
+        // Sent by another process: only streams that can be polled are accepted.
         for fd in [&input, &output] {
             if !matches!(Kind::of(fd.as_fd())?, Kind::Pipe | Kind::StreamSocket) {
                 return Err(io::Error::new(
@@ -62,31 +63,31 @@ impl Streams {
         Ok(Self { input, output, store: Arc::new(Store::over(file)?) })
     }
 
-    /// The journal, and the entries that earlier holders wrote. It is to be renewed before it is used.
+    /// The journal, and the entries of earlier holders. Must be renewed before use.
     pub fn journal(&self) -> io::Result<(Journal, Vec<Vec<u8>>)> {
         Journal::read(&self.store)
     }
 
-    /// Reads on behind the processed input. `limit` bounds what is stored of one message.
+    /// A reader that continues behind the processed input. `limit` bounds the stored part of one message.
     pub fn reader(&self, taken: Arc<AtomicU64>, limit: usize) -> io::Result<ByteReader> {
         within(taken.load(Ordering::Acquire), INPUT)?;
         let fd = registered(&self.input, Direction::Read)?;
         Ok(ByteReader::from_source(Input::at(&self.store, fd, taken, limit)?))
     }
 
-    /// Writes on behind what was committed.
+    /// An output that continues behind the committed bytes.
     pub fn output(&self, committed: u64) -> io::Result<Output> {
         within(committed, OUTPUT)?;
         Ok(Output::at(&self.store, registered(&self.output, Direction::Write)?, committed))
     }
 
-    /// How many requests are open, as the one who holds the streams has said last.
+    /// Number of open requests, as published by the last holder.
     pub fn open_requests(&self) -> u32 {
-        // SAFETY: the control page is mapped as long as the store is there, and this part of it is atomic.
+        // SAFETY: the control page is mapped as long as the store exists, and this field is atomic.
         unsafe { (*self.store.control()).open.load(Ordering::Relaxed) }
     }
 
-    /// What there is to be read now.
+    /// Readiness of the input right now.
     pub fn waiting(&self) -> Waiting {
         let mut polled = [PollFd::new(&self.input, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -105,19 +106,20 @@ impl Streams {
         }
     }
 
-    /// Waits until there may be something to be read, or never will. Cancel-safe.
+    /// Waits until there may be input, or the end of it. Cancel-safe.
     pub async fn readable(&self) -> io::Result<()> {
         registered(&self.input, Direction::Read)?.readable().await?.retain_ready();
         Ok(())
     }
 
-    /// Whether something was read behind this offset that is more than white space.
+    /// Whether anything but white space was read after this offset.
     pub fn has_unread(&self, from: u64) -> io::Result<bool> {
         input::holds_more(&self.store, from)
     }
 }
 
-/// Entries that another process wrote may say anything. A part of the file is as long as its own offset.
+/// Checks an offset from another process's journal, which may contain anything. Each part of the file is as
+/// long as its own start offset.
 fn within(offset: u64, part: u64) -> io::Result<()> {
     let is_within = offset < part / 2;
     is_within.then_some(()).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not notes of ours"))

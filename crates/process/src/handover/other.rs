@@ -1,4 +1,4 @@
-//! Where nothing can be handed over: none of these is ever made.
+//! Stand-ins for systems without handover; none of these values is ever created.
 
 use super::Waiting;
 use crate::local::Connection;

@@ -1,12 +1,13 @@
-//! Output: written first into the file, and from there to the client, so that the next holder can go on at the very byte.
-//! The system itself records how much was sent, in the call that sends it: nobody can be killed between the two.
+//! Output: written to the file first and sent to the client from there, so that the next holder can continue
+//! at the exact byte. The kernel itself records how much was sent, within the call that sends, so that a kill
+//! cannot separate the two.
 //!
-//! To a pipe with `splice`, which moves the offset on that it is given; to a socket with `sendmmsg`, which writes down
-//! the count. Both numbers lie in the file. `splice` puts the file's pages themselves into the pipe: so what was
-//! given out is never written over.
+//! A pipe uses `splice`, which advances the offset it is given; a socket uses `sendmmsg`, which writes the
+//! count. Both numbers lie in the file. `splice` puts the file's pages themselves into the pipe, so sent
+//! bytes are never overwritten.
 //!
-//! Whoever gave us the file can write to it while we do. What is sent, and from where, is therefore kept here; the file's
-//! numbers are read once, by the one who takes over, and are then within what was committed.
+//! The giver of the file can write to it at any time. The current state is therefore kept in this process;
+//! the numbers in the file are read only once, at a takeover, and clamped to the committed length.
 
 use super::store::{Mapping, OUTPUT, PAGE_BYTES, Store};
 use crate::lock::{Lock, LockGuard};
@@ -20,11 +21,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Part of the file that is mapped at a time, to be sent to a socket.
+/// Size of the part of the file that is mapped at a time for sending to a socket.
 const WINDOW_BYTES: u64 = 1 << 20;
-/// Shorter appends are copied into mapped memory, without a system call.
+/// Appends shorter than this are copied into mapped memory, without a system call.
 const MAX_MAPPED_APPEND_BYTES: usize = 16 << 10;
-/// Sent output is given back to the system in pieces of about this size.
+/// Approximate chunk size in which sent output is returned to the system.
 const FREED_PIECE_BYTES: u64 = 256 << 10;
 
 /// The outbound half of a client's streams.
@@ -39,25 +40,26 @@ struct OutputState {
     end: u64,
     /// End of the output that may be sent.
     committed: u64,
-    /// End of the output that was sent. The file records it too, for the next holder.
+    /// End of the sent output. The file records it too, for the next holder.
     sent: u64,
-    /// End of the output that was given back to the system.
+    /// End of the output returned to the system.
     freed: u64,
-    /// Mapping that output was sent from last.
+    /// The mapping used by the last send.
     window: Option<(u64, Mapping)>,
-    /// Mapping that output was appended to last.
+    /// The mapping used by the last append.
     tail: Option<(u64, Mapping)>,
 }
 
 impl Output {
-    /// Goes on behind what was committed.
+    /// Continues behind the committed bytes.
     pub(super) fn at(store: &Arc<Store>, fd: AsyncFd<Descriptor>, committed: u64) -> Self {
+        // Clamped, because the giver of the file can write any number there.
         let sent = recorded_sent(store, fd.get_ref().kind()).min(committed);
         let state = OutputState { end: committed, committed, sent, freed: sent, window: None, tail: None };
         Self { store: store.clone(), fd, state: Lock::new(state) }
     }
 
-    /// Puts bytes behind the others; they stay here until they are committed. Says where they end.
+    /// Appends bytes, to be sent after [`commit`](Self::commit). Returns the new end.
     pub fn append(&self, bufs: &[IoSlice<'_>]) -> io::Result<u64> {
         let mut state = self.state();
         let length: usize = bufs.iter().map(|buf| buf.len()).sum();
@@ -76,12 +78,13 @@ impl Output {
         let mut rest: Vec<IoSlice<'_>> = bufs.to_vec();
         let mut bufs = &mut rest[..];
         while !bufs.is_empty() {
+            // `pwritev` takes at most 1024 slices.
             let some = &bufs[..bufs.len().min(1024)];
             let at = OUTPUT + state.end;
             let written = rustix::io::retry_on_intr(|| rustix::io::pwritev(&self.store.file, some, at))?;
             state.end += written as u64;
             IoSlice::advance_slices(&mut bufs, written);
-            // What is empty at the front is not advanced over by nothing.
+            // `advance_slices` does not skip empty slices at the front when it advances by 0.
             while bufs.first().is_some_and(|buf| buf.is_empty()) {
                 bufs = &mut bufs[1..];
             }
@@ -89,19 +92,19 @@ impl Output {
         Ok(state.end)
     }
 
-    /// What was appended may go. Whoever is killed before this has appended nothing.
+    /// Releases the appended bytes for sending. After a kill before this call, they do not exist.
     pub fn commit(&self) {
         let mut state = self.state();
         state.committed = state.end;
     }
 
-    /// What is committed and has not gone.
+    /// Length of the output that is committed but not sent.
     pub fn unsent(&self) -> u64 {
         let state = self.state();
         state.committed - state.sent
     }
 
-    /// Sends what goes without waiting; `WouldBlock` if nothing does.
+    /// Sends as much as possible without blocking; `WouldBlock` if nothing can be sent.
     pub fn send(&self) -> io::Result<usize> {
         let mut state = self.state();
         if state.committed == state.sent {
@@ -139,8 +142,8 @@ impl Output {
 
     fn splice(&self, state: &OutputState) -> io::Result<usize> {
         let control = self.store.control();
-        // SAFETY: the offset lies in the control page, which is mapped. The system reads it, and writes it on its way
-        // back from a call that has moved something. Whatever it is made to be, it leads into this file.
+        // SAFETY: the offset lies in the control page, which is mapped. The kernel reads it, and writes it
+        // back after a call that has moved bytes. Any value in it leads into this file.
         let moved = unsafe {
             let offset = &raw mut (*control).sent;
             ptr::write_volatile(offset, OUTPUT + state.sent);
@@ -166,9 +169,9 @@ impl Output {
         let length = (state.committed.min(base + WINDOW_BYTES) - sent) as usize;
         let mut data = libc::iovec { iov_base: window.at((sent - base) as usize).cast(), iov_len: length };
         let (control, header) = (self.store.control(), self.store.header());
-        // SAFETY: both are mapped; the header is in a page of our own, which only this thread uses, under the lock. The
-        // next turn is prepared where nobody looks, then made the one that counts, with nothing sent yet. `data` and the
-        // window live until the call has returned.
+        // SAFETY: both are mapped; the header is in a private page that only this thread uses, under the
+        // lock. The next turn is prepared in the unused slot, then made current with nothing sent yet. `data`
+        // and the window live until the call returns.
         let count = unsafe {
             let next = 1 - (LastSend::of(&(*control).last).turn & 1);
             ptr::write_volatile(&raw mut (*control).before[next as usize], sent);
@@ -187,7 +190,7 @@ impl Output {
         Ok((count as usize).min(length))
     }
 
-    /// Gives back all pages that have gone and were read. For a stream that has been quiet for a while.
+    /// Returns all pages that were sent and read by the client. For a stream that has been idle for a while.
     pub fn trim(&self) {
         let mut state = self.state();
         let fd = self.fd.get_ref();
@@ -204,7 +207,7 @@ impl Output {
         (state.window, state.tail) = (None, None);
     }
 
-    /// What lies in the pipe is left alone: it holds no more than this, and the rest was read.
+    /// Returns sent pages to the system, except as many as the pipe can hold: the client has read the rest.
     fn free(&self, state: &mut OutputState) {
         let done = state.sent;
         if done < state.freed + 2 * FREED_PIECE_BYTES {
@@ -226,10 +229,10 @@ impl Output {
     }
 }
 
-/// How much was sent, as the system has recorded it for the holder before us.
+/// Number of bytes sent, as the kernel recorded it for the previous holder.
 fn recorded_sent(store: &Store, kind: Kind) -> u64 {
     let control = store.control();
-    // SAFETY: the control page is mapped. These are plain numbers, and any of them will do.
+    // SAFETY: the control page is mapped. These are plain numbers, and any value is acceptable.
     unsafe {
         match kind {
             Kind::Pipe => ptr::read_volatile(&raw const (*control).sent).max(OUTPUT) - OUTPUT,
@@ -242,7 +245,7 @@ fn recorded_sent(store: &Store, kind: Kind) -> u64 {
     }
 }
 
-/// The last call that sent to a socket: the system writes the first half alone, and we both at once.
+/// The last send to a socket: the kernel writes only the first half (`count`); we write both halves at once.
 struct LastSend {
     count: u32,
     turn: u32,

@@ -1,4 +1,4 @@
-//! The descriptors on their way from one process to the other, through the socket between them.
+//! The transfer of descriptors between two processes, through the socket between them.
 
 use crate::fd_passing;
 use crate::local::Connection;
@@ -8,9 +8,9 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// The byte that comes with the descriptors, since they cannot come alone.
+/// The byte that accompanies the descriptors, since they cannot be sent without data.
 const COMPANION_BYTE: &[u8] = b"s";
-/// Time to wait for the descriptors: whoever offers them sends them at once.
+/// Time limit for receiving the descriptors: an honest sender sends them at once.
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) async fn send(connection: &Connection, fds: [BorrowedFd<'_>; 3]) -> io::Result<()> {
@@ -47,6 +47,6 @@ fn receive_now(socket: BorrowedFd<'_>) -> rustix::io::Result<[OwnedFd; 3]> {
     if count == 0 || byte != COMPANION_BYTE {
         return Err(Errno::PROTO);
     }
-    // Fewer than were sent: there was no room for them here.
+    // Fewer than were sent: our limit on open descriptors is reached.
     fds.try_into().map_err(|_| Errno::MFILE)
 }

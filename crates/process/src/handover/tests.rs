@@ -1,5 +1,5 @@
-//! Holders that die at every step. A holder is what it has in its own memory; a death is that all of it is dropped, and
-//! the next one has nothing but the file.
+//! Holders that die at every step. A death drops everything in the holder's memory, and the next holder has
+//! only the file.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -13,7 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The client's ends, and ours.
+/// The client's ends of the streams, and ours.
 struct Client {
     says: Box<dyn Write>,
     hears: Box<dyn Read>,
@@ -35,7 +35,7 @@ fn client(is_socket: bool) -> Client {
     Client { says, hears, streams: Streams::over(input, output, store) }
 }
 
-/// Numbers that differ, and are the same each time.
+/// Reproducible pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -52,8 +52,8 @@ fn hear(client: &mut Client, heard: &mut Vec<u8>) {
     }
 }
 
-/// Messages of all sizes are given out by holders that die at any step; the client hears every one that was committed,
-/// once and whole, and nothing else.
+/// Holders that die at any step send messages of all sizes; the client receives every committed message
+/// exactly once and whole, and nothing else.
 #[tokio::test]
 async fn committed_output_is_sent_exactly_once() {
     for is_socket in [false, true] {
@@ -74,14 +74,14 @@ fn check_output(is_socket: bool, seed: u64) {
             let message = vec![b'a' + (meant.len() % 26) as u8; size];
             let cut = dice.below(size);
             let end = output.append(&[IoSlice::new(&message[..cut]), IoSlice::new(&message[cut..])]);
-            // Death before the commit: it was never said.
+            // Death before the commit: the message does not exist.
             if dice.below(6) == 0 {
                 break;
             }
             meant.extend_from_slice(&message);
             assert_eq!(end.unwrap(), meant.len() as u64, "seed {seed}, step {step}");
             output.commit();
-            // Death at any moment of the sending.
+            // Death at any point of the sending.
             for _ in 0..dice.below(4) {
                 let _ = output.send();
                 if dice.below(3) == 0 {
@@ -107,9 +107,9 @@ async fn read(reader: &mut ByteReader, buffer: &mut BytesMut) -> usize {
     tokio::time::timeout(soon, reader.read(buffer)).await.map_or(0, |count| count.unwrap())
 }
 
-/// A client says lines of all sizes; holders read them, deal with some, and die. Each line is dealt with once.
+/// Holders read a client's lines of all sizes, process some, and die. Each line is processed once.
 #[tokio::test]
-async fn unprocessed_input_reaches_the_next_holder() {
+async fn unprocessed_input_reaches_next_holder() {
     for is_socket in [false, true] {
         for seed in 0..40 {
             check_input(is_socket, seed).await;
@@ -130,7 +130,7 @@ async fn check_input(is_socket: bool, seed: u64) {
         said.extend_from_slice(&line);
         let mut reader = client.streams.reader(taken.clone(), 1 << 20).unwrap();
         let mut buffer = BytesMut::new();
-        // Nobody could say the next line to a full pipe.
+        // The client could not write the next line into a full pipe.
         let reads = if size > 3000 { 20 } else { 1 + dice.below(5) };
         for _ in 0..reads {
             read(&mut reader, &mut buffer).await;
@@ -155,9 +155,9 @@ async fn check_input(is_socket: bool, seed: u64) {
     assert!(dealt == said, "seed {seed}, socket {is_socket}");
 }
 
-/// The read has happened, and whoever read was killed before it knew.
+/// The read has happened, and the reader was killed before it knew.
 #[tokio::test]
-async fn a_read_that_nobody_knows_of_is_found() {
+async fn unrecorded_read_is_found() {
     let mut client = client(false);
     client.says.write_all(b"one\ntwo\n").unwrap();
     let taken = Arc::new(AtomicU64::new(0));
@@ -176,9 +176,9 @@ async fn a_read_that_nobody_knows_of_is_found() {
     assert_eq!(&buffer[..], b"two\n");
 }
 
-/// What is far too long is not kept, and still known to be as long.
+/// Oversized input is dropped, but its length is still known.
 #[tokio::test]
-async fn what_is_too_long_is_not_kept() {
+async fn oversized_input_is_not_stored() {
     let mut client = client(true);
     let streams = &client.streams;
     let taken = Arc::new(AtomicU64::new(0));
@@ -202,7 +202,7 @@ async fn what_is_too_long_is_not_kept() {
     }
 }
 
-/// A stream that has been used and is quiet holds a few pages.
+/// A stream that was used and is now quiet holds only a few pages.
 #[tokio::test]
 async fn quiet_stream_holds_few_pages() {
     for is_socket in [false, true] {
@@ -229,9 +229,9 @@ async fn quiet_stream_holds_few_pages() {
     }
 }
 
-/// A file that others could cut short would end whoever has it mapped.
+/// Truncating a file crashes every process that has it mapped.
 #[test]
-fn a_file_that_is_not_ours_is_not_taken() {
+fn foreign_file_is_refused() {
     let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
     let file = rustix::fs::memfd_create("other", flags).unwrap();
     assert!(Store::over(file).is_err());
@@ -239,7 +239,7 @@ fn a_file_that_is_not_ours_is_not_taken() {
     assert!(rustix::fs::ftruncate(&ours.file, 10).is_err());
 }
 
-/// Whoever gave us the file can read and write it at any moment.
+/// The giver of the file can read and write it at any moment.
 #[tokio::test]
 async fn file_holds_no_address_of_ours() {
     let mut client = client(true);
@@ -261,10 +261,10 @@ async fn file_holds_no_address_of_ours() {
     }
 }
 
-/// What another writes there changes what its own client hears, and nothing else: no byte that is not the file's goes
-/// out, and nobody reckons with it.
+/// Forged numbers in the file affect only the forger's own client: no byte from outside the file is sent, and
+/// no other state depends on them.
 #[tokio::test]
-async fn numbers_of_another_are_not_believed() {
+async fn forged_numbers_are_not_trusted() {
     for is_socket in [false, true] {
         for lie in [1, u64::from(u32::MAX), 1 << 40, 1 << 50, u64::MAX - 5, u64::MAX] {
             let mut client = client(is_socket);

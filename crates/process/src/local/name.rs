@@ -1,18 +1,18 @@
-//! What an address is called: a hash of whose it is. It must be the same in every version of the program, so that the
-//! hash is written out here; nobody gains by a collision but confusion among their own processes.
+//! The name of an address: a hash of its world and identity. It must be the same in every version of the
+//! program, so the hash function is written out here. A collision would only confuse processes of the same user.
 
-/// Digits that tell the world, of all of them.
+/// Number of digits that identify the world.
 const WORLD_DIGITS: usize = 6;
 const NAME_DIGITS: usize = 16;
 
-/// The world's digits first, so that those of one world can be told from others in the same folder.
+/// The world's digits come first, so that one folder can hold addresses of several worlds.
 pub(super) fn of(world: &[u8], identity: &[u8]) -> String {
     let mut name = digits(hash(&[world]), WORLD_DIGITS);
     name.push_str(&digits(hash(&[world, identity]), NAME_DIGITS - WORLD_DIGITS));
     name
 }
 
-/// Whether it is a name of that world.
+/// Whether the name belongs to this world.
 pub(super) fn is_of(name: &str, world: &[u8]) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     name.len() == NAME_DIGITS
@@ -20,19 +20,19 @@ pub(super) fn is_of(name: &str, world: &[u8]) -> bool {
         && name.starts_with(&digits(hash(&[world]), WORLD_DIGITS))
 }
 
-/// The topmost digits, which the multiplications have mixed best.
+/// The topmost digits, which the multiplications mix best.
 fn digits(hash: u128, count: usize) -> String {
     format!("{hash:032x}")[..count].to_owned()
 }
 
-/// FNV-1a with 128 bits, over the parts and their lengths.
+/// 128-bit FNV-1a over the parts and their lengths.
 fn hash(parts: &[&[u8]]) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     let bytes = parts
         .iter()
         .flat_map(|part| (part.len() as u64).to_le_bytes().into_iter().chain(part.iter().copied()));
-    // A few more rounds, for the last bytes to reach the topmost digits.
+    // Extra rounds, so that the last bytes affect the topmost digits.
     bytes.chain([0; 16]).fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
 }
 
@@ -42,13 +42,13 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn a_name_stays_what_it_is() {
+    fn name_is_stable_across_versions() {
         assert_eq!(of(b"world", b"identity"), "62945334416b18f4");
         assert_eq!(of(b"", b""), "c5975d28ee198ca5");
     }
 
     #[test]
-    fn what_differs_a_little_has_another_name() {
+    fn similar_identities_have_different_names() {
         let names: HashSet<String> =
             (0..10_000u32).map(|n| of(b"world", format!("/a/path/{n}").as_bytes())).collect();
         assert_eq!(names.len(), 10_000);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_tells_its_world() {
+    fn name_identifies_its_world() {
         assert!(is_of(&of(b"here", b"x"), b"here"));
         assert!(!is_of(&of(b"here", b"x"), b"there"));
         for other in ["", "short", "../../../../../x"] {

@@ -1,4 +1,4 @@
-//! A socket in a folder of this user. See `folder` for which one.
+//! A socket in a folder of this user; `folder` chooses the folder.
 
 #[path = "unix/detach.rs"]
 mod detach;
@@ -29,9 +29,9 @@ pub(super) use folder::{folder, world};
 pub(super) use lock::FileLock;
 pub(super) use peer::PeerProcess;
 
-/// Pause after an accept for which the system had no room. Connections wait meanwhile.
+/// Pause after an accept failed for lack of resources. Connections queue meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Attempts to connect while too many others wait to be accepted.
+/// Attempts to connect while the accept queue is full.
 const MAX_CONNECT_ATTEMPTS: u32 = 400;
 
 pub(super) fn path(address: &Address) -> PathBuf {
@@ -41,9 +41,9 @@ pub(super) fn path(address: &Address) -> PathBuf {
 pub(super) struct OsListener {
     socket: AsyncFd<UnixListener>,
     address: Address,
-    /// The file that is ours.
+    /// Identity of the socket file that we created.
     file: FileId,
-    /// Held as long as we listen. It is let go last.
+    /// Held while we listen. Released last, since fields drop in order.
     _lock: FileLock,
 }
 
@@ -51,9 +51,10 @@ type FileId = (u64, u64);
 
 impl OsListener {
     pub(super) fn bind(address: &Address) -> Result<Self, BindError> {
-        // The registration would panic.
+        // The registration would panic outside a runtime.
         Handle::try_current().map_err(io::Error::other)?;
         private::is_closed(&address.folder)?;
+        // The lock comes first: only its holder may remove an old socket.
         let lock = FileLock::try_take(&address.file("lock"))?.ok_or(BindError::Taken)?;
         let path = path(address);
         clear(&path)?;
@@ -73,13 +74,13 @@ impl OsListener {
             let mut ready = self.socket.readable().await?;
             match ready.try_io(|socket| socket.get_ref().accept()) {
                 Ok(Ok((socket, _))) => {
-                    // A stranger, or one who has gone already.
+                    // Another user's process, or one that has disconnected already.
                     let Ok(peer) = peer::same_user(&socket) else { continue };
                     return connection(socket.into(), peer, PeerProcess::none());
                 }
                 Ok(Err(error)) => match Errno::from_io_error(&error) {
                     Some(Errno::INTR | Errno::CONNABORTED) => {}
-                    // Whoever waits still does, so that it would come at once again.
+                    // The connection is still queued, so a retry without a pause would be a busy loop.
                     _ => {
                         sleep(ACCEPT_PAUSE).await;
                         return Err(error);
@@ -97,6 +98,7 @@ impl OsListener {
 
 impl Drop for OsListener {
     fn drop(&mut self) {
+        // Only our own socket: a successor may have bound the same path.
         if self.is_found() {
             let _ = fs::remove_file(self.address.file("json"));
             let _ = fs::remove_file(path(&self.address));
@@ -104,8 +106,8 @@ impl Drop for OsListener {
     }
 }
 
-/// Takes away what a dead one left. Who holds the lock is the only one to do so; but somebody may listen whose lock
-/// was cleaned away by others.
+/// Removes the socket of a dead listener. Only the holder of the lock does this; but a live listener may have
+/// lost its lock file to a cleanup by others, so the socket is tried first.
 fn clear(path: &Path) -> Result<(), BindError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -130,7 +132,7 @@ pub(super) async fn connect(address: &Address) -> io::Result<Connection> {
     let mut attempts = MAX_CONNECT_ATTEMPTS;
     let socket = loop {
         match tokio::net::UnixStream::connect(&path).await {
-            // Too many wait to be accepted.
+            // The accept queue is full.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && attempts > 0 => attempts -= 1,
             result => break result?.into_std()?,
         }

@@ -1,5 +1,5 @@
-//! A named pipe that only this user can open. Its name is known to the whole machine, and has the user in it. The files
-//! beside it are in the user's folder for temporary files; an empty one stands for the pipe, for those who list all.
+//! A named pipe that only this user can open. Its name is visible on the whole machine and contains the user.
+//! The accompanying files are in the user's folder for temporary files; an empty one represents the pipe in listings.
 
 #[path = "windows/detach.rs"]
 mod detach;
@@ -28,7 +28,7 @@ use windows_sys::Win32::System::Pipes::{
 
 pub(super) use detach::start_detached;
 
-/// Pause after an accept for which the system had no room. Connections wait meanwhile.
+/// Pause after an accept failed for lack of resources. Connections queue meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Attempts to connect while the listener is busy.
 const MAX_CONNECT_ATTEMPTS: u32 = 400;
@@ -37,7 +37,7 @@ pub(super) fn folder() -> io::Result<PathBuf> {
     private::temporary("switchboard-local")
 }
 
-/// Who we are, and with which rights: what an administrator has started is not for others, though it is the same user.
+/// Our user and privilege level: a daemon started as administrator is not for unprivileged processes of the same user.
 pub(super) fn world() -> Vec<u8> {
     let user = user::own_id().unwrap_or_default();
     format!("{user} {}", user::is_elevated()).into_bytes()
@@ -50,19 +50,19 @@ pub(super) fn path(address: &Address) -> PathBuf {
 pub(super) struct OsListener {
     address: Address,
     security: Security,
-    /// The one that waits for the next who comes.
+    /// The pipe instance that waits for the next connection.
     waiting: NamedPipeServer,
-    /// The file that stands for the pipe. It goes with us, however we end.
+    /// The file that represents the pipe. Deleted when we end, however that happens.
     _mark: FileLock,
 }
 
 impl OsListener {
     pub(super) fn bind(address: &Address) -> Result<Self, BindError> {
-        // The registration would panic.
+        // The registration would panic outside a runtime.
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
         let mut security = Security::own_user()?;
         let waiting = match instance(address, &mut security, true) {
-            // The first instance is somebody else's.
+            // Another process owns the first instance.
             Err(error) if is(&error, ERROR_ACCESS_DENIED) => return Err(BindError::Taken),
             result => result?,
         };
@@ -73,8 +73,9 @@ impl OsListener {
 
     pub(super) async fn accept(&mut self) -> io::Result<Connection> {
         loop {
-            // One who has come and gone again leaves an error.
+            // A client that has connected and left again causes an error.
             let has_come = self.waiting.connect().await.is_ok();
+            // The next instance exists before this one is handed out, so that clients always find one.
             let next = match instance(&self.address, &mut self.security, false) {
                 Ok(next) => next,
                 Err(error) => {
@@ -86,7 +87,7 @@ impl OsListener {
             if !has_come {
                 continue;
             }
-            // SAFETY: the handle is open as long as `pipe` is, and the number is there to be written.
+            // SAFETY: the handle is open as long as `pipe` exists, and the number is valid for writing.
             let peer =
                 process(pipe.as_raw_handle(), |pipe, pid| unsafe { GetNamedPipeClientProcessId(pipe, pid) });
             if peer == 0 || user::is_own(peer) {
@@ -109,10 +110,10 @@ impl Drop for OsListener {
 fn instance(address: &Address, security: &mut Security, is_first: bool) -> io::Result<NamedPipeServer> {
     let mut options = ServerOptions::new();
     options.first_pipe_instance(is_first).reject_remote_clients(true).pipe_mode(PipeMode::Message);
-    // SAFETY: what is pointed to is a valid security attribute that lives until the call returns.
+    // SAFETY: the pointer is to valid security attributes that live until the call returns.
     let pipe = unsafe { options.create_with_security_attributes_raw(path(address), security.attributes()) }?;
-    // Written as messages, for an empty one to be the end; read as bytes. See `pipe::named`.
-    // SAFETY: the handle is open, and the mode is read only.
+    // Written as messages, so that an empty one can mark the end; read as bytes. See `pipe::named`.
+    // SAFETY: the handle is open, and the mode is only read.
     let is_set = unsafe {
         SetNamedPipeHandleState(pipe.as_raw_handle(), &PIPE_READMODE_BYTE, std::ptr::null(), std::ptr::null())
     };
@@ -129,9 +130,9 @@ pub(super) async fn connect(address: &Address) -> io::Result<Connection> {
         }
         sleep(RETRY_INTERVAL).await;
     };
-    // SAFETY: the handle is open as long as `pipe` is, and the number is there to be written.
+    // SAFETY: the handle is open as long as `pipe` exists, and the number is valid for writing.
     let peer = process(pipe.as_raw_handle(), |pipe, pid| unsafe { GetNamedPipeServerProcessId(pipe, pid) });
-    // Any user can make a pipe of this name, if ours is not there.
+    // Any user can create a pipe with this name while ours does not exist.
     if user::is_own(peer) {
         Ok(connection(NamedPipe::Client(pipe), peer))
     } else {
@@ -153,26 +154,26 @@ fn is(error: &io::Error, code: u32) -> bool {
     error.raw_os_error() == Some(code.cast_signed())
 }
 
-/// A file that one process at a time has open. It goes when that one closes it, or ends.
+/// A file that one process at a time has open. Deleted when that process closes it or ends.
 #[derive(Debug)]
 pub(super) struct FileLock(#[expect(dead_code, reason = "its drop is what it is for")] File);
 
 impl FileLock {
-    /// None, if another has it.
+    /// Returns `None` if another process has it open.
     pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).share_mode(0);
         options.access_mode(GENERIC_READ | GENERIC_WRITE | DELETE).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
         match options.open(path) {
             Ok(file) => Ok(Some(Self(file))),
-            // The second is what is said while it is being taken away.
+            // The second error occurs while the file is being deleted.
             Err(error) if is(&error, ERROR_SHARING_VIOLATION) || is(&error, ERROR_ACCESS_DENIED) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Nothing is handed over here that would be another's to end.
+/// Never kills: no streams are handed over on Windows.
 pub(super) struct PeerProcess;
 
 impl PeerProcess {

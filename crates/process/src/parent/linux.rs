@@ -1,10 +1,10 @@
-//! A process as something that can be polled.
+//! A process as a pollable descriptor.
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::OwnedFd;
 
-/// Readable when the process has ended.
+/// Becomes readable when the process has ended.
 pub(super) fn watch(process: Pid) -> rustix::io::Result<OwnedFd> {
-    // Without flags: Linux before 5.10 knows none, and nothing is read from it.
+    // Without flags: Linux before 5.10 supports none, and the descriptor is never read.
     pidfd_open(process, PidfdFlags::empty())
 }

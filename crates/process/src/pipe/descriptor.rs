@@ -1,8 +1,8 @@
-//! A descriptor that never makes us wait, without harm to those who share it. Must not know the runtime.
+//! A descriptor that never blocks, without side effects on processes that share it. Must not know the runtime.
 //!
-//! O_NONBLOCK belongs to the open file description, and others may hold the same one: the terminal's shell,
-//! or a client that gave us its own end. They do not expect `EAGAIN`. So the flag is set freely only where
-//! the description is ours alone; elsewhere we first try to do without.
+//! O_NONBLOCK belongs to the open file description, which other processes may share: the terminal's shell, or
+//! a client that gave us its own end. They do not expect `EAGAIN`. So the flag is set freely only on private
+//! descriptions; elsewhere it is the last resort.
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -16,7 +16,7 @@ use std::{
     sync::Arc,
 };
 
-/// Capacity of a widened pipe; 64 KiB is usual.
+/// Capacity of an enlarged pipe; 64 KiB is the default.
 #[cfg(target_os = "linux")]
 const WIDENED_PIPE_BYTES: usize = 512 * 1024;
 
@@ -26,12 +26,12 @@ pub(crate) enum Direction {
     Write,
 }
 
-/// What a descriptor is, as far as waiting for it goes.
+/// Kind of a descriptor, as far as polling is concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Pipe,
     StreamSocket,
-    /// A read takes one packet, however many more there are.
+    /// A read returns one packet, even if more are queued.
     PacketSocket,
     /// A file, a terminal or another device: only a thread can wait for it.
     Unpollable,
@@ -52,14 +52,14 @@ impl Kind {
         })
     }
 
-    /// Linux lets every call on a socket say for itself that it does not want to wait, so that the flag is
-    /// not needed. macOS takes no notice of that in `send`.
+    /// On Linux, each call on a socket can ask not to block, so the flag is not needed. macOS ignores that
+    /// request in `send`.
     fn asks_per_call(self) -> bool {
         cfg!(target_os = "linux") && matches!(self, Self::StreamSocket | Self::PacketSocket)
     }
 }
 
-/// A descriptor that came to us from our parent, who may go on using the same description.
+/// A descriptor inherited from our parent, which may continue to use the same description.
 pub(crate) struct Inherited {
     fd: OwnedFd,
     was_blocking: bool,
@@ -67,8 +67,8 @@ pub(crate) struct Inherited {
 }
 
 impl Inherited {
-    /// Our two standard streams. They may be one description (a socket, a terminal): what the flags were is
-    /// looked up before either is changed, and they are restored only when neither end is in use any more.
+    /// Our two standard streams. They may share one description (a socket, a terminal): the flags are read
+    /// before either is changed, and restored only when neither end is in use any more.
     pub(crate) fn pair(input: OwnedFd, output: OwnedFd) -> io::Result<(Self, Self)> {
         let (first, second) = (fstat(&input)?, fstat(&output)?);
         let token = Arc::new(());
@@ -85,11 +85,11 @@ impl Inherited {
     }
 }
 
-/// An open descriptor, and how to use it without waiting.
+/// An open descriptor and its way of non-blocking use.
 pub(crate) struct Descriptor {
     fd: OwnedFd,
     kind: Kind,
-    /// Present if the description is to be made blocking again, by the last holder of the token.
+    /// Present if the description must be made blocking again, by the last holder of the token.
     restore: Option<Arc<()>>,
 }
 
@@ -111,9 +111,9 @@ impl Descriptor {
         if kind == Kind::Pipe
             && let Some(own) = reopen(fd)
         {
-            // A named FIFO that is opened without waiting while it has no writer reports no hang-up until a
-            // writer has come and gone, though the descriptor that we were given does: we would wait for an
-            // end that is there. A thread reads out what is left.
+            // A named FIFO opened without blocking while it has no writer reports no hang-up until a writer
+            // has come and gone, although the inherited descriptor does: we would wait forever for an end
+            // that is already there. A thread reads the rest instead.
             let end_is_hidden = direction == Direction::Read && hung_up(fd) && !hung_up(own.as_fd());
             return Ok(if end_is_hidden {
                 Self { fd: inherited.fd, kind: Kind::Unpollable, restore: None }
@@ -124,19 +124,19 @@ impl Descriptor {
         Self::flagged(inherited, kind)
     }
 
-    /// The last resort: the flag on a shared description, to be taken back later.
+    /// Last resort: sets the flag on a shared description, to be restored later.
     fn flagged(inherited: Inherited, kind: Kind) -> io::Result<Self> {
         let Inherited { fd, was_blocking, neighbours } = inherited;
         set_blocking(fd.as_fd(), false)?;
         Ok(Self { fd, kind, restore: was_blocking.then_some(neighbours) })
     }
 
-    /// Makes a pipe hold more, for messages that would otherwise need many turns to get through. Only where
-    /// such a message has come up: the system limits what one user's pipes may hold together.
+    /// Enlarges a pipe, for messages that would otherwise need many turns. Done only once such a message
+    /// occurs: the system limits the total capacity of a user's pipes.
     pub(super) fn widen(&self) {
         #[cfg(target_os = "linux")]
         if self.kind == Kind::Pipe {
-            // Without it the pipe is slower, and nothing else.
+            // A failure only makes the pipe slower.
             let _ = rustix::pipe::fcntl_setpipe_size(&self.fd, WIDENED_PIPE_BYTES);
         }
     }
@@ -155,7 +155,7 @@ impl Descriptor {
         self.kind
     }
 
-    /// One more descriptor for a stream that can be handed to another process: nobody else would find it changed.
+    /// A duplicate descriptor, if the stream can be handed to another process without a changed flag to restore.
     #[cfg(target_os = "linux")]
     pub(super) fn share(&self) -> Option<OwnedFd> {
         let is_fit = matches!(self.kind, Kind::Pipe | Kind::StreamSocket) && self.restore.is_none();
@@ -166,8 +166,8 @@ impl Descriptor {
         self.kind != Kind::Unpollable
     }
 
-    /// Whether a read that did not fill its buffer proves that nothing is left. True of byte streams; a read
-    /// of packets stops at each packet's end.
+    /// Whether a read that did not fill its buffer proves that nothing is left. True of byte streams; a
+    /// packet read stops at the packet's end.
     pub(super) fn short_read_means_empty(&self) -> bool {
         matches!(self.kind, Kind::Pipe | Kind::StreamSocket)
     }
@@ -183,7 +183,7 @@ impl Descriptor {
     }
 
     pub(super) fn write_now(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        // The system refuses a longer list instead of taking its beginning.
+        // The system rejects a longer list instead of writing its beginning.
         const MAX_SLICES: usize = 1024;
         let bufs = &bufs[..bufs.len().min(MAX_SLICES)];
         #[cfg(target_os = "linux")]
@@ -195,23 +195,23 @@ impl Descriptor {
             })?);
         }
         Ok(match bufs {
-            // The system has a shorter way for one.
+            // A plain write is faster for a single slice.
             [only] => retry_on_intr(|| rustix::io::write(&self.fd, only))?,
             _ => retry_on_intr(|| rustix::io::writev(&self.fd, bufs))?,
         })
     }
 
-    /// Ends one direction of a socket, for all who hold it. The other side reads the end, or can write no more.
+    /// Shuts down one direction of a socket, for all its holders. The peer reads the end, or can no longer write.
     pub(super) fn shut(&self, direction: Direction) {
         let how = match direction {
             Direction::Read => rustix::net::Shutdown::Read,
             Direction::Write => rustix::net::Shutdown::Write,
         };
-        // The other side may be gone.
+        // The peer may be gone.
         let _ = rustix::net::shutdown(&self.fd, how);
     }
 
-    /// Waits on this thread. Only for descriptors that we did not make non-blocking, but others may have.
+    /// Blocks this thread. Only for descriptors that we left blocking but that others may have made non-blocking.
     fn wait(&self, events: PollFlags) -> io::Result<()> {
         retry_on_intr(|| poll(&mut [PollFd::new(&self.fd, events)], None))?;
         Ok(())
@@ -223,7 +223,7 @@ impl Drop for Descriptor {
         if let Some(token) = &self.restore
             && Arc::strong_count(token) == 1
         {
-            // Nobody is left to be told, and the description may be gone already.
+            // The description may be gone already; there is no one to report an error to.
             let _ = set_blocking(self.fd.as_fd(), true);
         }
     }
@@ -241,7 +241,7 @@ impl AsRawFd for Descriptor {
     }
 }
 
-/// Blocking reads, for the thread that stands in where nothing can be polled.
+/// Blocking reads, for the thread that handles unpollable descriptors.
 impl Read for Descriptor {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         loop {
@@ -254,7 +254,7 @@ impl Read for Descriptor {
     }
 }
 
-/// Blocking writes, likewise.
+/// Blocking writes for the same purpose.
 impl Write for Descriptor {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         loop {
@@ -280,13 +280,14 @@ fn set_blocking(fd: BorrowedFd<'_>, blocking: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// The same pipe through an open file description of our own. Works on Linux, if `/proc` is mounted and the
-/// pipe belongs to our user; on macOS `/dev/fd` gives the same description again, so it is not even tried.
+/// Opens the same pipe with a private open file description. Works on Linux if `/proc` is mounted and the
+/// pipe belongs to our user; on macOS `/dev/fd` returns the shared description, so it is not tried.
 fn reopen(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     if !cfg!(target_os = "linux") {
         return None;
     }
-    // Whoever gave us a pipe that is open both ways counts on it: there is no end of file, for one.
+    // Keep the access mode: the owner of a pipe that is open both ways relies on it, for instance on never
+    // seeing its end.
     let mode = fcntl_getfl(fd).ok()? & OFlags::RWMODE;
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     open(path, mode | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty()).ok()
@@ -308,7 +309,7 @@ mod tests {
         !fcntl_getfl(fd).unwrap().contains(OFlags::NONBLOCK)
     }
 
-    /// Both ends flagged, and then dropped one after the other: whether the witness blocks after each.
+    /// Flags both ends, then drops one after the other: whether the witness is blocking after each step.
     fn restored(input: OwnedFd, output: OwnedFd, witness: impl AsFd) -> [bool; 3] {
         let (input, output) = Inherited::pair(input, output).unwrap();
         let input = Descriptor::flagged(input, Kind::StreamSocket).unwrap();
@@ -321,17 +322,17 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_description_is_restored_by_the_last_end_that_uses_it() {
+    fn last_user_restores_a_shared_description() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let copy = || OwnedFd::from(ours.try_clone().unwrap());
         assert_eq!(restored(copy(), copy(), &ours), [false, false, true]);
-        // What was not blocking before is left so.
+        // A description that was non-blocking before stays so.
         ours.set_nonblocking(true).unwrap();
         assert_eq!(restored(copy(), copy(), &ours), [false, false, false]);
     }
 
     #[test]
-    fn separate_descriptions_are_restored_one_by_one() {
+    fn separate_descriptions_restored_apart() {
         let (reader, _) = io::pipe().unwrap();
         let (_, writer) = io::pipe().unwrap();
         let copy = reader.try_clone().unwrap();

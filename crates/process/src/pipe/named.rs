@@ -1,8 +1,8 @@
-//! Named pipes of Windows that both ends opened for overlapped I/O: read and written directly, without a thread.
-//! Must not know who is at the other end.
+//! Named pipes of Windows, opened for overlapped I/O at both ends: read and written directly, without a
+//! thread. Must not know who is at the other end.
 //!
-//! Such a pipe goes both ways and cannot be closed in one direction. So it is one of messages, read as bytes, and an
-//! empty message is the end: a stream of bytes has none. Whoever closes the whole pipe ends it too.
+//! Such a pipe is bidirectional and cannot be closed in one direction. So it carries messages, read as bytes,
+//! and an empty message marks the end, which a byte pipe could not express. Closing the whole pipe ends it too.
 
 use crate::aside;
 use bytes::BytesMut;
@@ -17,7 +17,7 @@ use tokio::{
 };
 use windows_sys::Win32::Storage::FileSystem::FlushFileBuffers;
 
-/// Length of one message, and of one copy by the runtime.
+/// Maximum length of one message, and of one copy by the runtime.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 pub(crate) enum NamedPipe {
@@ -25,7 +25,7 @@ pub(crate) enum NamedPipe {
     Client(NamedPipeClient),
 }
 
-/// The same for either end.
+/// Applies an expression to either end.
 macro_rules! of_either {
     ($pipe:expr, $end:ident => $what:expr) => {
         match &*$pipe {
@@ -66,11 +66,11 @@ impl NamedWriter {
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut filled = bufs.iter().filter(|buf| !buf.is_empty());
         match (filled.next(), filled.next()) {
-            // An empty message would be the end.
+            // An empty message would mark the end.
             (None, _) => Ok(0),
             (Some(only), None) => write(&self.0, &only[..only.len().min(MAX_MESSAGE_BYTES)]),
             (Some(_), Some(_)) => {
-                // The runtime takes one buffer at a time, and waits after each.
+                // The runtime accepts one buffer at a time, and the next only after the write has completed.
                 let mut joined = Vec::with_capacity(
                     bufs.iter().map(|buf| buf.len()).sum::<usize>().min(MAX_MESSAGE_BYTES),
                 );
@@ -86,12 +86,12 @@ impl NamedWriter {
         of_either!(self.0, end => end.writable().await)
     }
 
-    /// Until the other side has read it. Only then is it certain that no write of ours is under way.
+    /// Waits until the peer has read everything. Only then is no write in progress.
     pub(super) async fn drained(&self) {
         let pipe = self.0.clone();
         aside::run(move || {
             let handle = of_either!(pipe, end => end.as_raw_handle());
-            // SAFETY: the handle is open as long as `pipe` is. A failure says that the other side is gone.
+            // SAFETY: the handle is open as long as `pipe` exists. A failure means that the peer is gone.
             unsafe { FlushFileBuffers(handle) };
         })
         .await;
@@ -100,7 +100,7 @@ impl NamedWriter {
 
 impl Drop for NamedWriter {
     fn drop(&mut self) {
-        // Nobody else holds it: it is closed now, when what was written before is done.
+        // Last holder: the pipe is closed now, after pending writes are done.
         if Arc::strong_count(&self.0) == 1 {
             return;
         }
@@ -112,7 +112,7 @@ impl Drop for NamedWriter {
     }
 }
 
-/// Says that no more comes, after what is still being written.
+/// Sends the end marker, after pending writes.
 async fn end(pipe: Arc<NamedPipe>) {
     while of_either!(pipe, end => end.writable().await).is_ok() {
         match write(&pipe, &[]) {

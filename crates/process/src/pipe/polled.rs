@@ -1,9 +1,9 @@
-//! Pipes and sockets: read and written directly, with the runtime's poller (epoll, kqueue) to say when.
-//! Must not know how a descriptor came to be non-blocking.
+//! Pipes and sockets, read and written directly; the runtime's poller (epoll, kqueue) tells when. Must not
+//! know how a descriptor became non-blocking.
 //!
-//! The poller is edge-triggered: it tells that something came, not that something is there. Readiness is
-//! cached by the runtime until we clear it, and we may clear it only after the system has said that there is
-//! nothing left; every later event then counts up the cache's tick, and a clear for an older tick does nothing.
+//! The poller is edge-triggered: it reports that something arrived, not that something is there. The runtime
+//! caches readiness until we clear it, and we may clear it only after the system has reported `EAGAIN` or a
+//! short read; every later event increments the cache's tick, and clearing an older tick has no effect.
 
 use super::LARGE_MESSAGE_BYTES;
 use super::Sealed;
@@ -24,7 +24,7 @@ use tokio::{
     runtime::Handle,
 };
 
-/// Puts the descriptor under the poller's eye, or gives it back if it cannot be polled.
+/// Registers the descriptor with the poller, or returns it if it cannot be polled.
 pub(crate) fn register(
     descriptor: Descriptor,
     direction: Direction,
@@ -38,7 +38,7 @@ pub(crate) fn register(
     )
 }
 
-/// A socket that is ours alone, registered once for both directions.
+/// A private socket, registered once for both directions.
 pub(super) fn both_ways(descriptor: Descriptor) -> io::Result<(PolledReader, PolledWriter)> {
     let Ok(fd) = register_for(descriptor, Interest::READABLE | Interest::WRITABLE)? else {
         return Err(Errno::NOTSOCK.into());
@@ -58,10 +58,10 @@ fn register_for(
     if !descriptor.can_be_polled() {
         return Ok(Err(descriptor));
     }
-    // The registration would panic.
+    // The registration would panic outside a runtime.
     Handle::try_current().map_err(io::Error::other)?;
-    // SAFETY: a `Descriptor` owns its file descriptor, never exchanges it, and closes it when it is dropped,
-    // which the `AsyncFd` does after it has deregistered.
+    // SAFETY: a `Descriptor` owns its file descriptor, never exchanges it, and closes it on drop, which the
+    // `AsyncFd` does after it has deregistered.
     match unsafe { AsyncFd::register_with_interest(descriptor, interest) } {
         Ok(registered) => Ok(Ok(registered)),
         Err(error) => match error.into_parts() {
@@ -73,8 +73,8 @@ fn register_for(
     }
 }
 
-/// A registered descriptor, or one direction of a socket's, which is shut down when it is dropped: the descriptor
-/// itself stays open for the other.
+/// A registered descriptor, or one direction of a socket. Dropping a direction shuts it down; the descriptor
+/// stays open for the other.
 struct Fd {
     fd: Arc<AsyncFd<Descriptor>>,
     half: Option<Direction>,
@@ -117,14 +117,14 @@ impl PolledReader {
         self.fd.get_ref()
     }
 
-    /// Waits until there is something to be read. Cancel-safe.
+    /// Waits for readability. Cancel-safe.
     #[cfg(target_os = "linux")]
     pub(super) async fn readable(&self) -> io::Result<()> {
         self.fd.readable().await?.retain_ready();
         Ok(())
     }
 
-    /// Nothing was there, though it seemed so.
+    /// Clears a readiness that turned out to be false.
     #[cfg(target_os = "linux")]
     pub(super) fn wait_anew(&self) {
         let _ = self
@@ -138,17 +138,17 @@ impl PolledReader {
             self.fd.get_ref().widen();
         }
         loop {
-            // Polled and not `readable().await`: this way counts against the task's budget, so that a peer
-            // who never stops sending cannot keep the other tasks of the thread from running.
+            // Polled instead of `readable().await`, because this counts against the task's budget: a peer
+            // that never stops sending cannot starve the other tasks of the thread.
             let mut ready = poll_fn(|cx| self.fd.poll_read_ready(cx)).await?;
             let spare = buf.spare_capacity_mut();
             let room = spare.len();
             match self.fd.get_ref().read_now(spare) {
                 Ok(count) => {
-                    // A short read has emptied the pipe, and reading again only to be told so would cost a
-                    // system call per message. The end cannot get lost: a hang-up that came along with the
-                    // data is kept by `clear_ready`, which leaves the closed state alone, and a later one is
-                    // an event of its own. A read of nothing is the end, which stays ready for ever.
+                    // A short read has emptied the pipe; a second read just to get `EAGAIN` would cost a
+                    // system call per message. The end cannot be missed: `clear_ready` preserves a hang-up
+                    // that came along with the data, and a later one is an event of its own. A read of 0
+                    // bytes is the end, which stays ready.
                     if 0 < count && count < room && self.fd.get_ref().short_read_means_empty() {
                         ready.clear_ready();
                     }
@@ -204,10 +204,10 @@ impl PolledWriter {
 
     fn try_now(&self, write: impl Fn(&Descriptor) -> io::Result<usize>) -> io::Result<usize> {
         match write(self.fd.get_ref()) {
-            // The cached readiness is now known to be stale, but it may be cleared only against a tick that
-            // was read before the write: else an event between the write and the clear would be lost, and
-            // `writable` would wait for ever. Hence a second write in here; it is made only if the cache says
-            // ready, so once per time the pipe fills up.
+            // The cached readiness is now known to be stale, but it may only be cleared against a tick read
+            // before the write: otherwise an event between the write and the clear would be lost, and
+            // `writable` would wait forever. Hence a second write inside `try_io`; it happens only if the
+            // cache says ready, so once each time the pipe fills up.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.fd.try_io(Interest::WRITABLE, write)
             }

@@ -1,8 +1,8 @@
-//! Bytes that never change, kept by the system: a pipe is given their pages, and nothing is copied.
+//! Immutable bytes held by the kernel: their pages go into a pipe without a copy. Must not know what the bytes mean.
 
 use std::io;
 
-/// Elsewhere than on Linux there are none.
+/// Linux only; never created elsewhere.
 pub struct Sealed(os::Memory);
 
 impl Sealed {
@@ -10,7 +10,7 @@ impl Sealed {
         os::Memory::new(bytes).map(Self)
     }
 
-    /// Where nothing can be given.
+    /// Fails for streams that cannot take the pages.
     pub(super) fn copied_only(&self, _at: usize, _length: usize) -> io::Result<usize> {
         let Self(_) = self;
         Err(io::ErrorKind::Unsupported.into())
@@ -38,7 +38,7 @@ mod os {
             let file = memfd_create("prepared", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
             let mut file = File::from(file);
             file.write_all(bytes)?;
-            // What lies in a pipe would change with it.
+            // The seals keep the bytes constant: bytes in a pipe are the file's own pages.
             fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW)?;
             Ok(Self(file))
         }

@@ -1,8 +1,8 @@
-//! A thread that blocks in our stead, for what cannot be polled. Must not know what that is: it is given
-//! something that reads or writes.
+//! A thread that does blocking I/O for streams that cannot be polled. Must not know what the stream is: it
+//! gets a `Read` or a `Write`.
 //!
-//! The threads are detached: one that is blocked in a terminal's read cannot be woken, and ends with the
-//! process. What a writer was handed over is therefore only certain to be written after `drained`.
+//! The threads are detached: a thread blocked in a terminal's read cannot be woken, and ends with the
+//! process. Queued bytes are therefore only certain to be written after `drained`.
 
 use crate::lock::{Condition, Lock, LockGuard};
 use bytes::{Buf, Bytes, BytesMut};
@@ -16,14 +16,14 @@ use tokio::sync::{Notify, mpsc};
 
 /// The size of one blocking read or write.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// How many chunks are read ahead of the caller.
+/// Limit on chunks read ahead of the caller.
 const MAX_CHUNKS_AHEAD: usize = 2;
-/// Bytes that a writer takes over before it says `WouldBlock`.
+/// Queue limit of a writer, beyond which it returns `WouldBlock`.
 const MAX_QUEUE_BYTES: usize = 256 * 1024;
 
 pub(super) struct ThreadedReader {
     chunks: mpsc::Receiver<io::Result<Bytes>>,
-    /// What did not fit into the caller's buffer.
+    /// Bytes that did not fit into the caller's buffer.
     rest: Bytes,
 }
 
@@ -48,7 +48,7 @@ impl ThreadedReader {
     }
 }
 
-/// Until the end, an error, or nobody wants more.
+/// Reads until the end, an error, or the reader is dropped.
 fn read_all(mut source: impl Read, chunks: &mpsc::Sender<io::Result<Bytes>>) {
     let mut buf = vec![0; CHUNK_BYTES];
     loop {
@@ -69,24 +69,24 @@ pub(super) struct ThreadedWriter(Arc<Shared>);
 
 struct Shared {
     queue: Lock<Queue>,
-    /// For the thread: there is something to write, or no more to come.
+    /// Wakes the thread: bytes were queued, or the writer was dropped.
     filled: Condition,
-    /// For the tasks: something was written, or failed.
+    /// Wakes the tasks: a write finished or failed.
     moved: Notify,
 }
 
 struct Queue {
     bytes: BytesMut,
-    /// How many bytes the thread holds in its hands.
+    /// Number of bytes that the thread is writing.
     in_flight: usize,
     state: QueueState,
 }
 
 enum QueueState {
     Open,
-    /// The writer was dropped: write what is there, then close.
+    /// The writer was dropped: write the queue, then close.
     Closing,
-    /// A write failed; this is what every later one is told.
+    /// A write failed; every later one returns the same error.
     Failed {
         kind: io::ErrorKind,
         code: Option<i32>,
@@ -98,7 +98,7 @@ impl Shared {
         self.queue.lock()
     }
 
-    /// Waits for bytes to write, on the thread; `None` when no more will come.
+    /// Waits on the thread for bytes to write; `None` when there will be no more.
     fn next_chunk(&self) -> Option<BytesMut> {
         let mut queue = self.lock();
         while queue.bytes.is_empty() {
@@ -113,7 +113,7 @@ impl Shared {
         Some(chunk)
     }
 
-    /// Waits until `fact` holds. The notification is listened to before the look, so none is missed.
+    /// Waits until `fact` holds. The notification is registered before the check, so none is missed.
     async fn until(&self, fact: impl Fn(&Queue) -> bool) {
         loop {
             let mut moved = pin!(self.moved.notified());
@@ -187,7 +187,7 @@ impl Drop for ThreadedWriter {
     }
 }
 
-/// Until the writer is dropped and its queue empty, or a write fails. Closes the sink at the end.
+/// Writes until the writer is dropped and its queue is empty, or a write fails. Closes the sink at the end.
 fn write_all(mut sink: impl Write, shared: &Shared) {
     loop {
         let Some(chunk) = shared.next_chunk() else { return };
@@ -195,6 +195,7 @@ fn write_all(mut sink: impl Write, shared: &Shared) {
         let mut queue = shared.lock();
         queue.in_flight = 0;
         if let Err(error) = result {
+            // The rest could not be written either.
             queue.bytes.clear();
             queue.state = QueueState::Failed { kind: error.kind(), code: error.raw_os_error() };
         }
@@ -212,7 +213,7 @@ mod tests {
         task::{Context, Poll, Waker},
     };
 
-    /// Takes one piece per permission.
+    /// A sink that accepts one piece per permission.
     struct Slow {
         permissions: Receiver<()>,
         written: SyncSender<usize>,
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_sink_makes_the_writer_wait() {
+    async fn slow_sink_makes_the_writer_wait() {
         let (writer, permit, pieces) = slow();
         assert!(!is_pending(writer.drained()));
         let much = vec![7; MAX_QUEUE_BYTES + 1];
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dropped_writer_still_writes_what_it_was_handed() {
+    async fn dropped_writer_still_writes_its_queue() {
         let (writer, permit, pieces) = slow();
         writer.try_write(&[IoSlice::new(b"last words")]).unwrap();
         drop(writer);
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failed_write_is_told_to_all_later_ones() {
+    async fn failed_write_fails_all_later_ones() {
         let (writer, permit, _pieces) = slow();
         writer.try_write(&[IoSlice::new(&[0; MAX_QUEUE_BYTES])]).unwrap();
         drop(permit);
@@ -287,13 +288,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_gives_chunks_in_the_sizes_asked_for_and_survives_cancelling() {
+    async fn reader_fits_buffer_and_is_cancel_safe() {
         let source = io::Cursor::new((0..CHUNK_BYTES * 3).map(|i| i as u8).collect::<Vec<_>>());
         let expect = source.get_ref().clone();
         let mut reader = ThreadedReader::start(source).unwrap();
         let mut all = Vec::new();
         loop {
-            // Cancelled at its first wait, or done with what was there.
+            // Cancelled at its first wait, or completed with the available bytes.
             let mut buf = BytesMut::with_capacity(1000);
             let _ = pin!(reader.read(&mut buf)).poll(&mut Context::from_waker(Waker::noop()));
             let mut count = buf.len();

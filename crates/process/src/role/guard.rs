@@ -1,5 +1,5 @@
-//! The guard: the parent of one backend's program, and of every orphan below it. It watches those it works for,
-//! does what they order, and when they are gone brings the tree to its end by itself.
+//! The guard: parent of one backend's program, and of every orphan below it. Watches the main process,
+//! carries out its orders, and ends the tree on its own when the main process is gone.
 
 use super::fork::take_in_orphans;
 use super::kill::{MIN_EMPTY_LOOKS, kill_children};
@@ -18,23 +18,23 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at processes that are being killed: they may fork meanwhile.
+/// Time between two scans for processes that are being killed, since they may fork meanwhile.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
-/// Time after which a process that was killed and is still there hangs in the kernel.
+/// Time after which a killed process that still exists is considered stuck in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Names of ended processes in a report.
+/// Limit on names of ended processes in a report.
 const MAX_NAMES: usize = 32;
 
-/// The life of the process; its exit code.
+/// Runs the guard; returns the exit code of its process.
 pub(super) fn run(mut control: UnixStream, watch: WakeSource, run_file: Option<PathBuf>) -> i32 {
-    // What is sent to the warden's group, or to ours, must not reach us.
+    // Its own group, so that signals to the warden's group or the main process's do not reach it.
     let _ = setpgid(None, None);
     take_in_orphans();
     tell(&control, &Report::Here);
     let Ok(Some((body, fds))) = socket::receive(&mut control) else { return 1 };
     let (Ok(Order::Start(assignment)), Some(streams)) = (Order::parse(&body), ProgramStreams::from(fds))
     else {
-        // What came without its descriptors met the limit on open files.
+        // The message arrived without its descriptors: our limit on open files is reached.
         refuse(control, &Errno::MFILE.into());
         return 1;
     };
@@ -52,28 +52,29 @@ pub(super) fn run(mut control: UnixStream, watch: WakeSource, run_file: Option<P
     }
 }
 
-/// Says that there will be no guard.
+/// Reports that there will be no guard.
 pub(super) fn refuse(control: UnixStream, error: &io::Error) {
     tell(&control, &Report::not_started(Stage::Program, error));
 }
 
 fn tell(mut control: &UnixStream, report: &Report) {
-    // Nobody listens any more: then there is nobody to be told.
+    // An error means that the other side is gone.
     let _ = control.write_all(&report.frame());
 }
 
 struct Guard {
     assignment: Assignment,
     tree: StartedTree,
-    /// Gone when nobody is there to give orders.
+    /// `None` once the other side is gone.
     control: Option<UnixStream>,
     watch: WakeSource,
     phase: Phase,
     by: EndedBy,
-    /// Whether a child, living or dead, may be there.
+    /// Whether there may be a child, running or dead.
     has_children: bool,
     killing_since: Option<Instant>,
-    /// How often in a row nobody was found. A process that forks and ends all the time may be missed by one look.
+    /// Consecutive scans that found no process. A process that keeps forking and exiting may be missed by a
+    /// single scan.
     empty_looks: u32,
     ended: Vec<OsString>,
 }
@@ -98,7 +99,8 @@ impl Guard {
         loop {
             self.turn();
             if let Some(left) = self.is_done() {
-                // The group can only go once all are reaped, and is part of what is to be gone.
+                // The cgroup can be removed only once all its processes are reaped, and its removal is part
+                // of the cleanup.
                 #[cfg(target_os = "linux")]
                 drop(self.tree.leaf.take());
                 if let Some(control) = &self.control {
@@ -156,7 +158,7 @@ impl Guard {
         None
     }
 
-    /// Takes in how a program in a namespace ended. `signal` is what ended it if nothing is reported.
+    /// Reads how a program in a namespace ended. `signal` is reported if there is no report.
     #[cfg(target_os = "linux")]
     fn hear_program(&mut self, signal: Option<i32>) {
         if let Program::InNamespace(inside) = &mut self.tree.program {
@@ -191,7 +193,7 @@ impl Guard {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) => {
-                    // It may have left another, which was nowhere to be seen yet.
+                    // The ended process may have left a child that no scan has seen yet.
                     self.empty_looks = 0;
                     if matches!(self.tree.program, Program::Child(leader) if leader == pid) {
                         self.leader_ended(&told_by(status));
@@ -200,7 +202,7 @@ impl Guard {
                 Ok(None) | Err(Errno::INTR) => return,
                 Err(_) => {
                     self.has_children = false;
-                    // Killed with its namespace: nothing was reported, or the last report waits to be read.
+                    // Killed with its namespace: either there is no report, or the last one is still unread.
                     self.hear_program(Some(9));
                     return;
                 }
@@ -224,10 +226,12 @@ impl Guard {
             Step::Terminate => self.signal_all(Signal::TERM),
             Step::Kill => {
                 self.killing_since.get_or_insert_with(Instant::now);
+                // The kernel kills a cgroup as a whole, so not if a process must be kept.
                 #[cfg(target_os = "linux")]
                 if let Some(leaf) = self.tree.leaf.as_ref().filter(|_| self.assignment.keep.is_empty()) {
                     leaf.kill();
                 }
+                // Direct children first, without the slow read of the whole process table.
                 kill_children(|child| is_kept(child, &self.assignment.keep));
                 self.signal_all(Signal::KILL);
             }
@@ -240,10 +244,10 @@ impl Guard {
         for entry in self.family(&table).into_iter().filter(|entry| table::is_still_below(entry, &table)) {
             let was_there = entry.id().signal(signal);
             if signal == Signal::TERM {
-                // One that is suspended acts on SIGTERM only when it is continued.
+                // A suspended process acts on SIGTERM only once it is continued.
                 entry.id().signal(Signal::CONT);
             }
-            // What stands below a program that runs is its own affair; what outlives it is worth a word.
+            // Descendants of a running program are its own business; only those that outlive it are reported.
             let is_worth_a_word = !NAMESPACE_PROCESS_NAMES.iter().any(|name| entry.name == *name);
             if was_there
                 && is_worth_a_word
@@ -256,19 +260,19 @@ impl Guard {
         }
     }
 
-    /// Without a table of processes the program's own group is all that can be found.
+    /// Fallback without a process table: signals the program's own group.
     fn signal_group(&self, signal: Signal) {
         if let Program::Child(leader) = self.tree.program {
             let _ = rustix::process::kill_process_group(leader, signal);
         }
     }
 
-    /// All that belong to the tree and are alive.
+    /// All living processes of the tree.
     fn family<'a>(&self, table: &'a [Entry]) -> Vec<&'a Entry> {
         let is_kept = |entry: &Entry| is_kept(entry, &self.assignment.keep);
         let mut family = table::below(table, &[std::process::id()], is_kept);
         if cfg!(not(target_os = "linux")) {
-            // Orphans do not come to us there, but most of them carry the mark.
+            // Orphans are not re-parented to us on these systems, but most of them carry the mark.
             let is_marked = |entry: &&Entry| table::carries(entry.pid, |mark| mark == self.assignment.mark);
             let strays: Vec<&Entry> =
                 table.iter().filter(|entry| !is_kept(entry)).filter(is_marked).collect();
@@ -278,12 +282,12 @@ impl Guard {
         family
     }
 
-    /// Whether the end has come, and how many are left that cannot be killed.
+    /// Whether the tree has ended; then the number of processes that could not be killed.
     fn is_done(&mut self) -> Option<u32> {
         if cfg!(target_os = "linux") && !self.has_children {
             return Some(0);
         }
-        // While the program runs nobody is counted: that is a look at every process of the machine.
+        // No count while the program runs: a count reads every process of the machine.
         if !matches!(self.tree.program, Program::Ended) && self.has_children {
             return self.has_given_up().then(|| self.count().unwrap_or(1));
         }
@@ -303,7 +307,7 @@ impl Guard {
         self.killing_since.is_some_and(|since| since.elapsed() > KILL_TIMEOUT)
     }
 
-    /// How many are alive; nothing if that cannot be told.
+    /// Number of living processes; `None` if unknown.
     fn count(&self) -> Option<u32> {
         let table = table::all().ok()?;
         u32::try_from(self.family(&table).len()).ok()

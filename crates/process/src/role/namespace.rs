@@ -1,9 +1,9 @@
-//! `guard: strict`: the tree in a PID namespace of its own. When its first process dies, the kernel kills all
-//! others in it; and that one is bound to the guard's life. So nobody has to be left to clean up.
+//! `guard: strict`: the tree in its own PID namespace. When the first process of a namespace dies, the kernel
+//! kills all others in it; that process is bound to the guard's life. So no process needs to survive to clean up.
 //!
-//! Three processes stand in a row: the guard outside, the namespace's first process, and the program's parent.
-//! The latter is there because servers look at their parent's number and end when it is 1: they take it for a
-//! sign that they were orphaned.
+//! Three processes form a chain: the guard outside, the namespace's first process, and the program's parent.
+//! The last one exists because servers check their parent's number and exit when it is 1, which they take for
+//! a sign that they were orphaned.
 
 use super::fork::{Side, fork, leave, set_process_name};
 use super::start::{self, ProgramStreams};
@@ -21,15 +21,15 @@ use std::os::unix::net::UnixStream;
 
 /// A namespace with a program in it.
 pub(super) struct ProgramInNamespace {
-    /// The program's number as it is seen from outside.
+    /// The program's number as seen from outside.
     pub(super) pid: u32,
-    /// The program's parent writes its reports to it.
+    /// Receives the reports of the program's parent.
     reports: PipeReader,
-    /// Held for as long as the guard lives; see `first_process`.
+    /// Held as long as the guard lives; see `first_process`.
     _alive: PipeWriter,
 }
 
-/// Why a start failed, and where.
+/// Stage and cause of a failed start.
 pub(super) type Failure = (Stage, io::Error);
 
 pub(super) fn start(
@@ -45,8 +45,8 @@ pub(super) fn start(
     let init = match fork().map_err(namespace)? {
         Side::Child => {
             drop((reports, alive));
-            // Its end has to say that the guard is gone, whoever else lives.
-            // SAFETY: this is our copy, in a process that does not come back to whoever owns it.
+            // The control socket must close when the guard dies, whoever else lives.
+            // SAFETY: this is our copy, in a process that never returns to the owner's code.
             unsafe { rustix::io::close(control.as_raw_fd()) };
             leave(first_process(assignment, streams, door, told, is_alive));
         }
@@ -63,12 +63,12 @@ pub(super) fn start(
 }
 
 impl ProgramInNamespace {
-    /// Readable when there is a report.
+    /// Readable when a report is available.
     pub(super) fn reports(&self) -> &PipeReader {
         &self.reports
     }
 
-    /// How the program ended; `None` if its parent was killed.
+    /// The report on the program's end; `None` if its parent was killed.
     pub(super) fn hear(&mut self) -> Option<Report> {
         hear(&mut self.reports)
     }
@@ -78,18 +78,18 @@ fn hear(reports: &mut PipeReader) -> Option<Report> {
     Report::parse(&read_frame(reports).ok()??).ok()
 }
 
-/// The namespaces that the next child will be the first in. Root needs none for users, and must not get one:
-/// files of others would become nobody's.
+/// Creates the namespaces for the next child. Root needs no user namespace and must not get one: other users'
+/// files would then belong to nobody.
 fn separate() -> io::Result<()> {
     let (user, group) = (geteuid(), getegid());
     let mut kinds = UnshareFlags::NEWPID;
     if !user.is_root() {
         kinds |= UnshareFlags::NEWUSER;
     }
-    // SAFETY: neither kind takes anything from this process that another part of it relies on.
+    // SAFETY: neither namespace takes anything away that other parts of this process rely on.
     unsafe { unshare_unsafe(kinds) }?;
     if !user.is_root() {
-        // Everyone stays who they are; all others are nobody in there.
+        // Maps our own user and group to themselves; all others appear as nobody.
         let (user, group) = (user.as_raw(), group.as_raw());
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
@@ -98,10 +98,10 @@ fn separate() -> io::Result<()> {
     Ok(())
 }
 
-/// A `/proc` that shows the namespace we are in: with the old one `/proc/self` would name a foreign process.
-/// What is mounted outside later is still seen; what is mounted here is not seen outside.
+/// Mounts a `/proc` for our own namespace: with the outer one, `/proc/self` would name a foreign process.
+/// Later mounts outside stay visible here; mounts here stay invisible outside.
 fn show_own_processes() -> io::Result<()> {
-    // SAFETY: the mounts are this process's own afterwards; nothing else changes.
+    // SAFETY: only the mounts become private to this process; nothing else changes.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -109,7 +109,7 @@ fn show_own_processes() -> io::Result<()> {
     Ok(())
 }
 
-/// Number 1 in there: takes in orphans, and ends when nobody is left.
+/// Process number 1 of the namespace: adopts orphans, and exits when none is left.
 fn first_process(
     assignment: &Assignment,
     streams: ProgramStreams,
@@ -118,14 +118,15 @@ fn first_process(
     is_alive: PipeReader,
 ) -> i32 {
     set_process_name(c"sb-init");
+    // The signal first, then the check: a guard that dies at any point is noticed by one of them.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if has_hung_up(&is_alive) {
-        // The guard ended before we were bound to its life.
+        // The guard ended before the death signal was set.
         return 1;
     }
     drop(is_alive);
     if let Some(mut door) = door {
-        // Outside of the cgroup is better than not at all.
+        // Running outside the cgroup is better than not running.
         let _ = door.write_all(b"0");
     }
     let second = show_own_processes().and_then(|()| fork());
@@ -151,7 +152,7 @@ fn reap_until_alone() {
     }
 }
 
-/// Starts the program, and tells how it ended.
+/// Starts the program and reports how it ended.
 fn parent_of_program(assignment: &Assignment, streams: ProgramStreams, mut told: PipeWriter) -> ! {
     set_process_name(c"sb-parent");
     let mut program = match start::program(assignment, streams, None) {
@@ -170,7 +171,7 @@ fn parent_of_program(assignment: &Assignment, streams: ProgramStreams, mut told:
 }
 
 fn report(told: &mut PipeWriter, report: &Report) {
-    // Nobody listens any more: then there is nobody to be told.
+    // An error means that the other side is gone.
     let _ = told.write_all(&report.frame());
 }
 
@@ -180,7 +181,7 @@ fn has_hung_up(pipe: &PipeReader) -> bool {
     poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().contains(PollFlags::HUP)
 }
 
-/// The program is the child of the first process's child.
+/// The outer number of the program, which is the grandchild of the first process.
 fn seen_from_outside(init: Pid) -> u32 {
     let table = table::all().unwrap_or_default();
     let child_of =
@@ -189,7 +190,7 @@ fn seen_from_outside(init: Pid) -> u32 {
     child_of(init).and_then(child_of).unwrap_or(init)
 }
 
-/// Tries it with a real child, in a process that is there for nothing else. Says on stdout what is not allowed.
+/// Tries everything with a real child, in a process started only for this. Prints what is not allowed to stdout.
 pub(super) fn probe() -> i32 {
     match try_out() {
         Ok(()) => 0,

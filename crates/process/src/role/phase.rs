@@ -1,21 +1,21 @@
-//! How a tree is brought to its end: asked, terminated, killed, each with its time. Pure: time is an argument,
-//! and what is to be done comes back as a value.
+//! The state machine for ending a tree: ask, terminate, kill, each with a time limit. Pure: time is an
+//! argument, and actions are returned as values.
 
 use crate::wire::EndedBy;
 use std::time::{Duration, Instant};
 
-/// Times of a tree whose owner is gone: all within a second.
+/// Time limits for a tree whose owner is gone: all within a second.
 const ABANDONED_ASK_TIME: Duration = Duration::from_millis(200);
 const ABANDONED_TERM_TIME: Duration = Duration::from_millis(400);
 
-/// How far the end has come.
+/// Progress of the ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Running,
     /// Its stdin is closed.
     Asked {
         until: Instant,
-        /// How long it has after SIGTERM.
+        /// Time limit after SIGTERM.
         grace: Duration,
     },
     Terminating {
@@ -24,13 +24,13 @@ pub(crate) enum Phase {
     Killing,
 }
 
-/// What the guard is to do now.
+/// Action for the guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Nothing,
-    /// SIGTERM to everyone.
+    /// Send SIGTERM to all processes.
     Terminate,
-    /// SIGKILL to everyone, until nobody is left.
+    /// Send SIGKILL to all processes, until none is left.
     Kill,
 }
 
@@ -48,6 +48,7 @@ impl Phase {
                 Step::Terminate
             }
             Self::Terminating { until } => {
+                // A later order may only bring the end forward.
                 *until = (*until).min(after(now, grace));
                 Step::Nothing
             }
@@ -60,7 +61,7 @@ impl Phase {
         Step::Kill
     }
 
-    /// Those whose tree it is are gone, or do not want to hear of it any more.
+    /// The owner of the tree is gone, or has closed the connection.
     pub(crate) fn abandoned(&mut self, now: Instant) {
         match self {
             Self::Running => {
@@ -75,8 +76,8 @@ impl Phase {
         }
     }
 
-    /// The program itself has ended; whoever it left behind is told to follow. `usual` is for a program that
-    /// nobody had asked.
+    /// The program itself has ended; its descendants must follow. `usual` is the grace period for a program
+    /// that was not asked to end.
     pub(crate) fn leader_ended(&mut self, now: Instant, usual: Duration) -> Step {
         match *self {
             Self::Running => self.terminate(now, usual),
@@ -94,7 +95,7 @@ impl Phase {
         }
     }
 
-    /// When to look at the clock again.
+    /// Time of the next tick.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Asked { until, .. } | Self::Terminating { until } => Some(*until),
@@ -102,7 +103,7 @@ impl Phase {
         }
     }
 
-    /// What it took until the program itself had ended, if that is now.
+    /// The means that ended the program, if it ends in this phase.
     pub(crate) fn by(&self) -> EndedBy {
         match self {
             Self::Running | Self::Asked { .. } => EndedBy::Itself,
@@ -112,7 +113,7 @@ impl Phase {
     }
 }
 
-/// A grace of years does not overflow.
+/// Adds a grace period, capped so that the addition cannot overflow.
 fn after(now: Instant, grace: Duration) -> Instant {
     const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 3600);
     now + grace.min(MAX_GRACE)
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_asks_then_terminates_then_kills() {
+    fn stop_asks_then_terminates_then_kills() {
         let start = Instant::now();
         let mut phase = Phase::Running;
         phase.stop(start, GRACE);
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_said_later_makes_the_end_later() {
+    fn later_orders_never_delay_the_end() {
         let start = Instant::now();
         let mut phase = Phase::Running;
         phase.stop(start, GRACE);
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_abandoned_ends_within_a_second_whatever_it_was_doing() {
+    fn abandoned_tree_ends_within_a_second() {
         let start = Instant::now();
         let mut begun = [Phase::Running; 4];
         begun[1].stop(start, GRACE);
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn those_left_behind_are_terminated_before_they_are_killed() {
+    fn leftovers_are_terminated_before_killed() {
         let start = Instant::now();
         let mut phase = Phase::Running;
         assert_eq!(phase.leader_ended(start, USUAL), Step::Terminate);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grace_of_centuries_is_no_overflow() {
+    fn grace_of_centuries_does_not_overflow() {
         let mut phase = Phase::Running;
         phase.stop(Instant::now(), Duration::MAX);
         assert_eq!(phase.tick(Instant::now()), Step::Nothing);

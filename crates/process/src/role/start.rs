@@ -1,4 +1,5 @@
-//! How a guard starts its program: as its own child, bound to its life, with the mark that all below inherit.
+//! The start of a program as the guard's own child, bound to the guard's life, with the mark that all
+//! descendants inherit.
 
 use crate::mark::{MARK_VARIABLE, spell_mark};
 use crate::wire::Assignment;
@@ -24,7 +25,7 @@ impl ProgramStreams {
     }
 }
 
-/// Whoever starts it must not hold the streams itself afterwards: their ends have to be seen.
+/// Starts the program. Consumes the streams: the caller must not keep them open, so that their ends can be seen.
 pub(super) fn program(
     assignment: &Assignment,
     streams: ProgramStreams,
@@ -43,7 +44,7 @@ pub(super) fn program(
     command.stdin(Stdio::from(streams.stdin)).stdout(Stdio::from(streams.stdout));
     command.stderr(Stdio::from(streams.stderr)).process_group(0);
     let (starter, door) = (std::process::id(), door.map(AsRawFd::as_raw_fd));
-    // SAFETY: between fork and exec only system calls are made; nothing is allocated.
+    // SAFETY: only system calls between fork and exec; no allocation.
     unsafe {
         command.pre_exec(move || {
             die_with(starter)?;
@@ -52,7 +53,7 @@ pub(super) fn program(
                 carry(limit);
             }
             if let Some(door) = door {
-                // Outside is better than not at all.
+                // Running outside the cgroup is better than not running.
                 libc::write(door, c"0".as_ptr().cast(), 1);
             }
             Ok(())
@@ -62,9 +63,9 @@ pub(super) fn program(
     command.spawn()
 }
 
-/// What the guard has blocked for itself is inherited, and is not for its program.
+/// Unblocks all signals: the guard's own signal mask is inherited and must not apply to its program.
 fn hear_all_signals() {
-    // SAFETY: a zeroed set is made a valid one by sigemptyset; the other call only reads it.
+    // SAFETY: sigemptyset makes the zeroed set valid; the other call only reads it.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
@@ -72,11 +73,12 @@ fn hear_all_signals() {
     }
 }
 
-/// When the process that starts us ends, so do we. It has one thread, so that this cannot come too early.
+/// Binds our life to the starter's. The starter has one thread, so the signal cannot come too early: it is
+/// tied to the thread.
 #[cfg(target_os = "linux")]
 pub(super) fn die_with(starter: u32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    // It may have ended before that.
+    // The starter may have ended before the signal was set.
     if std::os::unix::process::parent_id() == starter { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
 }
 
@@ -85,8 +87,8 @@ fn die_with(_: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// A mark is carried by a limit that nobody looks at (see `table::carries`), and by a variable where somebody has
-/// set that limit low: the server's environment is its user's, and stays as they wrote it if that can be.
+/// The mark is carried by a resource limit that programs do not look at (see `table::carries`), or by a
+/// variable if that limit is set low: the server's environment should stay as its user wrote it.
 #[cfg(target_os = "linux")]
 fn limit_that_carries(mark: u64) -> Option<Rlimit> {
     let maximum = getrlimit(Resource::Locks).maximum;

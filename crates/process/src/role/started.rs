@@ -1,4 +1,4 @@
-//! A tree at its start: the program, its cgroup, and the lines about both in the run's record.
+//! A started tree: the program, its cgroup, and their lines in the run's record.
 
 #[cfg(target_os = "linux")]
 use super::namespace::{self, ProgramInNamespace};
@@ -14,17 +14,17 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// A program that was started, with all that it will start.
+/// A started program, with everything it will start.
 pub(super) struct StartedTree {
     pub(super) program: Program,
-    /// The cgroup of the tree, if one could be made.
+    /// The cgroup of the tree, if one could be created.
     #[cfg(target_os = "linux")]
     pub(super) leaf: Option<Leaf>,
 }
 
-/// The program that was started.
+/// The started program.
 pub(super) enum Program {
-    /// A child of ours.
+    /// A direct child of ours.
     Child(Pid),
     #[cfg(target_os = "linux")]
     InNamespace(ProgramInNamespace),
@@ -61,6 +61,7 @@ impl StartedTree {
         let group = assignment.cgroup.as_deref().map(|group| cgroup::leaf_of(group, assignment.mark));
         #[cfg(target_os = "linux")]
         lines.extend(group.as_deref().map(Line::Group));
+        // The record comes before the start: a crash in between must not leave an unrecorded tree.
         record(&lines);
 
         #[cfg(target_os = "linux")]
@@ -90,7 +91,7 @@ impl StartedTree {
         }
         #[cfg(not(target_os = "linux"))]
         let _ = control;
-        // The standard library's handle neither kills nor reaps when it is dropped: that is ours to do.
+        // The standard library's handle neither kills nor reaps on drop; the guard does both.
         let child = start::program(assignment, streams, door).map_err(|error| (Stage::Program, error))?;
         Ok(Program::Child(Pid::from_child(&child)))
     }

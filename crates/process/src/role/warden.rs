@@ -1,6 +1,6 @@
-//! The warden: the parent of all guards. It forks them, since a small process with one thread is the right one
-//! to fork from; and as the subreaper above them it gets whatever a guard leaves that was killed itself, and
-//! kills it. It ends when we have ended and the last guard has.
+//! The warden: parent of all guards. Forks them, since a small single-threaded process is safe to fork from.
+//! As their subreaper it inherits what a killed guard leaves behind, and kills it. Ends after the main
+//! process and the last guard have ended.
 
 use super::fork::{Side, fork, leave, set_process_name, take_in_orphans};
 use super::guard;
@@ -19,22 +19,22 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at orphans that are being killed.
+/// Time between two scans for orphans that are being killed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
-/// Time in which a killed orphan should go. After it looks are rare: the process hangs in the kernel.
+/// Time in which a killed orphan should go. Afterwards scans are rare: the process is stuck in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time between two looks after that.
+/// Time between two scans after that.
 const RARE_LOOK_INTERVAL: Duration = Duration::from_millis(500);
-/// Time that guards have once we are gone: more than their longest way to an end.
+/// Time limit for guards once the main process is gone: more than their longest way to an end.
 const GUARDS_TIMEOUT: Duration = Duration::from_secs(7);
 
-/// The life of the process; its exit code.
+/// Runs the warden; returns the exit code of its process.
 pub(super) fn run(us: Pid, run_file: Option<PathBuf>) -> i32 {
     set_process_name(WARDEN_NAME);
     take_in_orphans();
     inherit::keep_children_as_zombies();
     let (Ok(socket), Ok(watch)) = (take_socket(), WakeSource::on_parent(us)) else {
-        // While we live, the file is of use to whoever comes after us.
+        // While the main process lives, the next start still needs the file.
         remove(run_file.filter(|_| getppid() != Some(us)));
         return 1;
     };
@@ -64,7 +64,7 @@ fn remove(run_file: Option<PathBuf>) {
     }
 }
 
-/// It was given to us as stdin; there it would be taken for one by whatever we start.
+/// Moves the socket away from stdin, where it would be inherited by whatever we start.
 fn take_socket() -> io::Result<UnixStream> {
     let socket: OwnedFd = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     let null = std::fs::File::open("/dev/null")?;
@@ -73,26 +73,26 @@ fn take_socket() -> io::Result<UnixStream> {
 }
 
 struct WardenProcess {
-    /// Gone when we are.
+    /// `None` once the main process is gone.
     socket: Option<UnixStream>,
-    /// Since when we are gone.
+    /// Time at which the main process was found gone.
     abandoned: Option<Instant>,
     watch: WakeSource,
     run_file: Option<PathBuf>,
     guards: HashMap<Pid, GuardRequest>,
-    /// Children that a guard left on purpose. Their numbers stay taken, since nobody but we can reap them.
+    /// Children that a guard left alive on purpose. Their numbers stay valid, since only we can reap them.
     kept: Vec<Pid>,
-    /// Orphans that are being killed, and since when.
+    /// Orphans that are being killed, with the start time.
     unruly: Option<Unruly>,
-    /// Groups that can be removed once the last of their processes was reaped; and until when that is tried.
+    /// cgroups to remove once their last process is reaped, each with a time limit.
     emptying: Vec<(PathBuf, Instant)>,
 }
 
 struct Unruly {
     since: Instant,
-    /// How often in a row nobody was found.
+    /// Consecutive scans that found no process.
     empty_looks: u32,
-    /// What the guard that left them was to keep.
+    /// Names that the guard of these orphans was to keep alive.
     keep: Vec<OsString>,
 }
 
@@ -120,7 +120,7 @@ impl WardenProcess {
         self.remove_groups();
     }
 
-    /// When to look again, if nothing happens.
+    /// Time until the next scan without an event.
     fn time_to_next_look(&self) -> Option<Duration> {
         let of_orphans = self.unruly.as_ref().map(|unruly| {
             if unruly.since.elapsed() < KILL_TIMEOUT { LOOK_INTERVAL } else { RARE_LOOK_INTERVAL }
@@ -130,7 +130,8 @@ impl WardenProcess {
         [of_orphans, of_groups, of_guards].into_iter().flatten().min()
     }
 
-    /// We are gone, or want nothing more. Guards see the same and end by themselves, if nobody has suspended them.
+    /// The main process is gone, or has closed the socket. Guards notice it too and end by themselves, unless
+    /// they are suspended.
     fn abandon(&mut self) {
         self.socket = None;
         if self.abandoned.is_none() {
@@ -142,7 +143,7 @@ impl WardenProcess {
     fn end_late_guards(&mut self) {
         let Some(since) = self.abandoned.filter(|since| since.elapsed() > GUARDS_TIMEOUT) else { return };
         self.tell_guards(Signal::KILL);
-        // What cannot be killed does not keep us for ever.
+        // A process that cannot be killed must not keep us running forever.
         if since.elapsed() > GUARDS_TIMEOUT + KILL_TIMEOUT {
             self.unruly = None;
         }
@@ -150,7 +151,7 @@ impl WardenProcess {
 
     fn tell_guards(&self, signal: Signal) {
         for guard in self.guards.keys() {
-            // They are our children and were not reaped: the numbers are still their own.
+            // Unreaped children of ours: the numbers cannot have been reused.
             let _ = kill_process(*guard, signal);
         }
     }
@@ -159,7 +160,7 @@ impl WardenProcess {
         let Some(socket) = &mut self.socket else { return };
         let request = socket::receive(socket).ok().flatten();
         let Some((body, mut fds)) = request else { return self.abandon() };
-        // A request without its descriptor met the limit on open files: its sender sees the other end closed.
+        // A request without its descriptor hit the limit on open files: its sender sees the other end closed.
         if let (Ok(hire), Some(control)) = (GuardRequest::parse(&body), fds.pop()) {
             self.hire(hire, control.into());
         }
@@ -170,6 +171,7 @@ impl WardenProcess {
             Ok(Side::Parent(guard)) => drop(self.guards.insert(guard, hire)),
             Ok(Side::Child) => {
                 set_process_name(GUARD_NAME);
+                // A copy of the warden's socket in a guard would hide that the warden is gone.
                 self.socket = None;
                 let watch = self.watch.again();
                 leave(watch.map_or(1, |watch| guard::run(control, watch, self.run_file.take())));
@@ -186,10 +188,10 @@ impl WardenProcess {
                 empty_looks: 0,
                 keep: Vec::new(),
             });
-            // An orphan that has ended may have left others.
+            // An ended orphan may have left others.
             unruly.empty_looks = 0;
             let Some(hire) = self.guards.remove(&pid) else { continue };
-            // Also of a guard that ended in order: whatever it has left, and may, is kept.
+            // Also for a guard that ended properly: names it was told to keep stay alive.
             unruly.since = Instant::now();
             unruly.keep.extend(hire.keep.iter().cloned());
             self.empty_group(&hire);
@@ -204,7 +206,7 @@ impl WardenProcess {
         };
         let me = std::process::id();
         let mut keep = unruly.keep.clone();
-        // One of these may have ended this moment, and left what it was to keep.
+        // A guard may have ended this very moment, and left processes to keep.
         keep.extend(self.guards.values().flat_map(|hire| hire.keep.iter().cloned()));
         for orphan in table.iter().filter(|entry| entry.parent == me && is_kept(entry, &keep)) {
             let pid = table::number(orphan.pid);
@@ -225,7 +227,7 @@ impl WardenProcess {
         }
     }
 
-    /// A guard that was killed has left its tree's group.
+    /// Handles the cgroup of a tree whose guard was killed.
     #[cfg(target_os = "linux")]
     fn empty_group(&mut self, hire: &GuardRequest) {
         use crate::cgroup;

@@ -1,4 +1,5 @@
-//! The events that wake a guard or a warden: signals, the end of the process it works for, something to read.
+//! The events that wake a guard or a warden: signals, the end of the main process, readable descriptors. Must
+//! not know what follows from an event.
 
 #[cfg(target_os = "linux")]
 #[path = "watch/linux.rs"]
@@ -9,12 +10,12 @@ mod os;
 
 pub(super) use os::WakeSource;
 
-/// What wakes a guard or a warden, besides the passing of time.
+/// Causes of a wake-up, apart from a timeout.
 pub(super) struct Woken {
-    /// The process that it works for has ended.
+    /// The main process has ended.
     pub(super) us_gone: bool,
-    /// Which of the two descriptors have something to read, be it the end.
+    /// Which of the two descriptors are readable or at their end.
     pub(super) readable: [bool; 2],
-    /// Someone sent SIGTERM or the like.
+    /// SIGTERM or a similar signal arrived.
     pub(super) asked_to_end: bool,
 }

@@ -1,4 +1,5 @@
-//! The record of one run: a text file, one fact a line, added to while the run lasts.
+//! The record of one run: a text file with one fact per line, appended to during the run. Must not judge
+//! whether a run is dead.
 
 use crate::mark::parse_mark;
 use crate::private;
@@ -10,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The first line. It changes with the format.
+/// The first line, with the version of the format.
 const TITLE: &str = "switchboard run 1";
 /// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,15 +20,15 @@ pub(super) struct Run {
     pub(super) host: String,
     pub(super) boot: String,
     pub(super) namespace: String,
-    /// We, the warden and the guards: as long as one of them lives, the run sees to itself.
+    /// The main process, the warden and the guards: while one of them lives, the run cleans up after itself.
     pub(super) keepers: Vec<ProcessId>,
     pub(super) backends: Vec<ProcessId>,
-    /// The cgroups that were made for backends.
+    /// cgroups created for backends.
     pub(super) groups: Vec<PathBuf>,
     pub(super) keep: Vec<OsString>,
 }
 
-/// One more line of a run's file.
+/// A line of a run's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
     Keeper(ProcessId),
@@ -37,7 +38,7 @@ pub(crate) enum Line<'a> {
     Keep(&'a OsString),
 }
 
-/// Begins a file for this run of ours.
+/// Starts the file of this run.
 pub(crate) fn begin(folder: &Path, number: u64) -> io::Result<PathBuf> {
     let (Some(us), Some(boot), Some(namespace)) =
         (ProcessId::of(std::process::id()), table::boot(), table::pid_namespace())
@@ -55,10 +56,10 @@ pub(crate) fn begin(folder: &Path, number: u64) -> io::Result<PathBuf> {
     written.map(|()| path)
 }
 
-/// Adds to a file; several may at the same time.
+/// Appends lines; several processes may do so at once.
 pub(crate) fn add(path: &Path, lines: &[Line<'_>]) -> io::Result<()> {
     let text: Vec<u8> = lines.iter().flat_map(Line::spell).collect();
-    // One write, so that lines of several guards do not mix.
+    // One write, so that lines of several guards do not interleave.
     File::options().append(true).open(path)?.write_all(&text)
 }
 
@@ -66,7 +67,7 @@ impl Line<'_> {
     fn spell(&self) -> Vec<u8> {
         let process = |word: &str, id: &ProcessId| format!("{word} {} {}\n", id.pid, id.start).into_bytes();
         let text = |word: &str, text: &[u8]| {
-            // A name with a line's end in it cannot be told; such a process is not kept, and not missed.
+            // A name with a line break cannot be recorded; such a process is simply not kept alive.
             if text.contains(&b'\n') { Vec::new() } else { [word.as_bytes(), b" ", text, b"\n"].concat() }
         };
         match self {
@@ -79,7 +80,7 @@ impl Line<'_> {
 }
 
 impl Run {
-    /// `None` if it is no such file, or of a release that writes it otherwise.
+    /// Returns `None` for a foreign file, or one from a release with another format.
     pub(super) fn parse(content: &[u8]) -> Option<Self> {
         let mut lines = content.split(|byte| *byte == b'\n');
         if lines.next()? != TITLE.as_bytes() {
@@ -111,7 +112,7 @@ impl Run {
                 _ => {}
             }
         }
-        // Zero would be the mark of many who have none of ours.
+        // Zero would match processes that carry no mark of ours.
         (run.number != 0 && !run.keepers.is_empty()).then_some(run)
     }
 }
@@ -121,7 +122,7 @@ fn parse_process(text: &str) -> Option<ProcessId> {
     Some(ProcessId { pid: pid.parse().ok()?, start: start.parse().ok()? })
 }
 
-/// This machine among others that may share a home folder. Copies of one image have one name.
+/// Identifies this machine among others that share a home folder. Copies of one image have the same identity.
 pub(super) fn host() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();

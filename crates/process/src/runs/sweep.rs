@@ -1,5 +1,5 @@
-//! Cleans up after runs that were killed as a whole. Whoever is signalled is a process that such a run started:
-//! known by number and start from its file, or by the mark that only its processes carry.
+//! Cleanup after runs whose processes were all killed. Signals only processes that such a run started: known
+//! by number and start time from its file, or by the mark that only its processes carry.
 
 use super::Swept;
 use super::file::{Run, host};
@@ -14,28 +14,28 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, thread};
 
-/// Time that guards have that are still at work.
+/// Time limit for guards that are still at work.
 const GUARDS_TIMEOUT: Duration = Duration::from_secs(8);
 /// Time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_millis(400);
-/// Time after which a process that was killed and is still there hangs in the kernel.
+/// Time after which a killed process that still exists is considered stuck in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time between two looks at the process table.
+/// Time between two scans of the process table.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
-/// Time for which the newest processes are looked at after the table showed none.
+/// Duration of the search among the newest processes, after the table showed none.
 const CHASE_TIME: Duration = Duration::from_millis(60);
-/// Number of the newest processes that are looked at.
+/// Number of the newest processes to check.
 const CHASED_PROCESSES: u32 = 16;
-/// A file that cannot be judged from here is removed after a month.
+/// Age after which a file from another machine or namespace is removed: a month.
 const MAX_FOREIGN_FILE_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
-/// No writer takes longer for the beginning of a file: one that did was killed, or had no room.
+/// Age after which an unfinished file is removed: its writer was killed, or had no disk space.
 const MAX_UNFINISHED_FILE_AGE: Duration = Duration::from_secs(3600);
-/// Length of a run's file.
+/// Maximum length of a run's file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Looks at the files of all runs and ends what dead ones have left. Takes a tenth of a second for each of them.
+/// Reads the files of all runs and kills what dead ones have left. Takes a tenth of a second per run.
 pub(crate) fn sweep(folder: &Path) -> Vec<Swept> {
-    // What others could have written is not believed.
+    // A folder that others could have written to is not trusted.
     if !folder.exists() || private::folder(folder).is_err() {
         return Vec::new();
     }
@@ -44,7 +44,8 @@ pub(crate) fn sweep(folder: &Path) -> Vec<Swept> {
 }
 
 fn sweep_one(path: &Path) -> Option<Swept> {
-    // All windows of a dead daemon come at once: one is enough. Should it be killed, the next start has its turn.
+    // All windows of a dead daemon sweep at once, and one sweep is enough. If this one is killed, the next
+    // start tries again.
     let file = private::open_own(path).ok()?;
     if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
         return None;
@@ -57,16 +58,17 @@ fn sweep_one(path: &Path) -> Option<Swept> {
         forget_if_older(path, MAX_FOREIGN_FILE_AGE);
         return None;
     }
-    // After a restart of the machine nobody is left.
+    // No process survives a restart of the machine.
     if table::boot()? != run.boot {
         let _ = fs::remove_file(path);
         return None;
     }
-    // We come before all others in the file. While we live, it is our own affair.
+    // The main process is the first in the file. While it lives, the run is its own business.
     let (us, others) = run.keepers.split_first()?;
     if us.is_alive() {
         return None;
     }
+    // Living guards end their trees with the usual grace periods; only the rest is killed here.
     wait_for_guards(others);
     let swept = end(&run.keep, |entry| {
         run.backends.contains(&entry.id()) || carries(entry.pid, |mark| run_of(mark) == run.number)
@@ -79,7 +81,7 @@ fn sweep_one(path: &Path) -> Option<Swept> {
 }
 
 impl Run {
-    /// Whether its numbers mean processes that we can see.
+    /// Whether its process numbers refer to processes that we can see.
     fn is_of_here(&self) -> bool {
         self.host == host() && table::pid_namespace().as_ref() == Some(&self.namespace)
     }
@@ -92,7 +94,7 @@ fn forget_if_older(path: &Path, than: Duration) {
     }
 }
 
-/// They see to it themselves, unless somebody has suspended them.
+/// Gives guards time to finish on their own, and continues suspended ones.
 fn wait_for_guards(guards: &[ProcessId]) {
     let tell = |word| {
         for guard in guards {
@@ -109,7 +111,7 @@ fn wait_for_guards(guards: &[ProcessId]) {
     }
 }
 
-/// Kills all that carry this mark, at once: for a tree whose guard is gone. Blocks while it takes.
+/// Kills all processes with this mark at once, for a tree whose guard is gone. Blocks until done.
 pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>) {
     let is_meant = |entry: &Entry| carries(entry.pid, |mark| mark == wanted);
     let deadline = Instant::now() + KILL_TIMEOUT;
@@ -128,13 +130,13 @@ pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>
     group.into_iter().for_each(|group| clear(group, keep));
 }
 
-/// SIGTERM first, SIGKILL after a while, until none is left.
+/// Sends SIGTERM, then SIGKILL after a grace period, until no process is left.
 fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
     let started = Instant::now();
     let mut ended: Vec<OsString> = Vec::new();
     let mut told: Vec<ProcessId> = Vec::new();
     loop {
-        // Without a table nothing is known: the file stays for another time.
+        // Without a process table nothing is certain: the file stays for the next time.
         let Ok(table) = table::all() else { return Swept { ended, left: 1 } };
         let found = chosen(&table, keep, &is_meant);
         let passed = started.elapsed();
@@ -148,7 +150,7 @@ fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
                 told.push(id);
                 ended.push(entry.name.clone());
                 id.signal(Signal::TERM);
-                // One that is suspended acts on it only when it is continued.
+                // A suspended process acts on SIGTERM only once it is continued.
                 id.signal(Signal::CONT);
             }
             if passed > TERM_GRACE {
@@ -164,6 +166,7 @@ fn chosen<'a>(table: &'a [Entry], keep: &[OsString], is_meant: &dyn Fn(&Entry) -
         [] => Vec::new(),
         _ => table.iter().filter(|entry| is_kept(entry, keep)).map(|entry| entry.pid).collect(),
     };
+    // A kept process protects its descendants as well.
     let theirs: Vec<u32> = below(table, &kept, |_| false).iter().map(|entry| entry.pid).collect();
     let me = std::process::id();
     table
@@ -173,8 +176,8 @@ fn chosen<'a>(table: &'a [Entry], keep: &[OsString], is_meant: &dyn Fn(&Entry) -
         .collect()
 }
 
-/// Kills those among the newest processes, as soon as they are there: one that forks itself anew every millisecond is
-/// gone before the whole table was read. Says whether there were any.
+/// Kills matching processes among the newest ones as soon as they appear: a process that forks a successor
+/// every millisecond is gone before the whole table is read. Returns whether there were any.
 fn chase(keep: &[OsString], is_meant: &dyn Fn(&Entry) -> bool) -> bool {
     let deadline = Instant::now() + CHASE_TIME;
     let mut has_hit = false;
@@ -192,7 +195,7 @@ fn chase(keep: &[OsString], is_meant: &dyn Fn(&Entry) -> bool) -> bool {
     has_hit
 }
 
-/// Ends what is in a cgroup that was made for a tree, unless some of it is to be kept.
+/// Kills the members of a tree's cgroup, unless some of them must be kept.
 fn clear(group: &Path, keep: &[OsString]) {
     #[cfg(target_os = "linux")]
     crate::cgroup::clear(group, keep.is_empty());

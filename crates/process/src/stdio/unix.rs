@@ -1,4 +1,4 @@
-//! The standard streams on Unix: three descriptors that anyone may use by number.
+//! The standard streams on Unix: three descriptors that any code may use by number.
 
 use super::OwnStdio;
 use crate::pipe::{ByteReader, ByteWriter, Inherited};
@@ -12,16 +12,17 @@ use std::{
     os::fd::{BorrowedFd, OwnedFd},
 };
 
-/// The first number that nobody uses by habit.
+/// The first number without a fixed meaning.
 const FIRST_PRIVATE_FD: i32 = 3;
 
 pub(super) fn take() -> io::Result<OwnStdio> {
     let null = null_device()?;
+    // Copies first: the descriptors 0 and 1 are overwritten below.
     let input = private_copy(stdin(), &null)?;
     let output = private_copy(stdout(), &null)?;
     dup2_stdin(&null)?;
     if fcntl_getfd(stderr()).is_err() {
-        // Left closed, the next file that anyone opens would become stderr, and be printed into.
+        // If left closed, the next opened file would become stderr and receive prints.
         dup2_stderr(&null)?;
     }
     dup2_stdout(stderr())?;
@@ -29,7 +30,7 @@ pub(super) fn take() -> io::Result<OwnStdio> {
     Ok(OwnStdio { input: ByteReader::inherited(input)?, output: ByteWriter::inherited(output)? })
 }
 
-/// `/dev/null`, above the three numbers even if they are free.
+/// `/dev/null`, on a number above the standard three even if those are free.
 fn null_device() -> io::Result<OwnedFd> {
     let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     Ok(fcntl_dupfd_cloexec(&null, FIRST_PRIVATE_FD)?)

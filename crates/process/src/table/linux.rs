@@ -11,7 +11,7 @@ pub(crate) fn all() -> io::Result<Vec<Entry>> {
     let mut table = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
-        // A process that ends while we read is no error.
+        // A process that ends while we read is not an error.
         if let Some(pid) = name.to_str().and_then(|name| name.parse().ok())
             && let Some(entry) = one(pid)
         {
@@ -21,8 +21,8 @@ pub(crate) fn all() -> io::Result<Vec<Entry>> {
     Ok(table)
 }
 
-/// The children of this process, which must have one thread: at once, where reading all of the table takes
-/// milliseconds. Nothing where the kernel was built without it.
+/// The children of this process, which must have one thread. Fast, whereas reading the whole table takes
+/// milliseconds. Empty if the kernel was built without this file.
 pub(crate) fn own_children() -> Vec<u32> {
     let me = std::process::id();
     let numbers = fs::read_to_string(format!("/proc/{me}/task/{me}/children")).unwrap_or_default();
@@ -33,8 +33,8 @@ pub(crate) fn one(pid: u32) -> Option<Entry> {
     parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// `PID (NAME) STATE PARENT GROUP …`, and the start as the 22nd field. The name may hold anything, brackets and
-/// blanks included.
+/// Parses `PID (NAME) STATE PARENT GROUP …`, with the start time as field 22. The name may contain anything,
+/// including brackets and spaces.
 fn parse_stat(pid: u32, stat: &[u8]) -> Option<Entry> {
     let open = stat.iter().position(|byte| *byte == b'(')?;
     let close = stat.iter().rposition(|byte| *byte == b')')?;
@@ -48,7 +48,7 @@ fn parse_stat(pid: u32, stat: &[u8]) -> Option<Entry> {
     Some(Entry { pid, parent, group, start, name, is_zombie: matches!(state, "Z" | "X") })
 }
 
-/// What a process may be called by: its own name, its file's, and the one it was started under.
+/// Names of a process: its own, its executable's, and the one it was started under.
 pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
     let mut names = vec![entry.name.clone()];
     let mut add = |path: &Path| names.extend(path.file_name().map(Into::into));
@@ -63,9 +63,9 @@ pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
     names
 }
 
-/// How many bytes a process holds, in memory or in swap: its share of what it uses together with others, for which the
-/// kernel looks at all of its pages (16 ms for a GiB). Where that may not be asked, or a kernel before 4.14 cannot tell:
-/// all but what is mapped from files. Nothing if it is gone.
+/// Memory of a process in bytes, resident or swapped, with a proportional share of shared pages; the kernel
+/// walks all its pages for this (16 ms per GiB). If that is forbidden, or the kernel is older than 4.14:
+/// everything except file mappings. `None` if the process is gone.
 pub(crate) fn memory(pid: u32) -> Option<u64> {
     let sum_of = |file: &str, names: &[&str]| {
         let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
@@ -75,7 +75,7 @@ pub(crate) fn memory(pid: u32) -> Option<u64> {
         .or_else(|| sum_of("status", &["RssAnon:", "RssShmem:", "VmSwap:"]))
 }
 
-/// Adds up lines as `Pss:    335 kB`, in bytes. The first must be there: of a process that has ended it is not.
+/// Sums lines such as `Pss:    335 kB`, in bytes. The first name must be present: it is missing for an ended process.
 fn sum(text: &str, names: &[&str]) -> Option<u64> {
     let bytes = |name: &&str| {
         let line = text.lines().find_map(|line| line.strip_prefix(*name))?;
@@ -85,14 +85,14 @@ fn sum(text: &str, names: &[&str]) -> Option<u64> {
     Some(others.iter().filter_map(bytes).fold(bytes(first)?, u64::saturating_add))
 }
 
-/// Whether a process has inherited a mark. That is a limit which the system has not looked at since Linux 2.4
-/// (`RLIMIT_LOCKS`), so that it does no harm and is inherited by all, also by those that empty their environment;
-/// or a variable, where somebody has set that limit too low to carry it.
+/// Whether a process has inherited a mark. The carrier is a limit that the kernel has not used since Linux
+/// 2.4 (`RLIMIT_LOCKS`): harmless, and inherited even by processes that clear their environment. A variable
+/// carries the mark where that limit is set too low.
 pub(crate) fn carries(pid: u32, is_meant: impl Fn(u64) -> bool) -> bool {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"));
     let soft = line.and_then(|line| line.split_ascii_whitespace().next()?.parse().ok());
-    // Most processes have no such limit, and so no variable either.
+    // Most processes have no such limit, and then no variable either.
     soft.is_some_and(|soft| is_meant(soft) || variable(pid).is_some_and(&is_meant))
 }
 
@@ -104,18 +104,18 @@ fn variable(pid: u32) -> Option<u64> {
     })
 }
 
-/// The number that was given away last.
+/// The most recently assigned process number.
 pub(crate) fn newest() -> Option<u32> {
     fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().last()?.parse().ok()
 }
 
-/// Differs from one start of the machine to the next.
+/// Identifier of this boot of the machine.
 pub(crate) fn boot() -> Option<String> {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
 }
 
-/// Process numbers mean different processes in different ones: containers may share a home folder.
+/// Identifier of the PID namespace. Containers may share a home folder, but process numbers differ between namespaces.
 pub(crate) fn pid_namespace() -> Option<String> {
     let link = fs::read_link("/proc/self/ns/pid").ok()?;
     Some(link.display().to_string())
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_hold_anything() {
+    fn process_name_may_contain_anything() {
         let stat = b"42 (a) R 1 (b)) S 7 41 42 0 -1 4194560 105 0 0 0 0 0 0 0 20 0 1 0 123456 2473984 199 1";
         let expect = Entry {
             pid: 42,
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_what_is_private_and_a_share_of_the_rest() {
+    fn memory_sums_private_and_shared_parts() {
         let rollup =
             "55a7-7ffe [rollup]\nRss:  1700 kB\nPss:   335 kB\nPss_Dirty:  116 kB\nSwapPss:     5 kB\n";
         assert_eq!(sum(rollup, &["Pss:", "SwapPss:"]), Some(340 * 1024));
@@ -153,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn we_have_no_mark_unless_somebody_gave_us_one() {
+    fn own_process_is_marked_only_if_inherited() {
         let me = std::process::id();
         assert!(boot().is_some() && pid_namespace().is_some() && newest().is_some());
-        // Under a Switchboard of somebody's there is one.
+        // A test run started by a Switchboard has a mark.
         let limits = fs::read_to_string("/proc/self/limits").unwrap();
         let is_plain = limits.lines().any(|l| l.starts_with("Max file locks            unlimited"));
         assert_eq!(carries(me, |_| true), !is_plain);

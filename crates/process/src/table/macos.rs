@@ -1,4 +1,4 @@
-//! The process table of macOS: `libproc`, and `sysctl` for what a process was started with.
+//! The process table of macOS: `libproc`, and `sysctl` for the arguments and environment of a process.
 
 use super::Entry;
 use crate::mark::{MARK_VARIABLE, parse_mark};
@@ -7,28 +7,28 @@ use std::os::unix::ffi::OsStringExt;
 use std::{io, mem, ptr};
 
 pub(crate) fn all() -> io::Result<Vec<Entry>> {
-    // SAFETY: without a buffer the call only says how many there are.
+    // SAFETY: without a buffer the call only returns the count.
     let count = unsafe { libc::proc_listallpids(ptr::null_mut(), 0) };
-    // Some may come into being meanwhile.
+    // Room for processes that appear meanwhile.
     let mut pids: Vec<c_int> = vec![0; usize::try_from(count).unwrap_or_default() + 64];
     let bytes = c_int::try_from(mem::size_of_val(pids.as_slice())).unwrap_or(c_int::MAX);
-    // SAFETY: the buffer is as long as is said.
+    // SAFETY: the buffer has the given length.
     let count = unsafe { libc::proc_listallpids(pids.as_mut_ptr().cast::<c_void>(), bytes) };
     let Ok(count) = usize::try_from(count) else { return Err(io::Error::last_os_error()) };
     pids.truncate(count);
     Ok(pids.into_iter().filter_map(|pid| one(u32::try_from(pid).ok()?)).collect())
 }
 
-/// Orphans do not come to us here, so that there is nothing to be quick about.
+/// Empty: orphans are not re-parented to us here, so the fast path has no use.
 pub(crate) fn own_children() -> Vec<u32> {
     Vec::new()
 }
 
 pub(crate) fn one(pid: u32) -> Option<Entry> {
     let size = c_int::try_from(mem::size_of::<libc::proc_bsdinfo>()).ok()?;
-    // SAFETY: a structure of integers, for which zero is a value; the call fills it as far as it is long.
+    // SAFETY: a structure of integers, for which zero is valid; the call fills at most its size.
     let mut info: libc::proc_bsdinfo = unsafe { mem::zeroed() };
-    // SAFETY: the buffer is as long as is said.
+    // SAFETY: the buffer has the given length.
     let filled = unsafe {
         let into = ptr::from_mut(&mut info).cast::<c_void>();
         libc::proc_pidinfo(pid.cast_signed(), libc::PROC_PIDTBSDINFO, 0, into, size)
@@ -48,12 +48,12 @@ pub(crate) fn one(pid: u32) -> Option<Entry> {
     })
 }
 
-/// The physical footprint of a process, in bytes: what is charged to it, compressed or swapped out included. Nothing if
-/// it is gone, or another user's.
+/// The physical footprint of a process in bytes, including compressed and swapped memory. `None` if the
+/// process is gone or belongs to another user.
 pub(crate) fn memory(pid: u32) -> Option<u64> {
-    // SAFETY: a structure of integers, for which zero is a value.
+    // SAFETY: a structure of integers, for which zero is valid.
     let mut usage: libc::rusage_info_v0 = unsafe { mem::zeroed() };
-    // SAFETY: the buffer is the structure that this flavour fills; the type in the signature is the system's own oddity.
+    // SAFETY: the buffer is the structure for this flavour; the type in the signature is a quirk of the system.
     let asked = unsafe {
         let into = ptr::from_mut(&mut usage).cast::<libc::rusage_info_t>();
         libc::proc_pid_rusage(pid.cast_signed(), libc::RUSAGE_INFO_V0, into)
@@ -65,12 +65,12 @@ pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
     vec![entry.name.clone()]
 }
 
-/// Only those of the same user can be read, and only while they have not overwritten it.
+/// Whether a process carries a mark. Readable only for the same user, and only until the process overwrites it.
 pub(crate) fn carries(pid: u32, is_meant: impl Fn(u64) -> bool) -> bool {
     mark(pid).is_some_and(is_meant)
 }
 
-/// Not told.
+/// Not available on macOS.
 pub(crate) fn newest() -> Option<u32> {
     None
 }
@@ -78,13 +78,13 @@ pub(crate) fn newest() -> Option<u32> {
 fn mark(pid: u32) -> Option<u64> {
     let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, pid.cast_signed()];
     let mut size: usize = 0;
-    // SAFETY: without a buffer the call only says how long the answer is.
+    // SAFETY: without a buffer the call only returns the length.
     let asked = unsafe { libc::sysctl(name.as_mut_ptr(), 3, ptr::null_mut(), &mut size, ptr::null_mut(), 0) };
     if asked != 0 || size == 0 {
         return None;
     }
     let mut words = vec![0u8; size];
-    // SAFETY: the buffer is as long as is said.
+    // SAFETY: the buffer has the given length.
     let asked = unsafe {
         libc::sysctl(name.as_mut_ptr(), 3, words.as_mut_ptr().cast::<c_void>(), &mut size, ptr::null_mut(), 0)
     };
@@ -98,13 +98,13 @@ fn mark(pid: u32) -> Option<u64> {
     })
 }
 
-/// When the machine was started.
+/// Boot time of the machine.
 pub(crate) fn boot() -> Option<String> {
-    // SAFETY: two integers, for which zero is a value.
+    // SAFETY: two integers, for which zero is valid.
     let mut time: libc::timeval = unsafe { mem::zeroed() };
     let mut size = mem::size_of::<libc::timeval>();
     let name: &CStr = c"kern.boottime";
-    // SAFETY: the buffer is as long as is said.
+    // SAFETY: the buffer has the given length.
     let asked = unsafe {
         let into = ptr::from_mut(&mut time).cast::<c_void>();
         libc::sysctlbyname(name.as_ptr(), into, &mut size, ptr::null_mut(), 0)
@@ -112,7 +112,7 @@ pub(crate) fn boot() -> Option<String> {
     (asked == 0).then(|| time.tv_sec.to_string())
 }
 
-/// There is only one.
+/// A constant: macOS has no PID namespaces.
 pub(crate) fn pid_namespace() -> Option<String> {
     Some("the machine".into())
 }

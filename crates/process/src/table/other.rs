@@ -1,4 +1,4 @@
-//! A Unix of which we know no process table: the group of the program is all that can be ended.
+//! Stand-ins for a Unix without a known process table: only the program's group can be ended.
 
 use super::Entry;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! Trees in the table of processes.
+//! Process trees, looked up in the process table.
 
 use crate::table::{self, Entry, ProcessId};
 use crate::wire::NAMESPACE_PROCESS_NAMES;
@@ -6,11 +6,11 @@ use std::cell::Cell;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// By processes that are the same for as long as the tree is there.
+/// Identifies a tree by processes that exist as long as the tree.
 #[derive(Debug, Clone)]
 pub(crate) enum OsTree {
     Guarded {
-        /// Nothing if the system did not show it.
+        /// `None` if the system did not report it.
         guard: Option<ProcessId>,
         mark: u64,
         keep: Arc<[OsString]>,
@@ -25,7 +25,7 @@ pub(super) fn measure_all(trees: &[&OsTree]) -> Vec<Option<u64>> {
     trees.iter().map(|tree| measure(tree, &table, &marks)).collect()
 }
 
-/// ProcessId carries which mark. On Linux nobody has to be found by it: orphans come to their guard.
+/// Marks by process. Empty on Linux, where orphans become children of their guard and need no mark to be found.
 fn marks(table: &[Entry]) -> Vec<(&Entry, u64)> {
     let mark_of = |entry: &Entry| {
         let found = Cell::new(None);
@@ -43,7 +43,7 @@ fn measure(tree: &OsTree, table: &[Entry], marks: &[(&Entry, u64)]) -> Option<u6
 }
 
 impl OsTree {
-    /// Those that are alive.
+    /// The living members.
     fn members<'a>(&self, table: &'a [Entry], marks: &[(&'a Entry, u64)]) -> Option<Vec<&'a Entry>> {
         let mut members = match self {
             Self::Guarded { guard, mark, keep } => {
@@ -61,7 +61,7 @@ impl OsTree {
                 members
             }
             Self::Group { leader } => {
-                // Its number is taken while it is there, be it as a zombie; after that it may name another group.
+                // The leader's number is taken while it exists, even as a zombie; afterwards it may name another group.
                 let leader = find((*leader)?, table)?;
                 let mut roots = vec![leader];
                 roots.extend(
@@ -92,7 +92,7 @@ mod tests {
     }
 
     fn numbers(tree: &OsTree, table: &[Entry]) -> Option<Vec<u32>> {
-        // The last carries the mark.
+        // The last entry carries the mark.
         let marks: Vec<(&Entry, u64)> = table.last().into_iter().map(|entry| (entry, 7)).collect();
         let mut numbers: Vec<u32> = tree.members(table, &marks)?.iter().map(|member| member.pid).collect();
         numbers.sort_unstable();
@@ -100,8 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_s_tree_is_all_below_it_but_what_is_ours_or_kept() {
-        // Numbers that no process of this machine has: what a process is called is looked up there.
+    fn guarded_tree_omits_own_and_kept() {
+        // Numbers beyond any process of this machine, since names are looked up there.
         let big = 1 << 30;
         let mut table = vec![
             entry(big, 1, big, "sb-guard"),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_guard_it_is_the_group_and_what_stands_below() {
+    fn unguarded_tree_is_group_and_descendants() {
         let mut table = vec![
             entry(10, 1, 10, "leader"),
             entry(11, 10, 10, "child"),

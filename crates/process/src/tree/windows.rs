@@ -1,4 +1,4 @@
-//! Trees by their job objects.
+//! Process trees, by their job objects.
 
 use crate::job::Job;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -6,15 +6,16 @@ use std::sync::{Arc, Weak};
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
 use windows_sys::Win32::System::Threading::{OpenProcess, PROCESS_QUERY_LIMITED_INFORMATION};
 
-/// What a child is, as long as it is kept. Its number is its own for that time.
+/// A child while it is owned, so that its number cannot be reused.
 #[derive(Debug)]
 pub(crate) struct LiveChild {
     pub(crate) pid: u32,
-    /// None if there is none to be had, or wanted.
+    /// `None` if no job was available or wanted.
     pub(crate) job: Option<Job>,
 }
 
-/// Does not keep a job open: its last handle ends those in it, and is the child's to close.
+/// A weak reference, so that it does not keep a job open: closing the last handle ends the members, and that
+/// is up to the child.
 #[derive(Debug, Clone)]
 pub(crate) struct OsTree(Weak<LiveChild>);
 
@@ -37,19 +38,19 @@ fn measure(held: &LiveChild) -> Option<u64> {
     (!held.is_empty()).then(|| held.into_iter().fold(0, u64::saturating_add))
 }
 
-/// The private bytes of a process, whatever the field is called; nothing if it is gone.
+/// The private bytes of a process (the meaning of this field on Windows); `None` if it is gone.
 fn memory(pid: u32) -> Option<u64> {
-    // SAFETY: three integers; a null handle is the only failure, and is looked for.
+    // SAFETY: three integers; a null handle, the only failure, is checked for.
     let handle = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };
     if handle.is_null() {
         return None;
     }
-    // SAFETY: the handle was just opened and belongs to nobody else.
+    // SAFETY: the handle was just opened and has no other owner.
     let process = unsafe { OwnedHandle::from_raw_handle(handle) };
     let mut counters = PROCESS_MEMORY_COUNTERS::default();
     let size = size_of_val(&counters) as u32;
-    // SAFETY: the handle is open; the structure is one that the call fills, told by its size.
+    // SAFETY: the handle is open; the structure's size is passed along.
     let found = unsafe { K32GetProcessMemoryInfo(process.as_raw_handle(), &raw mut counters, size) };
-    // One that has ended can be opened while somebody has a handle of it, and holds nothing.
+    // An ended process can still be opened while a handle to it exists; its memory is then 0.
     Some(counters.PagefileUsage as u64).filter(|bytes| found != 0 && *bytes > 0)
 }

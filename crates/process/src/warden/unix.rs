@@ -1,5 +1,5 @@
-//! Our side of the warden: the process is started when the first guard is wanted, or anew when it was killed,
-//! and asked for one guard per backend.
+//! The main process's side of the warden: starts the warden process when the first guard is needed, restarts
+//! a killed one, and requests one guard per backend.
 
 use super::{GuardMode, GuardOptions, Layer, LayerState, Layers, Options, Swept};
 use crate::child::os::{self, ExitWatch, guarded, reap};
@@ -27,45 +27,45 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Time after which a warden that cannot run at all has ended.
+/// Time within which a warden that cannot run at all has exited.
 const FAILED_START_TIMEOUT: Duration = Duration::from_millis(200);
-/// How long a warden may take for a guard. One that takes longer may have been suspended, and is woken.
+/// Time limit for the warden to provide a guard. Beyond it the warden may be suspended, and is continued.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long it may take after that. One that takes longer is replaced.
+/// Time limit after that. Beyond it the warden is replaced.
 const WAKE_TIMEOUT: Duration = Duration::from_secs(4);
-/// How long the one in its place may take: the machine is busy, and not the warden suspended.
+/// Time limit for the replacement: by then the machine is busy rather than the warden suspended.
 const REPLACEMENT_TIMEOUT: Duration = Duration::from_secs(20);
-/// Time that a warden has to end, once the last guard has.
+/// Time limit for a warden to end, once the last guard has.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) struct OsWarden {
     options: Options,
-    /// This program, or why it cannot be started a second time.
+    /// Path of this program, or the reason why it cannot be started again.
     program: Result<PathBuf, String>,
     run: u64,
     run_file: Result<PathBuf, String>,
     cgroup: Result<PathBuf, String>,
     namespace: Result<(), String>,
     hired: AtomicU16,
-    /// Whether a guard has ever started something.
+    /// Whether a guard has ever started a program.
     has_worked: AtomicBool,
-    /// Why guards do not work after all.
+    /// Reason why guards turned out not to work.
     failure: OnceLock<String>,
-    /// The socket to the warden's process, once it is there.
+    /// The socket to the warden process, once started.
     link: Mutex<Option<WardenLink>>,
 }
 
-/// A warden's process.
+/// A running warden process.
 struct WardenLink {
     socket: UnixStream,
     pid: Pid,
-    /// Ends when it was taken off the system's table.
+    /// Completes when the process has been reaped.
     burial: JoinHandle<Option<Ended>>,
 }
 
 impl WardenLink {
     fn tell(&self, signal: Signal) {
-        // Until it is buried, the number is its own.
+        // Until it is reaped, the number cannot be reused.
         if !self.burial.is_finished() {
             let _ = kill_process(self.pid, signal);
         }
@@ -116,7 +116,7 @@ impl OsWarden {
     }
 
     pub(super) fn layers(&self) -> Layers {
-        /// Missing where it should be there, else only absent.
+        /// `Missing` if the layer should be there, otherwise only `Absent`.
         fn state<T>(result: &Result<T, String>, is_due: bool) -> LayerState {
             match result {
                 Ok(_) => LayerState::Active,
@@ -140,10 +140,10 @@ impl OsWarden {
     }
 
     pub(super) async fn close(&self) {
-        // A socket that is closed says that nothing more will be asked.
+        // Closing the socket tells the warden that there are no more requests.
         let Some(mut link) = self.link.lock().await.take() else { return };
         let _ = link.socket.shutdown().await;
-        // Somebody may have suspended it.
+        // The warden may have been suspended.
         link.tell(Signal::CONT);
         if timeout(CLOSE_TIMEOUT, &mut link.burial).await.is_err() {
             link.tell(Signal::KILL);
@@ -162,6 +162,7 @@ impl OsWarden {
             return os::spawn(launch);
         };
         match self.spawn_guarded(program, launch, guard).await {
+            // Unguarded only if guards cannot work here at all; other failures are reported.
             Err(SpawnError::NoGuard { .. }) if self.is_hopeless().await => {
                 let _ = self.failure.set("this program cannot be started a second time here".to_owned());
                 os::spawn(launch)
@@ -173,14 +174,14 @@ impl OsWarden {
         }
     }
 
-    /// Whether no guard has ever worked and the warden ended by itself, not by anybody's signal: then what was started
-    /// from our own file is something else than we are (a loader, an emulator).
+    /// Whether no guard has ever worked and the warden exited without a signal: then the program started from
+    /// our own file is something else (a loader, an emulator).
     async fn is_hopeless(&self) -> bool {
         if self.has_worked.load(Ordering::Relaxed) {
             return false;
         }
         let mut link = self.link.lock().await;
-        // Its socket stays open: it must not end because of us.
+        // Keep the socket open while waiting, so that the warden cannot end because of us.
         let Some(WardenLink { burial, .. }) = &mut *link else { return false };
         let Ok(ended) = timeout(FAILED_START_TIMEOUT, burial).await else { return false };
         *link = None;
@@ -193,6 +194,7 @@ impl OsWarden {
         launch: &Launch,
         guard: &GuardOptions,
     ) -> Result<Spawned, SpawnError> {
+        // Before a guard is requested: a missing program should not cost a process.
         let path = os::find(launch)?;
         let keep: Vec<OsString> = guard.keep.iter().map(OsString::from).collect();
         let hire = GuardRequest {
@@ -216,8 +218,8 @@ impl OsWarden {
         guarded::start(assignment, control).await
     }
 
-    /// The socket to a guard that is there, or to one that has ended at once. A warden that does not answer has been
-    /// suspended by somebody: it is woken, and replaced if that does not help.
+    /// The socket to a guard that has answered, or that ended at once. A warden that does not answer has been
+    /// suspended: it is continued, and replaced if that does not help.
     async fn guard(&self, program: &Path, hire: &GuardRequest) -> io::Result<UnixStream> {
         let (guard, warden) = self.hire(program, hire).await?;
         if speaks_within(ANSWER_TIMEOUT, &guard).await? {
@@ -229,8 +231,9 @@ impl OsWarden {
         if speaks_within(WAKE_TIMEOUT, &guard).await? {
             return Ok(guard);
         }
+        // Closed first: a guard that the old warden may still fork then ends at once.
         drop(guard);
-        // Others who waited for the same one may have replaced it already.
+        // Concurrent callers that waited for the same warden may have replaced it already.
         if let Some(link) = self.link.lock().await.take_if(|link| link.pid == warden) {
             link.tell(Signal::KILL);
         }
@@ -241,21 +244,23 @@ impl OsWarden {
         }
     }
 
-    /// Asks for a guard: our end of the socket to it, and who was asked.
+    /// Requests a guard. Returns our end of the socket to it, and the warden that was asked.
     async fn hire(&self, program: &Path, hire: &GuardRequest) -> io::Result<(UnixStream, Pid)> {
         let (ours, theirs) = Socket::pair()?;
         ours.set_nonblocking(true)?;
         let ours = UnixStream::from_std(ours)?;
         let frame = hire.frame();
         let fds = [theirs.as_fd()];
+        // Held while sending, so that the frames of concurrent starts do not mix.
         let mut link = self.link.lock().await;
         if let Some(warden) = &*link {
             match timeout(WAKE_TIMEOUT, socket::send_all(&warden.socket, &frame, &fds)).await {
                 Ok(Ok(())) => return Ok((ours, warden.pid)),
-                // It is gone: guards that it had go on without it.
+                // The warden is gone; its guards continue without it.
                 Ok(Err(error)) if matches!(error.kind(), BrokenPipe | ConnectionReset | NotConnected) => {}
                 Ok(Err(error)) => return Err(error),
-                // It has not read for so long that nothing more fits, and half of this may be there.
+                // The socket has been full for long, and part of this message may have been sent, so the
+                // warden cannot be used any more.
                 Err(_) => warden.tell(Signal::KILL),
             }
         }
@@ -272,10 +277,10 @@ impl OsWarden {
         let mut command = Command::new(program);
         command.arg0(wire::WARDEN_ROLE).arg(std::process::id().to_string());
         command.arg(self.run_file.as_deref().unwrap_or(Path::new(""))).arg(wire::VERSION);
-        // Neither our environment nor our folder: nothing in it is for the warden, and it may stay for a while.
+        // Neither our environment nor our folder: the warden needs neither, and may outlive us for a while.
         command.env_clear().current_dir("/");
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
-        // A signal to our group must not reach it. Not a session: see docs/decisions, "Guards stay in our session".
+        // A signal to our group must not reach it. Not a new session: see docs/decisions, "Guards stay in our session".
         command.process_group(0);
         room::as_before(&mut command);
         #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
@@ -288,7 +293,7 @@ impl OsWarden {
 const NAMESPACE_LAYER: &str = "PID namespace";
 
 pub(super) struct OsWitness {
-    /// Readable when it has ended; nothing if that cannot be seen.
+    /// Readable when the process has ended; `None` if it cannot be watched.
     process: Option<AsyncFd<OwnedFd>>,
     runs: PathBuf,
 }
@@ -311,14 +316,14 @@ impl OsWitness {
 
 impl Drop for OsWarden {
     fn drop(&mut self) {
-        // A warden that was started removes the file itself, when all is over.
+        // A started warden removes the file itself at its end.
         if let (None, Ok(path)) = (self.link.get_mut(), &self.run_file) {
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// The guard is not where we are.
+/// The absolute folder of a launch, since the guard runs in another one.
 fn folder_of(launch: &Launch) -> Option<PathBuf> {
     match &launch.cwd {
         Some(folder) => std::path::absolute(folder).ok(),
@@ -326,7 +331,7 @@ fn folder_of(launch: &Launch) -> Option<PathBuf> {
     }
 }
 
-/// Whether a guard says something in time, be it that it ends.
+/// Whether the guard sends something in time, or closes the socket.
 async fn speaks_within(time: Duration, guard: &UnixStream) -> io::Result<bool> {
     timeout(time, guard.readable()).await.map_or(Ok(false), |readable| readable.map(|()| true))
 }
@@ -335,7 +340,7 @@ fn no_answer() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the warden does not answer")
 }
 
-/// Takes a warden that has ended off the system's table; how it ended.
+/// Reaps an ended warden; returns its exit status.
 async fn bury(pid: Pid) -> Option<Ended> {
     let ended = ExitWatch::on(pid).ok()?.end(pid).await;
     reap(pid);
@@ -350,7 +355,7 @@ fn cannot_guard(source: io::Error) -> SpawnError {
     }
 }
 
-/// After an upgrade the path on disk is another file; this one is what runs.
+/// The running program itself: after an upgrade the path on disk leads to another file.
 fn own_program() -> Result<PathBuf, String> {
     if table::start(std::process::id()).is_none() {
         return Err("this system does not show its processes (is /proc mounted?)".to_owned());
@@ -373,7 +378,7 @@ fn cgroup() -> Result<PathBuf, String> {
     Err("only Linux has them".to_owned())
 }
 
-/// Tried in a process of its own, since there is no way back out of a namespace.
+/// Probes in a separate process, since a process cannot leave a namespace again.
 #[cfg(target_os = "linux")]
 fn probe_namespace(program: &Path) -> Result<(), String> {
     let mut command = Command::new(program);

@@ -1,8 +1,8 @@
-//! The warden on Windows: two layers of job objects, which the system itself closes when we end, whatever ends
-//! us. So there is no process to watch over others, and nothing that a later start would have to sweep.
+//! The warden on Windows: two layers of job objects, which the system closes when we end for whatever reason.
+//! So no helper processes and no later sweep are needed.
 //!
-//! The first layer is a job that we are in ourselves: all that we start is born into it, from its first moment.
-//! The second is a job per tree, nested in the first, by which one tree is ended and the others are not.
+//! The first layer is a job around ourselves: everything we start is in it from the first moment. The second
+//! is a nested job per tree, which ends one tree without the others.
 
 use super::{GuardMode, GuardOptions, Layer, LayerState, Layers, Options, Swept};
 use crate::child::os::spawn_in;
@@ -12,23 +12,23 @@ use std::io;
 use std::path::PathBuf;
 
 pub(super) struct OsWarden {
-    /// Or why there is none.
+    /// The error is the reason why there is none.
     own_job: Result<(), String>,
     job_per_tree: Result<(), String>,
 }
 
 impl OsWarden {
-    /// Whoever calls this is enclosed in a job for the rest of its life: not for a process that starts others
-    /// which are to outlive it.
+    /// Encloses the calling process in a job for the rest of its life: not for a process whose children must
+    /// outlive it.
     pub(super) fn start(_: Options) -> Self {
         let own_job = Job::new().and_then(Job::enclose_us).map_err(refused);
-        // What forbids the one, a job around us that cannot be nested, forbids the other too.
+        // A surrounding job that cannot be nested prevents both.
         let job_per_tree = own_job.clone().and_then(|()| Job::new().map(drop).map_err(refused));
         Self { own_job, job_per_tree }
     }
 
     pub(super) fn probe(options: Options) -> Layers {
-        // It cannot be known but by doing it, and does no harm to a process that only wants to know.
+        // Only trying tells, and it does no harm to a process that only probes.
         Self::start(options).layers()
     }
 
@@ -51,27 +51,27 @@ impl OsWarden {
         ])
     }
 
-    /// `Strict` is no more than `Auto`: a job has no way out that a namespace would have to close. `Off` leaves
-    /// alone what a server started, until we end.
+    /// `Strict` is the same as `Auto`: processes cannot leave a job, so there is no gap for a namespace to
+    /// close. With `Off`, descendants of a server live until we end.
     pub(super) async fn spawn(&self, launch: &Launch, guard: &GuardOptions) -> Result<Spawned, SpawnError> {
         let job = match guard.mode {
-            // A server without a job of its own is still of use, and ends with us by the job around us.
+            // A server without its own job is still useful: the job around us ends it with us.
             GuardMode::Auto | GuardMode::Strict => Job::new().ok(),
             GuardMode::Off => None,
         };
         spawn_in(launch, job)
     }
 
-    /// Nothing watches over processes but the system.
+    /// Returns at once: the system does the watching.
     pub(super) async fn close(&self) {}
 
-    /// Nothing outlives a job.
+    /// Always empty: no process outlives its job.
     pub(super) async fn sweep(&self) -> Vec<Swept> {
         Vec::new()
     }
 }
 
-/// The system has ended all that it started.
+/// Does nothing: the system ends everything the process had started.
 pub(super) struct OsWitness;
 
 impl OsWitness {

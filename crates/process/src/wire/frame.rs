@@ -1,5 +1,5 @@
-//! Frames on a socket between us and a guard: a body behind its length, and the plain values that a body is made of.
-//! Must not know which messages there are.
+//! Frames on the socket between the main process and a guard: a body after its length, and the plain values
+//! in a body. Must not know which messages exist.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -7,10 +7,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Limit of a frame's body. `exec` takes 2 MiB on Linux unless the stack limit was raised; this is far above it.
+/// Limit on a frame's body. `exec` accepts 2 MiB on Linux unless the stack limit is raised; this is far above.
 const MAX_FRAME_BYTES: u32 = 64 << 20;
 
-/// Reads one frame; nothing at the end of the stream.
+/// Reads one frame; `None` at the end of the stream.
 pub(crate) fn read_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 4];
     match from.read_exact(&mut length) {
@@ -23,7 +23,7 @@ pub(crate) fn read_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(body))
 }
 
-/// Takes the first whole frame off a buffer.
+/// Takes the first complete frame off a buffer.
 pub(crate) fn take_frame(buffer: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
     let Some(length) = buffer.first_chunk::<4>() else { return Ok(None) };
     let end = 4 + body_length(*length)?;
@@ -40,7 +40,7 @@ fn body_length(prefix: [u8; 4]) -> io::Result<usize> {
     if length > MAX_FRAME_BYTES { Err(malformed()) } else { Ok(length as usize) }
 }
 
-/// The error for bytes that neither we nor a guard would send.
+/// The error for bytes that none of our processes would send.
 pub(super) fn malformed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a message that no guard sends")
 }
@@ -76,7 +76,7 @@ impl FrameWriter {
     }
 
     pub(super) fn path(&mut self, path: Option<&PathBuf>) {
-        // No path is empty.
+        // An empty text stands for `None`, since a path is never empty.
         self.bytes(path.map(|path| path.as_os_str().as_bytes()).unwrap_or_default());
     }
 

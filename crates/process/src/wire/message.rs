@@ -1,5 +1,5 @@
-//! Messages between us, the warden and the guards. Both ends are of one release, so that the encoding may change with
-//! every release. Must not know what is done because of a message.
+//! Messages between the main process, the warden and the guards. Both ends are of the same release, so the
+//! encoding may change with every release. Must not know what a message causes.
 
 use super::frame::{FrameReader, FrameWriter, malformed};
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The program that a guard starts, and how the guard treats its tree. The three standard streams travel beside it.
+/// The program for a guard to start, and the treatment of its tree. The three standard streams are sent along.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Assignment {
     pub(crate) path: PathBuf,
@@ -16,19 +16,19 @@ pub(crate) struct Assignment {
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) cwd: Option<PathBuf>,
-    /// In a PID namespace of its own.
+    /// Run in its own PID namespace.
     pub(crate) strict: bool,
-    /// The mark that all processes of the tree carry.
+    /// The mark carried by all processes of the tree.
     pub(crate) mark: u64,
-    /// Time to end for processes that outlive a program that ended by itself.
+    /// Grace period for processes left behind by a program that ended by itself.
     pub(crate) grace: Duration,
-    /// Names of processes that outlive the tree.
+    /// Names of processes that survive the tree.
     pub(crate) keep: Vec<OsString>,
-    /// The parent of the cgroup to be made for the tree.
+    /// The parent of the cgroup to create for the tree.
     pub(crate) cgroup: Option<PathBuf>,
 }
 
-/// From us to the warden: start one more guard. Its end of the socket travels beside it.
+/// Main process to warden: start one more guard. The guard's end of the socket is sent along.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GuardRequest {
     pub(crate) mark: u64,
@@ -37,7 +37,7 @@ pub(crate) struct GuardRequest {
     pub(crate) cgroup: Option<PathBuf>,
 }
 
-/// From us to a guard.
+/// Main process to guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Order {
     Start(Box<Assignment>),
@@ -45,38 +45,38 @@ pub(crate) enum Order {
     Stop {
         grace: Duration,
     },
-    /// The same without the first wait.
+    /// Same as `Stop` without the first wait.
     Terminate {
         grace: Duration,
     },
     Kill,
 }
 
-/// From a guard to us.
+/// Guard to main process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The guard runs, and waits for its assignment.
+    /// The guard runs and waits for its assignment.
     Here,
     Started {
         pid: u32,
-        /// The guard's own number.
+        /// The guard's own process number.
         guard: u32,
     },
     NotStarted {
         stage: Stage,
         errno: i32,
     },
-    /// The program itself has ended, others of its tree may live on: its exit code or signal.
+    /// The program itself has ended, with this exit code or signal; descendants may live on.
     LeaderEnded {
         exited: Option<i32>,
         signal: Option<i32>,
     },
-    /// Nothing of the tree is left, but for what was to be kept and what cannot be killed.
+    /// The tree has ended, except for processes to keep and those that cannot be killed.
     Gone {
         by: EndedBy,
-        /// The names of those that a signal of ours ended, the program excepted.
+        /// Names of the processes that a signal of ours ended, except the program.
         ended: Vec<OsString>,
-        /// How many could not be killed.
+        /// Number of processes that could not be killed.
         left: u32,
     },
 }
@@ -88,7 +88,7 @@ pub(crate) enum Stage {
     Namespace = 1,
 }
 
-/// The strongest measure that it took to end a program.
+/// The strongest means needed to end a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndedBy {
     Itself = 0,
@@ -276,7 +276,7 @@ mod tests {
             let mut frame = order.frame();
             let body = take_frame(&mut frame).unwrap().unwrap();
             let expect = match order {
-                // Longer than anyone waits.
+                // Longer than any caller waits.
                 Order::Terminate { .. } => Order::Terminate { grace: Duration::from_millis(u64::MAX) },
                 order => order,
             };

@@ -1,4 +1,4 @@
-//! Frames with descriptors through the socket between us, the warden and a guard. Must not know what a frame says.
+//! Frames with descriptors, through the sockets between our processes. Must not know what a frame says.
 
 use super::frame::read_frame;
 use crate::fd_passing;
@@ -14,7 +14,7 @@ pub(crate) fn send(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> i
     Ok(fd_passing::send(socket, bytes, fds, SendFlags::empty())?)
 }
 
-/// Sends all of the bytes, and waits while the socket is full.
+/// Sends all bytes, waiting while the socket is full.
 pub(crate) async fn send_all(
     socket: &tokio::net::UnixStream,
     bytes: &[u8],
@@ -33,6 +33,7 @@ pub(crate) fn receive(socket: &mut UnixStream) -> io::Result<Option<(Vec<u8>, Ve
     let mut head = [0; 4];
     let mut fds = Vec::new();
     let mut filled = 0;
+    // Descriptors come with the first bytes, so the head needs `recvmsg`.
     while filled < head.len() {
         let rest = &mut head[filled..];
         match retry_on_intr(|| fd_passing::receive(&*socket, rest, &mut fds, RecvFlags::empty()))? {

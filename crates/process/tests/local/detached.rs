@@ -1,4 +1,4 @@
-//! A program that was started to outlive its starter.
+//! A detached program outlives its starter.
 
 use super::parts::{World, word_of};
 use crate::support::*;
@@ -22,13 +22,13 @@ fn all() -> Vec<u32> {
 }
 
 #[tokio::test]
-async fn it_outlives_the_group_and_session_of_its_starter_and_has_nothing_of_it() {
+async fn detached_program_outlives_its_starter() {
     if !cfg!(target_os = "linux") {
         return;
     }
     let world = World::new();
     let inner = world.part("local detach");
-    // With a descriptor that was leaked to it, and ignoring what it should not.
+    // With a leaked descriptor and ignored signals, none of which must be inherited.
     let before = "trap '' HUP INT TERM; exec 7</dev/null; exec setsid --wait \"$0\" \"$@\"";
     let mut args = vec!["-c".into(), before.into(), inner.program];
     args.extend(inner.args);
@@ -65,7 +65,7 @@ async fn it_outlives_the_group_and_session_of_its_starter_and_has_nothing_of_it(
     assert!(environment.contains("ONLY=this\0") && !environment.contains("SWITCHBOARD"), "{environment}");
     let status = fs::read_to_string(its("status")).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).unwrap();
-    // The C library has some above those, which nobody else uses.
+    // The C library reserves some signals above those, for itself.
     assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & 0x7fff_ffff, 0);
     kill_process(pid(daemon), Signal::TERM).unwrap();
     until("it hears signals", || !is_alive(daemon)).await;

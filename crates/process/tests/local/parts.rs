@@ -1,4 +1,4 @@
-//! What is played by processes of their own around a local socket.
+//! Parts around a local socket that run in processes of their own.
 
 use crate::fixture;
 use crate::support::*;
@@ -15,21 +15,21 @@ use std::time::Duration;
 use switchboard_process::child::{Launch, Spawned, spawn};
 use switchboard_process::local::{Address, Connection, Listener, StartLock, connect, start_detached};
 
-/// What is said to the one who listens.
+/// Variable: the word sent to the listener.
 pub(crate) const WORD: &str = "SWITCHBOARD_TEST_WORD";
-/// A folder for what a part leaves.
+/// Variable: a folder for the files of a part.
 const FOLDER: &str = "SWITCHBOARD_TEST_FOLDER";
-/// No part stays for longer, whatever happens to its test.
+/// Time limit of a part, whatever happens to its test.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// An address that no other test has.
+/// An address that no other test uses.
 pub(crate) fn test_address() -> Address {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let identity = format!("test {} {}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     Address::of(identity.as_bytes()).unwrap()
 }
 
-/// A folder with a runtime folder in it, for parts that are to meet.
+/// A folder with a runtime folder in it, for parts that should meet.
 pub(crate) struct World(Folder);
 
 impl World {
@@ -56,7 +56,7 @@ pub(crate) fn closed_folder(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Whether a tool can do this here.
+/// Whether this tool works on this machine.
 pub(crate) async fn works(program: &str, options: &[&str]) -> bool {
     let mut args = options.to_vec();
     args.push("true");
@@ -66,7 +66,7 @@ pub(crate) async fn works(program: &str, options: &[&str]) -> bool {
     }
 }
 
-/// What a part says of this: `<what …>`. What it said before is forgotten.
+/// The word `…` of `<what …>` in a part's output. Earlier output is discarded.
 pub(crate) async fn word_of(spawned: &mut Spawned, what: &str) -> String {
     let (begin, mut said) = (format!("<{what} "), BytesMut::new());
     loop {
@@ -103,7 +103,7 @@ fn folder() -> PathBuf {
     std::env::var_os(FOLDER).unwrap().into()
 }
 
-/// Gives back what it hears, until somebody says "stop".
+/// Echoes what it receives, until it receives "stop".
 async fn listen() {
     let address = address();
     let mut listener = Listener::bind(&address).unwrap();
@@ -132,7 +132,7 @@ async fn greet(connection: std::io::Result<Connection>) {
     }
 }
 
-/// As if the number of the one who listens were another's by now.
+/// Pretends that the listener's number has been reused.
 async fn kill() {
     let mut connection = connect(&address()).await.unwrap();
     connection.peer = std::env::var(WORD).unwrap().parse().unwrap();
@@ -140,7 +140,7 @@ async fn kill() {
     println!("<ended {}>", connection.peer);
 }
 
-/// As an attachment does.
+/// Connects or starts a daemon, as an attachment does.
 async fn starter() {
     let address = address();
     let mut connection = connect(&address).await;
@@ -167,7 +167,8 @@ fn runtime() -> (OsString, OsString) {
     ("XDG_RUNTIME_DIR".into(), std::env::var_os("XDG_RUNTIME_DIR").unwrap())
 }
 
-/// Five hundred at once, twice. Both ends are in this process, and the one that goes there holds the other's process, too.
+/// Opens five hundred connections, twice. Both ends are in this process, and the connecting side also holds
+/// the other's process descriptor.
 async fn many() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(1600), maximum }).unwrap();
@@ -183,7 +184,7 @@ async fn many() {
         }
         assert!(open() >= before + 1000);
     }
-    // Without a descriptor to spare somebody is told, and served when there is one again.
+    // Without a free descriptor, accept returns an error, and the connection is served once there is one.
     let limit = open() as u64;
     let waiting = std::os::unix::net::UnixStream::connect(address.to_string()).unwrap();
     setrlimit(Resource::Nofile, Rlimit { current: Some(limit), maximum }).unwrap();
@@ -194,7 +195,7 @@ async fn many() {
     println!("<leaked {}>", open() - before);
 }
 
-/// Starts a shell that says who it is, and shows whether that left something.
+/// Starts a detached shell that records its number, and checks that no child is left.
 async fn detach() {
     let script = "echo words >&2; echo $$ > $0.new; mv $0.new $0; exec sleep 60";
     let args = ["-c".into(), script.into(), folder().join("pid").into()];

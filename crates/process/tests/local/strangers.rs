@@ -1,4 +1,4 @@
-//! Other users. Only root can be somebody else, so that these are left out for everybody else.
+//! Other users. Only root can switch users, so these tests are skipped for everyone else.
 
 use super::parts::{World, closed_folder, word_of, works};
 use crate::support::*;
@@ -9,16 +9,16 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use switchboard_process::child::{Launch, spawn};
 
-/// A number that belongs to nobody.
+/// A user number that no account has.
 const NOBODY: u32 = 54321;
 
-/// The part as that user, whose world it becomes.
+/// The part as that user, who becomes the owner of the world.
 async fn as_nobody(world: &World, part: &str) -> Launch {
     let inner = world.part(part);
-    // Wherever the tests are built, others may not come.
+    // Copied, since other users may not enter the folder where the tests are built.
     let program = world.path().join("part");
     if !program.exists() {
-        // By another process, for the reason that `Folder::program` gives.
+        // Copied by another process, for the reason given at `Folder::program`.
         let args = ["-m", "755"].map(Into::into).into_iter().chain([inner.program, program.clone().into()]);
         let mut copied = spawn(&launch("install", args)).unwrap();
         assert!(soon("it is copied", copied.child.wait()).await.success());
@@ -42,7 +42,7 @@ async fn can_be_others() -> bool {
 }
 
 #[tokio::test]
-async fn another_user_is_turned_away_and_root_is_one() {
+async fn other_users_are_rejected_including_root() {
     if !can_be_others().await {
         return;
     }
@@ -50,7 +50,7 @@ async fn another_user_is_turned_away_and_root_is_one() {
     let mut listener = spawn(&as_nobody(&world, "local listen").await).unwrap();
     let path = word_of(&mut listener, "at").await;
     assert!(path.starts_with(world.path().to_str().unwrap()), "{path}");
-    // Nothing keeps root from it.
+    // File permissions do not stop root.
     let mut stranger = UnixStream::connect(&path).unwrap();
     let mut heard = Vec::new();
     let end = tokio::task::spawn_blocking(move || stranger.read_to_end(&mut heard).map(|_| heard));
@@ -62,7 +62,7 @@ async fn another_user_is_turned_away_and_root_is_one() {
 }
 
 #[tokio::test]
-async fn nobody_talks_to_a_listener_of_another_user() {
+async fn listener_of_another_user_is_refused() {
     if !can_be_others().await {
         return;
     }
@@ -75,11 +75,11 @@ async fn nobody_talks_to_a_listener_of_another_user() {
 }
 
 #[tokio::test]
-async fn a_folder_of_another_user_is_not_used() {
+async fn folder_of_another_user_is_not_used() {
     if !can_be_others().await {
         return;
     }
-    // The runtime folder itself, or ours in it.
+    // The runtime folder itself, or our folder in it.
     for foreign in ["run", "run/switchboard"] {
         let world = World::new();
         closed_folder(&world.path().join("run/switchboard"));

@@ -10,9 +10,9 @@ use switchboard_process::tree::Tree;
 use switchboard_process::warden::{GuardMode, GuardOptions, LayerState, Options, Warden};
 
 const HELD: usize = 50 << 20;
-/// What a shell and this program take besides.
+/// Allowance for a shell and this program itself.
 const BESIDES: usize = 40 << 20;
-/// Makes this program one that holds memory, and says how.
+/// Variable that makes this program hold memory; its value says how.
 const HOLD: &str = "SWITCHBOARD_TEST_HOLD";
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -21,7 +21,7 @@ pub(crate) fn main() {
     if let Ok(how) = std::env::var(HOLD) {
         return hold(&how);
     }
-    // As with all other tests, words say which are to be run.
+    // As in other tests, words select the cases to run.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let is_wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -43,9 +43,9 @@ async fn tree(guard: GuardMode) -> &'static str {
     }
     let nobody = start(&warden, guard, "echo ready; cat", "nothing").await;
     let grandchild = start(&warden, guard, r#""$0" & cat"#, "memory").await;
-    // What was there before a fork is shared until somebody writes to it.
+    // Memory from before a fork is shared until one side writes to it.
     let shared = start(&warden, guard, r#""$0" & cat"#, "memory, and fork").await;
-    // One whose parent is gone, in a session of its own. Without a guard nobody would end it.
+    // An orphan in its own session. Without a guard nothing would end it.
     let daemon = match guard {
         GuardMode::Auto | GuardMode::Strict => {
             start(&warden, guard, r#"sh -c '"$0" &' "$0"; cat"#, "memory, away").await

@@ -1,4 +1,4 @@
-//! A warden that is suspended, once by a signal and once by a tracer: the one is woken, the other is replaced.
+//! A suspended warden: stopped by a signal, it is continued; held by a tracer, it is replaced.
 
 use bytes::BytesMut;
 use rustix::process::{Pid, Signal, kill_process};
@@ -50,7 +50,7 @@ async fn check(hold: Hold, outcome: Outcome) -> &'static str {
     while !matches!(state(process), Some('t' | 'T')) {
         tokio::task::yield_now().await;
     }
-    // Several wait for the same warden.
+    // Several starts wait for the same warden.
     let (one, two) = tokio::join!(start(&warden), start(&warden));
     let new = wardens();
     assert_eq!(new.len(), 1, "{new:?}");
@@ -58,7 +58,7 @@ async fn check(hold: Hold, outcome: Outcome) -> &'static str {
         Outcome::Woken => assert_eq!(new, old),
         Outcome::Replaced => assert_ne!(new, old),
     }
-    // Those from before notice nothing.
+    // Earlier children are not affected.
     echo(&mut before).await;
     for mut spawned in [before, one, two] {
         spawned.child.kill_now();
@@ -73,7 +73,7 @@ fn stop(process: Pid) -> io::Result<()> {
     Ok(kill_process(process, Signal::STOP)?)
 }
 
-/// No SIGCONT wakes one that a tracer holds.
+/// Holds a process with a tracer, which SIGCONT cannot wake.
 fn trace(process: Pid) -> io::Result<()> {
     for request in [libc::PTRACE_SEIZE, libc::PTRACE_INTERRUPT] {
         // SAFETY: neither request reads or writes memory of ours.
@@ -84,7 +84,7 @@ fn trace(process: Pid) -> io::Result<()> {
     Ok(())
 }
 
-/// Our children that are wardens, and alive.
+/// Our living children that are wardens.
 fn wardens() -> Vec<Pid> {
     let me = std::process::id();
     let children = fs::read_to_string(format!("/proc/{me}/task/{me}/children")).unwrap();
@@ -101,7 +101,7 @@ fn state(process: Pid) -> Option<char> {
     stat.rsplit(')').next()?.trim_start().chars().next()
 }
 
-/// A program that sends back what it hears.
+/// Starts a program that echoes its input.
 async fn start(warden: &Warden) -> Spawned {
     let launch = Launch {
         program: "cat".into(),

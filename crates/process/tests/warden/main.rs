@@ -1,5 +1,5 @@
-//! Starts go on when the warden cannot. With a `main` of its own: wardens and guards are this program, started again, and
-//! have to become what they are before anything else happens.
+//! Starts continue to work when the warden hangs. Needs its own `main`: wardens and guards are this program,
+//! started again, and must take their role before anything else happens.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests, all of it")]
 

@@ -1,25 +1,25 @@
-//! Cuts a byte stream into frames, whatever the sizes in which its bytes arrive.
+//! Cuts a byte stream into frames, whatever the size of the reads. Must not know what a frame contains.
 
 use super::{Frame, Framing, MAX_MESSAGE_LIMIT_BYTES};
 use crate::hunt::Hunter;
 use bytes::{Buf, Bytes, BytesMut};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
-/// A buffer that held more than this is given back once its message is taken.
+/// Capacity above which a buffer is replaced once its message is taken.
 const LARGE_BUFFER_BYTES: usize = 256 << 10;
 
 #[derive(Debug)]
 enum FramerState {
-    /// Within a line: a message, or (with `Content-Length`) a header or the noise before one.
+    /// Within a line: a message, or (with `Content-Length`) a header or noise before one.
     Line,
-    /// A length is known; the blank line is still to come.
+    /// A length is known; the blank line has not arrived.
     Headers {
         length: u64,
     },
     Body {
         length: usize,
     },
-    /// Beyond the limit: the rest passes by the hunter and is dropped.
+    /// Over the limit: the rest of the line goes to the hunter and is dropped.
     SkipLine {
         hunter: Box<Hunter>,
         skipped: u64,
@@ -31,18 +31,18 @@ enum FramerState {
     },
 }
 
-/// What stands at the start of the buffer.
+/// The line at the start of the buffer.
 enum Line {
     Whole(Bytes),
     Unfinished,
-    /// Beyond the limit, whole or not.
+    /// Over the limit, complete or not.
     TooLong,
 }
 
-/// What one look at the buffer has led to.
+/// Result of one step over the buffer.
 enum Step {
     Frame(Frame),
-    /// No frame, but the buffer may hold one.
+    /// No frame yet; the buffer may still hold one.
     Again,
     /// More bytes are needed.
     Wait,
@@ -54,17 +54,17 @@ pub struct Framer {
     framing: Option<Framing>,
     limit: usize,
     buffer: BytesMut,
-    /// So much of the buffer is known to hold no line's end.
+    /// Prefix length of the buffer known to contain no line end.
     searched: usize,
-    /// The bytes searched so far are ASCII. Found out while they are still near: a long message is not looked
-    /// through for it again.
+    /// The searched bytes are ASCII. Checked while they are in the CPU cache, so that a long message is not
+    /// scanned again.
     plain: bool,
     taken_plain: bool,
     state: FramerState,
 }
 
 impl Framer {
-    /// `framing` is fixed, or `None` to be told from the first bytes.
+    /// `framing` fixes the framing; `None` detects it from the first bytes.
     pub fn new(framing: Option<Framing>, limit: usize) -> Self {
         let limit = limit.clamp(1, MAX_MESSAGE_LIMIT_BYTES);
         Self {
@@ -78,29 +78,29 @@ impl Framer {
         }
     }
 
-    /// Where the next bytes are to be appended.
+    /// The buffer to which the caller appends incoming bytes.
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
 
-    /// Gives back an empty buffer.
+    /// Frees the buffer if it is empty.
     pub fn trim(&mut self) {
         if self.buffer.is_empty() {
             self.buffer = BytesMut::new();
         }
     }
 
-    /// What the stream turned out to be.
+    /// The framing of the stream, once known.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
     }
 
-    /// Whether the frame given last is known to be ASCII. Not known of short ones: they are looked at as a whole.
+    /// Whether the last frame is known to be ASCII. False for short frames, which the parser checks itself.
     pub fn gave_plain(&self) -> bool {
         self.taken_plain
     }
 
-    /// The next whole frame, if there is one.
+    /// The next complete frame, if any.
     pub fn next_frame(&mut self) -> Option<Frame> {
         loop {
             let step = match self.state {
@@ -136,6 +136,7 @@ impl Framer {
                 self.state = FramerState::Headers { length };
             }
             Line::Unfinished => return Step::Wait,
+            // A header over the limit is not a header: back to looking for a message.
             Line::TooLong => self.state = FramerState::Line,
         }
         Step::Again
@@ -143,6 +144,7 @@ impl Framer {
 
     fn next_body(&mut self, length: usize) -> Step {
         if self.buffer.len() < length {
+            // One reservation for the whole body, instead of growth by doubling.
             self.buffer.reserve(length - self.buffer.len());
             return Step::Wait;
         }
@@ -151,7 +153,7 @@ impl Framer {
         if is_blank(&body) { Step::Again } else { Step::Frame(Frame::Message(body)) }
     }
 
-    /// What is left when the stream has ended: a last line without its end, or the half of something.
+    /// The rest of the stream after its end: a last line without its line break, or an incomplete message.
     pub fn end(&mut self) -> Option<Frame> {
         let rest = strip_bom(self.buffer.split().freeze());
         self.searched = 0;
@@ -170,8 +172,7 @@ impl Framer {
         }
     }
 
-    /// The next line without its end; a carriage return and a byte order mark are not part of it. Never looks
-    /// twice at the same bytes.
+    /// The next line without its line break, carriage return and byte order mark. Scans each byte once.
     fn take_line(&mut self) -> Line {
         let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
             self.plain &= self.buffer[self.searched..].is_ascii();
@@ -179,6 +180,7 @@ impl Framer {
             return if self.searched > self.limit { Line::TooLong } else { Line::Unfinished };
         };
         let end = self.searched + at;
+        // A line found at the first look is short, and the parser checks it for ASCII itself.
         let was_long = self.searched > 0;
         let plain = was_long && self.plain && self.buffer[self.searched..end].is_ascii();
         if end > self.limit {
@@ -191,8 +193,8 @@ impl Framer {
         Line::Whole(strip_bom(line))
     }
 
-    /// Takes bytes off the buffer. A large message takes the whole allocation along, so that it is freed with
-    /// the message and the stream goes on with a small buffer.
+    /// Takes bytes off the front of the buffer. A large message takes the whole allocation with it, which is
+    /// freed with the message; the stream continues with a small buffer.
     fn take(&mut self, length: usize) -> Bytes {
         self.searched = 0;
         self.plain = true;
@@ -204,7 +206,7 @@ impl Framer {
         taken
     }
 
-    /// Decides what a line is, and what the stream is if that is still open.
+    /// Classifies a line, and detects the framing of the stream if it is still unknown.
     fn sort_line(&mut self, line: Bytes) -> Option<Frame> {
         if is_blank(&line) {
             return None;
@@ -212,7 +214,7 @@ impl Framer {
         let looks_like_json = matches!(line.trim_ascii_start().first(), Some(b'{' | b'['));
         match self.framing {
             Some(Framing::Newline) => return Some(Frame::Message(line)),
-            // A line of JSON between framed messages is taken for what it looks like.
+            // A JSON line between framed messages is accepted as a message: some servers mix both framings.
             _ if looks_like_json => {
                 self.framing.get_or_insert(Framing::Newline);
                 return Some(Frame::Message(line));
@@ -228,7 +230,7 @@ impl Framer {
             Some(_) if is_header(&line) => None,
             Some(_) => Some(Frame::Noise(line)),
             None if is_content_type(&line) => None,
-            // Undecided: let the parser say what is wrong with it.
+            // Framing still unknown: pass the line on, so that the parser reports the fault.
             None => Some(Frame::Message(line)),
         }
     }
@@ -240,12 +242,13 @@ impl Framer {
         };
     }
 
-    /// Drops what belongs to an over-long frame; gives the frame when its end was seen.
+    /// Drops bytes of an over-long frame; returns the frame once its end has passed.
     fn skip(&mut self) -> Option<Frame> {
         let (done, hunter, length) = match &mut self.state {
             FramerState::SkipLine { hunter, skipped } => {
                 let end = memchr::memchr(b'\n', &self.buffer);
                 let passed = self.buffer.split_to(end.unwrap_or(self.buffer.len()));
+                // The line break itself belongs to no frame.
                 self.buffer.advance(usize::from(end.is_some()));
                 self.searched = 0;
                 self.plain = true;
@@ -262,6 +265,7 @@ impl Framer {
             }
             FramerState::Line | FramerState::Headers { .. } | FramerState::Body { .. } => return None,
         };
+        // A burst may have grown the buffer; only the unread rest is worth its memory.
         if self.buffer.capacity() > LARGE_BUFFER_BYTES {
             self.buffer = BytesMut::from(&self.buffer[..]);
         }
@@ -282,7 +286,7 @@ fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// `Content-Length: 12`, in any case and spacing.
+/// Value of `Content-Length: 12`, in any letter case and spacing.
 fn content_length(line: &[u8]) -> Option<u64> {
     let (name, value) = header(line)?;
     if !name.eq_ignore_ascii_case(b"content-length") {

@@ -1,6 +1,7 @@
-//! Messages in a byte stream: one per line, or each behind a `Content-Length` header.
+//! Framing of messages in a byte stream: one per line, or each after a `Content-Length` header.
 //!
-//! [`Framer`] cuts the stream that comes in; [`Framing`] says what goes around a message on its way out.
+//! [`Framer`] cuts incoming bytes into frames; [`Framing`] gives the bytes around an outgoing message. Must
+//! not know what a message contains.
 
 mod framer;
 #[cfg(test)]
@@ -13,21 +14,21 @@ use bytes::Bytes;
 
 /// Default of the configurable limit on one message.
 pub const DEFAULT_MESSAGE_LIMIT_BYTES: usize = 16 << 20;
-/// Largest limit on one message that may be configured: spans are 32 bits wide.
+/// Upper bound of the configurable limit on one message: spans are 32 bits wide.
 pub const MAX_MESSAGE_LIMIT_BYTES: usize = 1 << 30;
 
-/// How the messages of a stream are told apart.
+/// Separator between the messages of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Framing {
-    /// One message a line: what every MCP version says.
+    /// One message per line, as every MCP version specifies.
     #[default]
     Newline,
-    /// HTTP-like headers before each message: what some old implementations do.
+    /// HTTP-like headers before each message, as some old implementations send.
     ContentLength,
 }
 
 impl Framing {
-    /// What stands before a message of this length.
+    /// Bytes before a message of this length.
     pub fn head(self, length: usize) -> Option<String> {
         match self {
             Self::Newline => None,
@@ -35,7 +36,7 @@ impl Framing {
         }
     }
 
-    /// What stands behind it.
+    /// Bytes after a message.
     pub fn tail(self) -> &'static [u8] {
         match self {
             Self::Newline => b"\n",
@@ -61,10 +62,10 @@ impl Framing {
 /// One piece of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// What should be a message.
+    /// A candidate for a message.
     Message(Bytes),
-    /// A message beyond the limit, which is not stored; what was seen of it while it passed.
+    /// A message over the limit. The bytes are dropped; `glimpses` holds the ids seen as they passed.
     TooLong { length: u64, glimpses: Vec<Glimpse> },
-    /// Something between messages that cannot be one.
+    /// Bytes between messages that cannot be a message.
     Noise(Bytes),
 }

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Feeds `input` in pieces of `size` bytes and gives the frames as text.
+/// Feeds `input` in chunks of `size` bytes and returns the frames as text.
 fn cut(input: &[u8], framing: Option<Framing>, limit: usize, size: usize) -> Vec<String> {
     let mut framer = Framer::new(framing, limit);
     let mut frames = Vec::new();
@@ -37,7 +37,7 @@ fn check(input: &str, framing: Option<Framing>, expect: &[&str]) {
 }
 
 #[test]
-fn lines() {
+fn lines_are_frames() {
     check("{\"a\":1}\n{\"b\":2}\n", None, &["{\"a\":1}", "{\"b\":2}"]);
     check("\u{feff}{\"a\":1}\r\n\r\n\n  \n{\"b\":2}\n", None, &["{\"a\":1}", "{\"b\":2}"]);
     check("{\"a\":1}\n{\"half\":", None, &["{\"a\":1}", "{\"half\":"]);
@@ -47,7 +47,7 @@ fn lines() {
 }
 
 #[test]
-fn headers() {
+fn content_length_headers_frame_messages() {
     check("Content-Length: 7\r\n\r\n{\"a\":1}Content-Length: 2\r\n\r\n{}", None, &["{\"a\":1}", "{}"]);
     check("content-type: x\r\nCONTENT-LENGTH:2\n\n{}\n", None, &["{}"]);
     check("Content-Length: 2\r\nX-Other: y\r\n\r\n{}", None, &["{}"]);
@@ -63,7 +63,7 @@ fn headers() {
 }
 
 #[test]
-fn what_is_too_long_is_not_kept_and_the_stream_goes_on() {
+fn too_long_frame_is_dropped_stream_goes_on() {
     let text = "x".repeat(200);
     let line = format!("{{\"result\":\"{text}\",\"id\":7}}\n{{}}\n");
     check(&line, None, &[&format!("long:{}:7", line.len() - 4), "{}"]);
@@ -75,7 +75,7 @@ fn what_is_too_long_is_not_kept_and_the_stream_goes_on() {
 }
 
 #[test]
-fn the_limit_itself_is_allowed() {
+fn frame_at_the_limit_is_allowed() {
     let (longest, longer) = ("x".repeat(100), "x".repeat(101));
     check(&format!("{longest}\n{longer}\n"), Some(Framing::Newline), &[&longest, "long:101:"]);
     let framed = |body: &str| format!("Content-Length: {}\r\n\r\n{body}", body.len());
@@ -83,7 +83,7 @@ fn the_limit_itself_is_allowed() {
 }
 
 #[test]
-fn memory_stays_bounded_while_a_long_line_passes() {
+fn memory_is_bounded_during_a_long_line() {
     let mut framer = Framer::new(None, 1000);
     framer.buffer().extend_from_slice(b"{\"x\":\"");
     for _ in 0..10_000 {
@@ -94,7 +94,7 @@ fn memory_stays_bounded_while_a_long_line_passes() {
 }
 
 proptest! {
-    /// Whatever the bytes and however they are cut, the same frames come out.
+    /// The same frames come out, whatever the bytes and the chunk size.
     #[test]
     fn frames_do_not_depend_on_the_pieces(input in "(\\{\\}|\n|\r|a|é|Content-Length: [0-9]{1,3}|\r\n\r\n|\"|,){0,30}", size in 1usize..9) {
         let whole = cut(input.as_bytes(), None, 20, input.len());

@@ -1,5 +1,5 @@
-//! A backend's processes: started, ready, stopped, crashed. Each change of the state takes with it the parts of a backend that
-//! belong to one process.
+//! A backend's processes: start, readiness, stop, crash. Each state change also resets the parts of the
+//! backend that belong to one process.
 
 use super::Backend;
 use crate::backends::{AfterStop, BackendOutbox, BackendState};
@@ -20,7 +20,7 @@ impl Backend {
         matches!(self.state(), BackendState::Starting { .. })
     }
 
-    /// The process takes messages.
+    /// Whether the process accepts messages.
     pub(crate) fn is_ready(&self) -> bool {
         matches!(self.state(), BackendState::Ready { .. })
     }
@@ -29,22 +29,22 @@ impl Backend {
         matches!(self.state(), BackendState::Stopping { .. })
     }
 
-    /// The process is being stopped, and no other follows by itself.
+    /// Whether the process is being stopped without a successor.
     pub(crate) fn is_going_to_rest(&self) -> bool {
         self.lifecycle.is_going_to_rest()
     }
 
-    /// There is no process, or soon none, since nobody needs one; and nothing waits for one.
+    /// Whether the backend is idle on purpose: no process, or soon none, because none is needed; and nothing is queued.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.queue.is_empty() && self.lifecycle.is_at_rest()
     }
 
-    /// A process exists, is being made, or is not gone yet.
+    /// Whether a process exists, is starting, or has not ended yet.
     pub(crate) fn has_process(&self) -> bool {
         self.launch().is_some()
     }
 
-    /// The process that exists, is being made, or is not gone yet.
+    /// The process that exists, is starting, or has not ended yet.
     pub(crate) fn launch(&self) -> Option<Launch> {
         self.lifecycle.launch()
     }
@@ -54,26 +54,26 @@ impl Backend {
         self.lifecycle.wanted_launch()
     }
 
-    /// The process, if it takes messages.
+    /// The process, if it accepts messages.
     pub(crate) fn ready_launch(&self) -> Option<Launch> {
         self.lifecycle.ready_launch()
     }
 
-    /// The process, if it takes messages and has been told `initialized`.
+    /// The process, if it accepts messages and has received `initialized`.
     pub(crate) fn initialized_launch(&self) -> Option<Launch> {
         self.ready_launch().filter(|_| self.handshake.is_initialized())
     }
 
-    /// The present process can be asked for its lists, and has not been asked yet.
+    /// Whether the current process can be asked for its lists, and has not been.
     pub(crate) fn can_be_asked_for_lists(&self) -> bool {
-        // The welcome of a process that is being stopped may be an earlier process's.
+        // While a process is being stopped, the stored welcome may be an earlier process's.
         self.wanted_launch().is_some()
             && self.handshake.is_initialized()
             && self.handshake.has_welcome()
             && !self.lists.was_asked()
     }
 
-    /// A process was made, and its handshake is not answered, or has failed.
+    /// Whether a process was started but has not completed its handshake.
     pub(crate) fn is_short_of_handshake(&self) -> bool {
         matches!(
             self.state(),
@@ -82,12 +82,12 @@ impl Backend {
         )
     }
 
-    /// Whether this is the process of now, and not a late word of an earlier one.
+    /// Whether this is the current process, rather than a late event of an earlier one.
     pub(crate) fn is_current(&self, launch: Launch) -> bool {
         self.lifecycle.is_current(launch)
     }
 
-    /// Processes that were started so far.
+    /// Number of processes started so far.
     pub(crate) fn launches(&self) -> u32 {
         self.lifecycle.launches()
     }
@@ -105,28 +105,28 @@ impl Backend {
         self.lifecycle.starting_since()
     }
 
-    /// When there must be a process, while there is none.
+    /// Time limit for the process to exist, while it does not.
     pub(crate) fn spawn_deadline(&self) -> Option<Moment> {
         self.lifecycle.spawn_deadline(self.settings.start_timeout)
     }
 
-    /// When it is started again after a crash.
+    /// Time of the restart after a crash.
     pub(crate) fn backoff_end(&self) -> Option<Moment> {
         self.lifecycle.backoff_end()
     }
 
-    /// When a start may be tried again after too many crashes.
+    /// Earliest time for another start after too many crashes.
     pub(crate) fn cooldown_end(&self) -> Option<Moment> {
         self.lifecycle.cooldown_end()
     }
 
-    /// It was started, and has never worked.
+    /// Whether it was started, but has never worked.
     pub(crate) fn has_never_worked(&self) -> bool {
         self.launches() > 0 && !self.has_answered
     }
 
-    /// Begins a new process: nothing of the one before counts any more. Returns the framing that it is spoken to in.
-    /// `is_used`: for a request of a client.
+    /// Starts a new process and discards the state of the previous one. Returns the framing to use.
+    /// `is_used`: the start is for a client's request.
     pub(crate) fn begin_start(&mut self, now: Moment, is_used: bool) -> (Launch, Framing) {
         self.usage.begin_process(now, is_used);
         self.health.begin_process();
@@ -136,12 +136,12 @@ impl Backend {
         self.lists.begin_process();
         self.roots.forget_questions();
         self.level = None;
-        // They went with the process before; the next may use the same ids.
+        // Tasks ended with the previous process; the next may reuse their ids.
         self.tasks.clear();
         (self.lifecycle.begin_start(now), self.framing.begin_process())
     }
 
-    /// A process has been made. `false`: nobody waits for it any more.
+    /// Records that the process was started. Returns `false` if it is no longer wanted.
     pub(crate) fn record_spawn(&mut self, launch: Launch, pid: Option<u32>) -> bool {
         self.lifecycle.record_spawn(launch, pid)
     }
@@ -151,7 +151,7 @@ impl Backend {
         self.touch(now);
     }
 
-    /// A process that is ready hears a handshake again.
+    /// Sends a ready process through another handshake.
     pub(crate) fn begin_handshake_again(&mut self, now: Moment) -> Option<Launch> {
         self.lifecycle.begin_handshake_again(now)
     }
@@ -161,7 +161,7 @@ impl Backend {
         self.lifecycle.begin_stop(then)
     }
 
-    /// Stops the process, if there is one, and starts no other by itself.
+    /// Stops the process, if there is one, without a successor.
     pub(crate) fn stop_for_good(&mut self) -> Option<Launch> {
         let launch = self.begin_stop(AfterStop::Rest);
         if launch.is_none() {
@@ -170,32 +170,32 @@ impl Backend {
         launch
     }
 
-    /// Stops a process that is ready, and that nobody needs. The next request starts another.
+    /// Stops a ready process that is not needed. The next request starts another.
     pub(crate) fn begin_rest(&mut self) -> Option<Launch> {
         self.lifecycle.begin_rest()
     }
 
-    /// The process that was being stopped is gone. `None`: it was not being stopped.
+    /// Records the end of a process that was being stopped; `None` if it was not being stopped.
     pub(crate) fn end_stop(&mut self) -> Option<AfterStop> {
         self.lifecycle.end_stop()
     }
 
-    /// There is no process, and none is wanted at the moment.
+    /// Records that there is no process, and none is wanted.
     pub(crate) fn mark_stopped(&mut self) {
         self.lifecycle.mark_stopped();
     }
 
-    /// A process that crashed is started again later.
+    /// Schedules a restart after a crash.
     pub(crate) fn back_off(&mut self, until: Moment) {
         self.lifecycle.back_off(until);
     }
 
-    /// Requests fail fast until then.
+    /// Makes requests fail at once until then.
     pub(crate) fn fail_fast(&mut self, until: Moment, why: String) {
         self.lifecycle.fail_fast(until, why);
     }
 
-    /// Records a crash, while the state still says since when the process worked.
+    /// Records a crash; called while the state still knows since when the process was ready.
     pub(crate) fn record_crash(&mut self, now: Moment) {
         self.breaker.record_crash(now, self.lifecycle.ready_since());
     }

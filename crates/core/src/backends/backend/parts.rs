@@ -1,4 +1,4 @@
-//! Access to the parts of a backend that have methods of their own, and no bearing on each other.
+//! Access to the parts of a backend that have methods of their own and do not affect each other.
 
 use super::Backend;
 use crate::backends::{

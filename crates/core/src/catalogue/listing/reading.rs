@@ -1,5 +1,5 @@
-//! From a server's answers to a [`Listing`]: where each item and its name stand, what it is called, and what of it
-//! would be called the same. One pass over the answers, since they may be long.
+//! Parser from a server's answers to a [`Listing`]: positions of items and their names, public names, and
+//! collisions between them. One pass over the answers, which may be long.
 
 use super::{Entry, Home, Label, Listing, NameForm, Shown, Unreadable, unreadable};
 use crate::catalogue::{index, index::Index};
@@ -11,11 +11,11 @@ use std::collections::{BTreeSet, HashMap};
 use switchboard_protocol::json::{self, NotJson, Stepped, What};
 use switchboard_protocol::{Span, json::byte};
 
-/// The items of a list, and where their keys stand.
+/// The items of a list, and the positions of their keys.
 #[derive(Default)]
 pub(super) struct Items {
     found: Vec<Item>,
-    /// Further keys of an item, by its number.
+    /// Duplicate keys of an item, by its number.
     doubled: Vec<(u32, Span)>,
 }
 
@@ -36,14 +36,14 @@ pub(super) fn read_pages(list: List, pages: &[Bytes]) -> Result<(Bytes, Items), 
             return Err(Unreadable::no_list(list));
         }
     }
-    // Between tokens a line break is white space like any other, and inside a string it cannot stand.
+    // JSON allows a raw line break only between tokens, where it is white space.
     if out.contains(&b'\n') || out.contains(&b'\r') {
         out.iter_mut().filter(|b| matches!(b, b'\n' | b'\r')).for_each(|b| *b = b' ');
     }
     Ok((out.into(), items))
 }
 
-/// Appends the items of a page; `false` if it has none to offer.
+/// Appends the items of a page; `false` if the page has no such list.
 fn read_page(list: List, page: &[u8], out: &mut Vec<u8>, items: &mut Items) -> Result<bool, NotJson> {
     let before = (out.len(), items.found.len(), items.doubled.len());
     let mut found = false;
@@ -51,7 +51,7 @@ fn read_page(list: List, page: &[u8], out: &mut Vec<u8>, items: &mut Items) -> R
         if !scan::is_key(name, list.member()) {
             return json::value(page, start);
         }
-        // Of several members of this name most parsers take the last.
+        // Of several members with this name, most parsers take the last.
         out.truncate(before.0);
         items.found.truncate(before.1);
         items.doubled.truncate(before.2);
@@ -71,7 +71,7 @@ fn read_page(list: List, page: &[u8], out: &mut Vec<u8>, items: &mut Items) -> R
     Ok(found)
 }
 
-/// The items of a comma-joined run.
+/// Parses items joined with commas.
 pub(super) fn read_joined(list: List, bytes: &[u8]) -> Result<Items, Unreadable> {
     let fault = |error: NotJson| unreadable(list, error.what);
     let mut items = Items::default();
@@ -86,7 +86,7 @@ pub(super) fn read_joined(list: List, bytes: &[u8]) -> Result<Items, Unreadable>
 }
 
 impl Items {
-    /// Steps over the item at `pos` and notes it as standing at `place`.
+    /// Steps over the item at `pos` and records it at position `place`.
     fn item(&mut self, list: List, bytes: &[u8], pos: usize, place: usize) -> Stepped {
         let moved = |at: usize| at - pos + place;
         let mut key = None;
@@ -134,7 +134,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Takes what can be shown and may be, by the name that it would have if it were alone.
+    /// Selects the visible items, with the name each would have without collisions.
     fn choose(&mut self, items: Items, naming: &Naming) {
         let original = self.original.clone();
         let filter = naming.filter(self.list);
@@ -165,7 +165,7 @@ impl Listing {
     fn label_of(&mut self, key: Span, name: &str, prefix: &str, naming: &Naming) -> (Label, Shown) {
         let inner = Span { start: key.start + 1, end: key.end - 1 };
         let own = |made: &mut String| {
-            // Without an escape it is as long as its spelling, and is its spelling.
+            // A name without escapes is as long as its spelling, and equals it.
             let as_spelled = name.len() == inner.range().len();
             if as_spelled { Label { at: inner, home: Home::Original } } else { put(made, name) }
         };
@@ -195,8 +195,8 @@ impl Listing {
         }
     }
 
-    /// Gives every entry a label of its own. What says exactly what it is keeps its name; of several that were altered
-    /// into the same name none keeps it, so that it does not depend on the order in which a server lists them.
+    /// Gives every entry a unique label. An exact label keeps its name; of several altered to the same name
+    /// none keeps it, so that the result does not depend on the order in which the server lists them.
     fn settle(&mut self, naming: &Naming) {
         self.index = Index::with_room(self.entries.len());
         let all = 0..self.entries.len() as u32;
@@ -205,6 +205,7 @@ impl Listing {
         double.extend(self.doubles_among(&altered));
         if !double.is_empty() {
             self.leave_out(double);
+            // Entry numbers have changed, so the index is rebuilt.
             return self.settle(naming);
         }
         let mut wanted: HashMap<&str, u32> = HashMap::new();
@@ -223,7 +224,8 @@ impl Listing {
         }
     }
 
-    /// Those whose label is taken are the same thing a second time, since their labels say exactly what they are.
+    /// Inserts entries with exact labels. Returns those whose label is taken: they are duplicates, since the
+    /// label is exact.
     fn insert_faithful(&mut self, faithful: &[u32]) -> Vec<u32> {
         let mut double = Vec::new();
         for &entry in faithful {
@@ -253,15 +255,15 @@ impl Listing {
         double
     }
 
-    /// The same name twice: the first was kept, these are not.
+    /// Removes duplicates; the first of each name stays.
     fn leave_out(&mut self, mut double: Vec<u32>) {
         double.sort_unstable();
-        // One word for each name, however often it stands there.
+        // One report per name, however often it occurs.
         let told: BTreeSet<String> = double.iter().map(|&entry| self.own_name(entry).into_owned()).collect();
         let servers = vec![self.naming.server.clone()];
         let collision = |name| Collision { list: self.list, name, servers: servers.clone(), becomes: None };
         self.collisions.extend(told.into_iter().map(collision));
-        // By how many that are gone before it an entry's number becomes less.
+        // An entry's number decreases by the number of removed entries before it.
         let before = |entry: u32| double.partition_point(|&other| other < entry) as u32;
         let is_gone = |entry: u32| double.binary_search(&entry).is_ok();
         self.doubled.retain(|(entry, _)| !is_gone(*entry));

@@ -39,7 +39,7 @@ fn only_the_key_is_replaced() {
 }
 
 #[test]
-fn escaped_and_doubled_keys_are_all_replaced() {
+fn escaped_and_duplicate_keys_are_replaced() {
     let result = r#"{"tools":[{"name":7,"n\u0061me":"x","name":"r\u0065ad"}]}"#;
     let listing = read(List::Tools, result, &naming(NameStyle::Prefixed));
     assert_eq!(written(&listing), [r#"{"name":"s__read","n\u0061me":"s__read","name":"s__read"}"#]);
@@ -65,7 +65,7 @@ fn pages_are_joined_on_one_line() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_left_out_and_counted() {
+fn unusable_items_are_left_out_and_counted() {
     let result = r#"{"tools":[7,{"name":1},{},{"name":"a"},"x",{"name":"\ud800"},[{"name":"b"}]]}"#;
     let listing = read(List::Tools, result, &naming(NameStyle::Prefixed));
     assert_eq!((listing.len(), listing.skipped()), (1, 6));
@@ -76,7 +76,7 @@ fn what_cannot_be_shown_is_left_out_and_counted() {
 }
 
 #[test]
-fn no_list_is_an_error_that_says_why() {
+fn missing_list_is_an_explained_error() {
     for (result, why) in [
         ("{}", "`result` has no array `tools`"),
         (r#"{"tools":null}"#, "`result` has no array `tools`"),
@@ -96,7 +96,7 @@ fn no_list_is_an_error_that_says_why() {
 }
 
 #[test]
-fn filters_and_renames() {
+fn filters_and_renames_apply_to_lists() {
     let mut naming = naming(NameStyle::Prefixed);
     naming.tools = Filter {
         allow: vec!["read*".into(), "write".into()],
@@ -108,16 +108,16 @@ fn filters_and_renames() {
     assert_eq!(names(&listing), ["s__read", "s__put"]);
     assert_eq!(listing.spelling(1), r#""write""#);
     assert_eq!(listing.skipped(), 0);
-    // The whole list is kept: another filter may show more of it.
+    // The whole list is stored: another filter may show more of it.
     assert_eq!(listing.under(&Naming::new("t", NameStyle::Plain)).unwrap().len(), 4);
 }
 
 #[test]
-fn a_servers_own_collisions() {
+fn own_collisions_of_a_server_are_solved() {
     let result = r#"{"tools":[{"name":"a.b"},{"name":"a_b"},{"name":"a/b"},{"name":"a_b","n":2},{"name":"c.d"},{"name":"c/d"},{"name":"e.f"}]}"#;
     let listing = read(List::Tools, result, &naming(NameStyle::Prefixed));
     let shown = names(&listing);
-    // The second `a_b` is left out; what was altered into a taken name has a hash; a lone altered one has not.
+    // The second `a_b` is left out; a name altered into a taken one gets a hash; a lone altered name does not.
     assert_eq!(shown.len(), 6);
     assert_eq!((&*shown[1], &*shown[5]), ("s__a_b", "s__e_f"));
     for (at, start) in [(0, "s__a_b_"), (2, "s__a_b_"), (3, "s__c_d_"), (4, "s__c_d_")] {
@@ -132,7 +132,7 @@ fn a_servers_own_collisions() {
 }
 
 #[test]
-fn a_rename_onto_another_name_takes_nothing_away() {
+fn rename_onto_a_taken_name_hides_nothing() {
     for (style, other) in [(NameStyle::Prefixed, "s__b_"), (NameStyle::Plain, "s__b")] {
         let mut naming = naming(style);
         naming.tools.rename = vec![("a".into(), "b".into())];
@@ -144,7 +144,7 @@ fn a_rename_onto_another_name_takes_nothing_away() {
 }
 
 #[test]
-fn resources_are_wrapped_and_templates_keep_their_spelling() {
+fn resource_wrapped_template_keeps_spelling() {
     let naming = naming(NameStyle::Prefixed);
     let result = r#"{"resources":[{"uri":"file:///a","name":"A"},{"uri":"ui://b"}]}"#;
     let listing = read(List::Resources, result, &naming);
@@ -159,7 +159,7 @@ fn resources_are_wrapped_and_templates_keep_their_spelling() {
     assert_eq!(names(&listing), ["proxy://template/s/f://{x}"]);
 }
 
-/// JSON of any kind, as someone may write it.
+/// JSON of any kind, in any formatting.
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -179,7 +179,7 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// What stands before the value of an item's key, the key, and what follows.
+/// An item as three parts: the text before the value of its key, the key, and the rest.
 fn item() -> impl Strategy<Value = (String, String, String)> {
     let other = || proptest::collection::vec(("[b-m]{1,3}", json()), 0..3);
     let written = |all: Vec<(String, String)>| -> Vec<String> {
@@ -216,11 +216,11 @@ proptest! {
             let expect = format!("{}\"{public}\"{}", item.0, item.2);
             prop_assert_eq!(&written(&listing)[at], &expect);
             prop_assert_eq!(listing.spelling(at as u32), format!("\"{}\"", item.1));
-            // Found by the name that is shown, and by no other's.
+            // Found by its public name, and by no other.
             let found = listing.find(crate::catalogue::index::hash(public.as_bytes()), public.as_bytes());
             prop_assert_eq!(found, Some(at as u32));
         }
-        // No two are called the same, and what could not keep its name is told.
+        // All names are unique, and every lost name is reported.
         prop_assert_eq!(shown.iter().collect::<HashSet<_>>().len(), shown.len());
         if !plain {
             for (item, public) in first.iter().zip(&shown) {
@@ -230,7 +230,7 @@ proptest! {
                 prop_assert!(alone.altered || alone.text == *public);
             }
         }
-        // From the disk it is the same.
+        // The same after a round trip through the disk.
         let again = Listing::restore(List::Tools, listing.original().clone(), &naming).unwrap();
         prop_assert!(again.same_as(&listing));
         prop_assert_eq!(written(&again), written(&listing));

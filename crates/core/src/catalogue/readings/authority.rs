@@ -1,7 +1,8 @@
-//! Hosts: which part of a URI names one, and what URL parsers drop from it. Knows nothing of paths but where they begin.
+//! Hosts: which part of a URI names one, and what URL parsers drop from it. Must not know about paths, except
+//! where they begin.
 //!
-//! The crate `url` does not serve here: it is one parser, and a filter must think of several that disagree; and the text may
-//! be a glob or half decoded, which `url` refuses.
+//! The crate `url` does not fit: it is one parser, and a filter must consider several that disagree; also,
+//! the text may be a glob or half decoded, which `url` rejects.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -11,23 +12,23 @@ use super::path::{is_drive, is_plain};
 const DEFAULT_PORTS: [(&str, u32); 5] =
     [("http:", 80), ("https:", 443), ("ws:", 80), ("wss:", 443), ("ftp:", 21)];
 
-/// How a reading treats the part between scheme and path.
+/// Treatment of the part between scheme and path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Authority {
-    /// Keeps it, as most servers with a scheme of their own do.
+    /// Kept unchanged, as by most servers with their own scheme.
     Kept,
-    /// Takes it as the first segment of the path.
+    /// Taken as the first segment of the path.
     Path,
-    /// Parses it as browsers do: drops user, default port and the host of a file, and does not count slashes.
+    /// Parsed as by browsers: user, default port and the host of a file are dropped, and extra slashes ignored.
     Parsed,
-    /// The same, but a backslash may be part of the user name, as in RFC 3986.
+    /// Same as `Parsed`, but a backslash may be part of the user name, as in RFC 3986.
     ParsedWithBackslash,
 }
 
-/// A URI in parts, with slashes for backslashes.
+/// The parts of a URI, with backslashes turned into slashes.
 #[derive(Debug)]
 pub(super) struct Location {
-    /// Lowercase, with its colon.
+    /// Lowercase, including its colon.
     pub(super) scheme: String,
     /// Lowercase. `None` if the URI has no `//`.
     pub(super) host: Option<String>,
@@ -55,7 +56,7 @@ impl Authority {
             Self::Kept => kept(text),
             Self::Path => {
                 let mut location = kept(text);
-                // `file:////server/share` is `file://server/share` on Windows.
+                // `file:////server/share` equals `file://server/share` on Windows.
                 if location.scheme == "file:" && location.path.starts_with("//") {
                     let rest = location.path.trim_start_matches('/');
                     let (host, path) = split_host(rest);
@@ -75,7 +76,7 @@ fn kept(text: &str) -> Location {
     let scheme = scheme.to_ascii_lowercase();
     let is_file = scheme == "file:";
     let (host, path) = match rest.strip_prefix("//") {
-        // `file://c:/a` is `file:///c:/a`.
+        // `file://c:/a` equals `file:///c:/a`.
         Some(rest) if is_file && is_drive(split_host(rest).0) => (Some(String::new()), format!("/{rest}")),
         Some(rest) => {
             let (host, path) = split_host(rest);
@@ -83,7 +84,7 @@ fn kept(text: &str) -> Location {
             let is_here = is_file && host == "localhost";
             (Some(if is_here { String::new() } else { host }), path.to_owned())
         }
-        // `file:/a` is `file:///a`.
+        // `file:/a` equals `file:///a`.
         None if is_file && rest.starts_with('/') => (Some(String::new()), rest.to_owned()),
         None => (None, rest.to_owned()),
     };
@@ -93,7 +94,7 @@ fn kept(text: &str) -> Location {
 fn parsed(text: &str) -> Location {
     let mut location = kept(text);
     if let Some(port) = default_port(&location.scheme) {
-        // `http:example.com`, `http:/example.com` and `http:///example.com` are `http://example.com/`.
+        // `http:example.com`, `http:/example.com` and `http:///example.com` equal `http://example.com/`.
         let all = location.host.unwrap_or_default() + &location.path;
         let (host, path) = split_host(all.trim_start_matches('/'));
         location.host = Some(web_host(host, port));
@@ -111,7 +112,7 @@ fn parsed(text: &str) -> Location {
     location
 }
 
-/// Java and Python accept `url:file:///a`.
+/// Strips the prefix of `url:file:///a`, which Java and Python accept.
 fn without_url_prefix(text: &str) -> &str {
     match text.split_at_checked(4) {
         Some((prefix, rest)) if prefix.eq_ignore_ascii_case("url:") => rest,
@@ -119,7 +120,7 @@ fn without_url_prefix(text: &str) -> &str {
     }
 }
 
-/// `http://a\@b/` is `http://b/`.
+/// Strips the user: `http://a\@b/` becomes `http://b/`.
 fn without_user(text: &str) -> String {
     let text = without_url_prefix(text);
     let (scheme, rest) = split_scheme(text);
@@ -158,7 +159,7 @@ fn split_port(host: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Characters that IDNA maps to ASCII or ignores. Other names in Unicode are not compared with their Punycode.
+/// Maps characters that IDNA maps to ASCII or ignores. Other Unicode names are not compared with their Punycode.
 fn ascii_form(c: char) -> Option<char> {
     match c {
         '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' => None,
@@ -168,7 +169,7 @@ fn ascii_form(c: char) -> Option<char> {
     }
 }
 
-/// The usual spelling of an IP address: `127.1`, `0x7f000001` and `[::ffff:7f00:1]` are `127.0.0.1`.
+/// The canonical spelling of an IP address: `127.1`, `0x7f000001` and `[::ffff:7f00:1]` are `127.0.0.1`.
 fn ip_address(name: &str) -> Option<String> {
     if let Some(inner) = name.strip_prefix('[') {
         let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
@@ -177,7 +178,7 @@ fn ip_address(name: &str) -> Option<String> {
     let parts: Vec<u32> = name.split('.').take(5).map(ip_number).collect::<Option<_>>()?;
     let (&last, first) = parts.split_last()?;
     let is_in_range = first.len() < 4 && first.iter().all(|&part| part < 256);
-    // The last number fills all the bytes that are left.
+    // The last number fills all remaining bytes.
     if !is_in_range || u64::from(last) >= 1 << (8 * (4 - first.len())) {
         return None;
     }
@@ -200,13 +201,13 @@ pub(super) fn is_web(scheme: &str) -> bool {
     default_port(scheme).is_some()
 }
 
-/// Whether the glob is about one web host, by any port.
+/// Whether the glob names a single web host, on any port.
 pub(super) fn is_exact_web_host(glob: &str) -> bool {
     let Location { scheme, host, .. } = kept(glob);
     is_web(&scheme) && host.is_some_and(|host| !host.is_empty() && !host.contains(['*', '?', '@']))
 }
 
-/// Whether an authority may be found in the text. Errs on the side of yes.
+/// Whether the text may contain an authority. May return true too often, never too seldom.
 pub(super) fn is_possible(text: &str) -> bool {
     let (scheme, rest) = split_scheme(text);
     let is_special = ["file:", "url:"].iter().any(|special| scheme.eq_ignore_ascii_case(special));
@@ -220,8 +221,8 @@ pub(super) fn may_hide_user(text: &str) -> bool {
     text.contains('\\') && text.contains('@')
 }
 
-/// The path behind an authority that every reading leaves as it is; `None` if there is no such authority. Without an
-/// allocation.
+/// The path after an authority that every reading leaves unchanged; `None` if there is no such authority.
+/// Does not allocate.
 pub(super) fn plain_path<'a>(scheme: &str, rest: &'a str) -> Option<&'a str> {
     if scheme == "url:" {
         return None;
@@ -234,7 +235,7 @@ pub(super) fn plain_path<'a>(scheme: &str, rest: &'a str) -> Option<&'a str> {
         Some(port) => !path.is_empty() && is_plain_web_host(host, port),
         None if is_file => host.is_empty() && path.starts_with('/'),
         None => {
-            // Behind a host that is read as a segment, a drive begins the path anew.
+            // After a host that is read as a segment, a drive starts the path anew.
             let has_drive = !host.is_empty() && path.split('/').any(is_drive);
             !host.bytes().any(|b| b.is_ascii_uppercase() || b == b'@') && is_plain(host) && !has_drive
         }
@@ -265,7 +266,7 @@ fn split_host(rest: &str) -> (&str, &str) {
     rest.split_at(rest.find('/').unwrap_or(rest.len()))
 }
 
-/// The scheme with its colon; empty if there is none.
+/// The scheme including its colon; empty if there is none.
 pub(super) fn split_scheme(uri: &str) -> (&str, &str) {
     let end = uri.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'));
     match end {

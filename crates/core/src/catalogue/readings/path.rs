@@ -1,15 +1,15 @@
-//! Paths: segments that servers and disks resolve, drop or rename. Knows nothing of schemes and hosts.
+//! Paths: segments that servers and file systems resolve, drop or rename. Must not know about schemes and hosts.
 
 use std::borrow::Cow;
 
-/// What a server makes of a path. Dot segments are always resolved.
+/// A server's interpretation of a path. Dot segments are always resolved.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathRules {
-    /// `;v=1` behind a segment is not part of its name.
+    /// `;v=1` after a segment is not part of its name.
     pub(super) cuts_params: bool,
-    /// Names are those of a Windows disk: `a.`, `a ` and `a:stream` are `a`, and a drive begins the path.
+    /// Windows names: `a.`, `a ` and `a:stream` equal `a`, and a drive starts the path.
     pub(super) windows_names: bool,
-    /// `a//b` is `a/b`, as on a disk.
+    /// `a//b` equals `a/b`, as in a file system.
     pub(super) merges_slashes: bool,
 }
 
@@ -20,7 +20,7 @@ impl PathRules {
         let mut all = Vec::new();
         for &cuts_params in choices(has_params) {
             for &windows_names in choices(may_be_windows) {
-                // A segment may also be empty because all of it was cut.
+                // A segment may also become empty when all of it is cut.
                 for &merges_slashes in choices(has_params || may_be_windows || may_be_empty) {
                     all.push(Self { cuts_params, windows_names, merges_slashes });
                 }
@@ -67,12 +67,12 @@ impl PathRules {
     }
 }
 
-/// `c:`, `c|` as in old URLs, or `c$` as a share.
+/// A drive: `c:`, `c|` as in old URLs, or `c$` as a share.
 pub(super) fn is_drive(segment: &str) -> bool {
     matches!(segment.as_bytes(), [letter, b':' | b'|' | b'$'] if letter.is_ascii_alphabetic())
 }
 
-/// Without stream, and without the dots and blanks at the end.
+/// Removes the stream, and trailing dots and blanks.
 fn windows_name(segment: &str) -> &str {
     let name = segment.split(':').next().unwrap_or_default();
     match name.trim_end_matches(' ') {
@@ -81,7 +81,7 @@ fn windows_name(segment: &str) -> &str {
     }
 }
 
-/// Whether Windows may read a name behind the scheme differently. Errs on the side of yes.
+/// Whether Windows may read a name after the scheme differently. May return true too often, never too seldom.
 pub(super) fn may_be_windows_name(rest: &str) -> bool {
     let is_end = |at: usize| rest.as_bytes().get(at + 1).is_none_or(|next| !next.is_ascii_alphanumeric());
     rest.bytes()
@@ -89,12 +89,12 @@ pub(super) fn may_be_windows_name(rest: &str) -> bool {
         .any(|(at, b)| matches!(b, b':' | b'|' | b'$' | b' ') || (b == b'.' && is_end(at)))
 }
 
-/// Whether the path behind the scheme may have an empty segment. Errs on the side of yes.
+/// Whether the path after the scheme may have an empty segment. May return true too often, never too seldom.
 pub(super) fn may_have_empty_segment(rest: &str) -> bool {
     rest.strip_prefix("//").unwrap_or(rest).contains("//") || rest.bytes().any(|b| b <= b' ' || b == b'\\')
 }
 
-/// Whether all rules leave this path as it is.
+/// Whether all rules leave this path unchanged.
 pub(super) fn is_plain(path: &str) -> bool {
     let inner = path.strip_prefix('/').unwrap_or(path);
     inner.split('/').enumerate().all(|(at, segment)| {

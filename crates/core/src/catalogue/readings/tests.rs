@@ -111,7 +111,7 @@ fn file_hosts_are_dropped() {
     check_denied(
         "file://server/share/*",
         &["file:////server/share/x", "file://///SERVER/share/x", "file:///%5C%5Cserver\\share\\x"],
-        // The deny pattern is not about this machine.
+        // The deny pattern names another machine.
         &["file:///share/x", "file://another/share/x"],
     );
 }
@@ -222,7 +222,7 @@ fn windows_names_are_resolved() {
     );
 }
 
-/// A wildcard next to what a reading drops would match everything.
+/// A wildcard next to a part that a reading drops would match everything.
 #[test]
 fn deny_patterns_are_not_widened() {
     for (deny, uri, expect) in [
@@ -268,9 +268,9 @@ fn ordinary_uris_have_one_reading() {
     }
 }
 
-/// A client may send such a URI with every request, and others wait meanwhile.
+/// A client may send such a URI with every request, while others wait.
 #[test]
-fn a_hostile_uri_takes_bounded_time() {
+fn hostile_uri_takes_bounded_time() {
     let uri = "x://h/".to_owned() + &"%25252525;a//../b:. \\@?c#".repeat(MAX_AMBIGUOUS_BYTES / 25 - 1);
     let started = std::time::Instant::now();
     assert!(!denies(&globs(&["*a*b*c*d*e*.env", "*/x/*/y/*/z"]), &uri));
@@ -355,14 +355,14 @@ fn globs_may_be_spelled_as_uris_are() {
 }
 
 proptest! {
-    /// However its characters are encoded, and whatever is cut from it.
+    /// However its characters are encoded, and whatever is cut off.
     #[test]
     fn every_spelling_is_denied(
         path in "[a-c/]{0,6}", encode in proptest::collection::vec(0usize..4, 24), tail in "(|[?#][a-z/.]{0,4}|%00[a-z]{0,3}|;[a-z]{0,3}|/|\\.)",
     ) {
         let text = format!("file:///{path}/.env");
         let spelled = text.bytes().enumerate().map(|(at, b)| match encode[at % encode.len()] {
-            // The scheme cannot be encoded, or it would be none.
+            // The scheme cannot be encoded, or it would not be a scheme.
             _ if at < 7 => char::from(b).to_string(),
             1 => format!("%{b:02x}"),
             2 => format!("%25{b:02X}"),
@@ -373,9 +373,9 @@ proptest! {
         prop_assert!(!allows(&globs(&["file:///docs/*"]), &uri), "{}", uri);
     }
 
-    /// What is allowed is in the folder for whoever resolves the path, decoded or not.
+    /// An allowed URI stays in the folder for every server that resolves the path, decoded or not.
     #[test]
-    fn nothing_leaves_an_allowed_folder(path in "(\\.|%2e|/|%2f|a|;|\\\\|\\?){0,12}") {
+    fn allowed_uris_stay_in_their_folder(path in "(\\.|%2e|/|%2f|a|;|\\\\|\\?){0,12}") {
         let uri = format!("file:///docs/{path}");
         if allows(&globs(&["file:///docs/*"]), &uri) {
             for text in [uri.clone(), decode_leniently(&uri).unwrap_or_default()] {
@@ -392,7 +392,7 @@ proptest! {
         }
     }
 
-    /// Whatever the pattern is about. `fuzz/targets/uris.rs` tries the same.
+    /// Whatever the pattern. `fuzz/targets/uris.rs` checks the same.
     #[test]
     fn no_tail_or_encoding_undoes_a_denial(glob in "[a.*/:\\\\A ]{0,6}", uri in "[a./:\\\\A \t\u{130}]{0,10}") {
         let deny = globs(&[&glob]);
@@ -415,7 +415,7 @@ proptest! {
         }
     }
 
-    /// What `Reading::all` leaves out would add nothing.
+    /// Readings that `Reading::all` leaves out would add nothing.
     #[test]
     fn left_out_readings_add_nothing(uri in "(|file:|http:|url:)([a-bA:/.?;@|$ \t\0\\\\]|%2f|%3a|%5C|%2e|%40){0,10}") {
         let decoded = decodings(&uri).unwrap_or_default();

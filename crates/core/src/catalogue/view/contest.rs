@@ -1,5 +1,5 @@
-//! What must be called otherwise because two members would show it by the same name. Nothing is shadowed: one keeps
-//! the name, and the others get one of their own.
+//! New names for items that two members would show under the same name. Nothing is hidden: one keeps the
+//! name, and the others get new ones.
 
 use super::Member;
 use crate::catalogue::index;
@@ -9,10 +9,10 @@ use crate::catalogue::uris;
 use crate::catalogue::{names, names::Collision, names::NameStyle};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Which entry of which member.
+/// Member and entry.
 pub(super) type Owner = (usize, u32);
 
-/// The names that were given in place of others. Nearly always there are none.
+/// Names given in place of others. Nearly always empty.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
     by_owner: HashMap<Owner, String>,
@@ -21,7 +21,7 @@ pub(super) struct Aliases {
 
 impl Aliases {
     pub(super) fn of(&self, member: usize, entry: u32) -> Option<&str> {
-        // The usual case without hashing.
+        // The usual case, without hashing.
         (!self.by_owner.is_empty()).then(|| self.by_owner.get(&(member, entry)))?.map(String::as_str)
     }
 
@@ -39,7 +39,7 @@ pub(super) fn settle(members: &[Member], list: List, collisions: &mut Vec<Collis
     let mut aliases = Aliases::default();
     for (name, mut owners) in contested(members, list) {
         let is_altered = |owner: &Owner| members[owner.0].list(list).is_none_or(|l| l.is_altered(owner.1));
-        // What says exactly what it is comes first; then the order of the servers.
+        // Exact names come first, then the order of the servers.
         owners.sort_by_key(|owner| (is_altered(owner), *owner));
         let server = |owner: &Owner| members[owner.0].naming.server.clone();
         for owner in &owners[1..] {
@@ -54,8 +54,8 @@ pub(super) fn settle(members: &[Member], list: List, collisions: &mut Vec<Collis
     aliases
 }
 
-/// Names that more than one member would show. No map of all names is made for it: for two members that could have
-/// a name in common, those of the smaller one are looked for in the other.
+/// Names that more than one member would show. Avoids a map of all names: for two members that may share a
+/// name, those of the smaller one are looked up in the other.
 fn contested(members: &[Member], list: List) -> BTreeMap<String, Vec<Owner>> {
     let known: Vec<(usize, &Listing)> = members
         .iter()
@@ -87,8 +87,8 @@ fn contested(members: &[Member], list: List) -> BTreeMap<String, Vec<Owner>> {
     contested.into_iter().map(|(name, owners)| (name, owners.into_iter().collect())).collect()
 }
 
-/// With what all labels of a listing begin: two listings can only have one in common if one's stem begins with the
-/// other's. Resources and templates are labelled by the server's own URI.
+/// The common beginning of all labels of a listing: two listings can share a label only if one's stem starts
+/// with the other's. Resources and templates are labelled with the server's own URI.
 fn stem(listing: &Listing) -> String {
     match (listing.list(), listing.style()) {
         (List::Tools | List::Prompts, NameStyle::Prefixed) => names::stem(listing.server()),
@@ -96,11 +96,11 @@ fn stem(listing: &Listing) -> String {
     }
 }
 
-/// `None` if it cannot have another.
+/// Returns `None` if it cannot have another name.
 fn other_name(members: &[Member], list: List, aliases: &Aliases, owner: Owner, name: &str) -> Option<String> {
     let naming = &members[owner.0].naming;
     match list {
-        // Both are shown as they are: who is meant is asked for later.
+        // Both stay as they are: the owner is determined when one is requested.
         List::Resources | List::Templates if uris::stays_as_it_is(name) => None,
         List::Resources => Some(uris::encode_resource(&naming.server, name)),
         List::Templates => Some(uris::template_prefix(&naming.server) + name),

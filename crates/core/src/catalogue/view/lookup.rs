@@ -1,4 +1,4 @@
-//! Whose a tool or a prompt is, by the name that a client says.
+//! The owner of a tool or prompt, by the name that a client uses.
 
 use super::View;
 use crate::catalogue::index;
@@ -7,14 +7,14 @@ use crate::catalogue::scan;
 use crate::catalogue::{names, names::NameStyle};
 use bytes::Bytes;
 
-/// Whose a name is. `original` is the server's own name as a JSON string, quotes included.
+/// The owner of a name. `original` is the server's own name as a JSON string with quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     Owner {
         member: usize,
         original: Bytes,
     },
-    /// Nobody lists it; but it has the prefix of a member whose list is not known.
+    /// Not listed by any member, but it has the prefix of one whose list is not known.
     Perhaps {
         member: usize,
         original: Bytes,
@@ -23,7 +23,7 @@ pub enum Found {
 }
 
 impl View {
-    /// `quoted` is the name as it stands in the request, quotes included.
+    /// `quoted` is the name as it occurs in the request, with quotes.
     pub fn find(&self, list: List, quoted: &[u8]) -> Found {
         let Some(name) = scan::text(quoted) else { return Found::Nobody };
         if let Some((member, entry)) = self.owner(list, &name) {
@@ -34,7 +34,7 @@ impl View {
         self.perhaps(list, &name)
     }
 
-    /// What is shown by this name.
+    /// The item shown under this name.
     pub(super) fn owner(&self, list: List, name: &str) -> Option<(usize, u32)> {
         let aliases = &self.aliases[list as usize];
         if let Some(owner) = aliases.owner(name) {
@@ -44,7 +44,7 @@ impl View {
         let listed = |(at, member): (usize, &super::Member)| {
             Some((at, member.list(list)?.find(hash, name.as_bytes())?))
         };
-        // What was given another name is not meant by its old one.
+        // A renamed item no longer answers to its old name.
         let keeps = |(member, entry): &(usize, u32)| aliases.of(*member, *entry).is_none();
         self.members.iter().enumerate().filter_map(listed).find(keeps)
     }
@@ -64,7 +64,7 @@ impl View {
         let Some((member, shown)) = best else { return Found::Nobody };
         let filter = self.members[member].naming.filter(list);
         let own = filter.original(shown);
-        // What was renamed is not meant by its old name.
+        // A renamed item no longer answers to its old name.
         if !filter.allows(own) || filter.renamed(own) != shown {
             return Found::Nobody;
         }

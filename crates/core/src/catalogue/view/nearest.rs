@@ -6,7 +6,7 @@ use crate::text::nearest::nearest_listed;
 use std::borrow::Cow;
 
 impl View {
-    /// At most five, the nearest first.
+    /// At most five suggestions, nearest first.
     pub fn nearest(&self, list: List, name: &str) -> Vec<String> {
         nearest_listed(self.shown(list), name)
     }

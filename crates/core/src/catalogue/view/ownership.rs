@@ -1,4 +1,4 @@
-//! Whose a URI is. Clients say the wrapped form, or the server's own, which they found in a result.
+//! The owner of a URI. Clients use the wrapped form, or the server's own, which they found in a result.
 
 use super::{Member, View};
 use crate::catalogue::list::List;
@@ -8,11 +8,11 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use switchboard_protocol::{Span, json};
 
-/// So many comparisons of a URI with a template are made to find out that nothing clashes; with more, results are
-/// looked at one by one.
+/// Limit on comparisons of URIs with templates to prove that nothing clashes; beyond it, results are checked
+/// one by one.
 const MAX_COMPARISONS: usize = 200_000;
 
-/// Whose a URI (or template) is.
+/// The owner of a URI or template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FoundUri {
     /// `uri` is the server's own.
@@ -20,21 +20,22 @@ pub enum FoundUri {
         member: usize,
         uri: String,
     },
-    /// More than one lists it, or has a template for it.
+    /// Several members list it, or have a template for it.
     Several(Vec<usize>),
-    /// Nobody lists it. These may know it nevertheless: members whose lists are not known; or else all that have
-    /// resources, since a server need not list them. Always more than one, else it is the owner.
+    /// Not listed by any member. These may still know it: members whose lists are not known, or otherwise all
+    /// that have resources, since a server need not list them. Always more than one; a single one is the owner.
     Perhaps(Vec<usize>),
     Nobody,
 }
 
 impl View {
-    /// By a URI as a client says it.
+    /// The owner of a URI as a client spells it.
     pub fn find_uri(&self, uri: &str) -> FoundUri {
         if let Some(found) = self.addressed(List::Resources, uri) {
             return found;
         }
         let listed = self.listing_it(List::Resources, uri);
+        // A listed URI is more specific than a template.
         let found = if listed.is_empty() { self.with_template_for(uri) } else { listed };
         match found[..] {
             [] => self.nobody_lists(uri),
@@ -43,21 +44,22 @@ impl View {
         }
     }
 
-    /// By a template, as `completion/complete` names it: public, or the server's own. `uri` is the server's own.
+    /// The owner of a template, as named by `completion/complete`: public, or the server's own. The result
+    /// has the server's own.
     pub fn find_template(&self, template: &str) -> FoundUri {
         if let Some(found) = self.addressed(List::Templates, template) {
             return found;
         }
         let listed = self.listing_it(List::Templates, template);
         match listed[..] {
-            // A completion may also be asked for a resource that is no template.
+            // A completion may also be requested for a resource that is not a template.
             [] => self.find_uri(template),
             [member] => FoundUri::Owner { member, uri: template.to_owned() },
             _ => FoundUri::Several(listed),
         }
     }
 
-    /// How a URI of this member is shown to clients.
+    /// The public form of a URI of this member.
     pub fn shown_uri<'a>(&self, member: usize, uri: &'a str) -> Cow<'a, str> {
         let Some(of) = self.members.get(member) else { return uri.into() };
         let entry =
@@ -69,8 +71,8 @@ impl View {
         }
     }
 
-    /// The places in a result of `member` where a URI stands that would be taken for another member's, and what has
-    /// to stand there instead. Looks at string members called `uri`, however deep.
+    /// The places in a result of `member` with a URI that would be taken for another member's, and their
+    /// replacements. Checks string members called `uri` at any depth.
     pub fn disambiguate(&self, member: usize, result: &[u8]) -> Option<Vec<(Span, Bytes)>> {
         if !self.uris_clash {
             return None;
@@ -93,7 +95,7 @@ impl View {
         (!places.is_empty()).then_some(places)
     }
 
-    /// What is shown by exactly this text, or says in itself whose it is.
+    /// The owner of an item shown under exactly this text, or whose wrapped form names it.
     fn addressed(&self, list: List, text: &str) -> Option<FoundUri> {
         if let Some(member) = self.shown_as_it_is(list, text) {
             return Some(FoundUri::Owner { member, uri: text.to_owned() });
@@ -102,7 +104,7 @@ impl View {
             Some((server, uri)) => (Cow::Owned(server), Cow::Owned(uri)),
             None => uris::decode_template(text).map(|(server, rest)| (server, Cow::Borrowed(rest)))?,
         };
-        // A server may be a switchboard too, with wrapped URIs of its own.
+        // A server may itself be a switchboard, with wrapped URIs of its own.
         let member = self.members.iter().position(|member| member.naming.server == server)?;
         if !permits(&self.members[member], &uri) {
             return Some(FoundUri::Nobody);
@@ -110,7 +112,8 @@ impl View {
         Some(FoundUri::Owner { member, uri: uri.into_owned() })
     }
 
-    /// The member in plain style that kept this URI. All who have a `ui://` show it as it is, which decides nothing.
+    /// The member in plain style that kept this URI. `ui://` URIs decide nothing, since all members show them
+    /// unchanged.
     fn shown_as_it_is(&self, list: List, text: &str) -> Option<usize> {
         if uris::stays_as_it_is(text) {
             return None;
@@ -163,12 +166,12 @@ fn has_template_for(member: &Member, uri: &str) -> bool {
     member.list(List::Templates).is_some_and(|templates| templates.has_template_for(&member.naming, uri))
 }
 
-/// Whether the owner lets it be seen: also what comes from a template that is allowed as such.
+/// Whether the member lets the URI be seen, including expansions of an allowed template.
 fn permits(member: &Member, uri: &str) -> bool {
     member.naming.resources.allows_uri(uri) || has_template_for(member, uri)
 }
 
-/// Whether there may be a URI that two members could own. It may say yes too often, never too seldom.
+/// Whether there may be a URI that two members could own. May return true too often, never too seldom.
 pub(super) fn may_clash(members: &[Member]) -> bool {
     let pairs = || (0..members.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
     templates_overlap(members)
@@ -188,7 +191,7 @@ fn lists_same(one: &Member, other: &Member) -> bool {
         .any(|uri| large.find(index::hash(uri), uri).is_some())
 }
 
-/// Whether one has a template for what the other lists.
+/// Whether one member has a template for a resource that the other lists.
 fn is_covered(one: &Member, other: &Member) -> bool {
     let (Some(templates), Some(listed)) = (one.list(List::Templates), other.list(List::Resources)) else {
         return false;
@@ -197,8 +200,8 @@ fn is_covered(one: &Member, other: &Member) -> bool {
         || (0..listed.len() as u32).any(|entry| has_template_for(one, listed.label(entry)))
 }
 
-/// Two templates can only have a URI in common if what stands before the first expression of one begins with that
-/// of the other: sorted, those with which a text begins come before it.
+/// Whether templates of two members may share a URI, which requires that the text before the first expression
+/// of one starts with that of the other. In sorted order, the prefixes of a text come before it.
 fn templates_overlap(members: &[Member]) -> bool {
     let of_member = |(at, member): (usize, &'_ Member)| {
         let listing = member.list(List::Templates).cloned();
@@ -223,8 +226,8 @@ fn templates_overlap(members: &[Member]) -> bool {
     false
 }
 
-/// The values of all members called `uri` that are strings. The JSON is known to be whole, so a string that is
-/// followed by a colon is a key, and nothing else needs to be followed.
+/// The values of all string members called `uri`. The JSON is known to be complete, so a string followed by a
+/// colon is a key, and no further structure matters.
 fn uri_members(result: &[u8]) -> Vec<Span> {
     let mut found = Vec::new();
     let mut pos = 0;

@@ -1,5 +1,5 @@
-//! The merged lists as bytes, and answers made of them. All pages are pieces of the same bytes: an answer copies
-//! nothing, whole or in pages.
+//! The merged lists as bytes, and answers from them. All pages are slices of the same bytes: an answer copies
+//! nothing. Must not know who asks.
 
 use super::View;
 use crate::catalogue::cursor;
@@ -7,15 +7,15 @@ use crate::catalogue::list::List;
 use bytes::Bytes;
 use switchboard_protocol::{Dialect, Outgoing, Patch, RawId, Span};
 
-/// Where a client is in a list.
+/// Position of a client in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Page {
     First,
-    /// The offset out of a cursor.
+    /// The offset from a cursor.
     At(usize),
 }
 
-/// The items of all members, comma-joined, and where each begins.
+/// The items of all members, joined with commas, and the start of each.
 #[derive(Debug)]
 pub(super) struct Stock {
     items: Bytes,
@@ -23,12 +23,12 @@ pub(super) struct Stock {
 }
 
 impl View {
-    /// How many items the list has.
+    /// Number of items in the list.
     pub fn len(&self, list: List) -> usize {
         self.members.iter().filter_map(|member| Some(member.list(list)?.len())).sum()
     }
 
-    /// The answer to a question for a list. Without a page size everything is one page.
+    /// The answer to a list request. Without a page size everything is one page.
     pub fn answer(
         &self,
         list: List,
@@ -58,12 +58,12 @@ impl View {
         out
     }
 
-    /// The place from which the next page goes on.
+    /// The cursor for the next page.
     pub fn cursor(&self, offset: usize) -> String {
         cursor::write(self.number, offset)
     }
 
-    /// The number of the view that gave it, and the offset; `None` if it is not one of ours.
+    /// View number and offset of a cursor; `None` if it is not one of ours.
     pub fn read_cursor(text: &str) -> Option<(u64, usize)> {
         cursor::read(text)
     }
@@ -76,6 +76,7 @@ impl View {
         let members = || self.members.iter().enumerate().filter_map(|(at, m)| Some((at, m.list(list)?)));
         let mut known = members();
         if let (Some((_, only)), None) = (known.next(), known.next())
+            // Fast path: a single unchanged list shares the server's own bytes.
             && only.is_untouched()
         {
             let starts = (0..only.len() as u32).map(|entry| only.start(entry)).collect();
@@ -103,7 +104,7 @@ impl Stock {
         if from == to {
             return Bytes::new();
         }
-        // Without the comma before the next one.
+        // Without the comma before the next item.
         let end = if to == self.starts.len() { self.items.len() } else { start(to) - 1 };
         self.items.slice(start(from)..end)
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use switchboard_protocol::{Dialect, RawId};
 
-/// A member that has these things of one list.
+/// A member with these items in one list.
 fn member_of(list: List, naming: Naming, items: &[&str]) -> Member {
     let items: Vec<Value> = items.iter().map(|item| json!({list.key(): item})).collect();
     let capability = if list == List::Templates { "resources" } else { list.member() };
@@ -70,7 +70,7 @@ fn owns(member: usize, uri: &str) -> FoundUri {
 }
 
 #[test]
-fn an_answer_is_ready_bytes_with_the_askers_id() {
+fn answer_is_ready_bytes_with_own_id() {
     let view = View::new(
         vec![
             with(List::Tools, "a", NameStyle::Prefixed, &["x"]),
@@ -90,7 +90,7 @@ fn an_answer_is_ready_bytes_with_the_askers_id() {
 }
 
 #[test]
-fn one_plain_server_is_shown_by_its_own_bytes() {
+fn one_plain_server_shares_its_own_bytes() {
     let member = with(List::Tools, "a", NameStyle::Plain, &["x", "y z"]);
     let own = member.list(List::Tools).unwrap().original().clone();
     let view = View::new(vec![member, unknown("b", NameStyle::Plain)], 1);
@@ -119,7 +119,7 @@ fn names_are_found_as_they_are_shown() {
 }
 
 #[test]
-fn a_server_that_is_not_known_yet_is_found_by_its_prefix() {
+fn unknown_server_is_found_by_its_prefix() {
     let mut filtered = Naming::new("c", NameStyle::Prefixed);
     filtered.tools =
         Filter { deny: vec!["drop".into()], rename: vec![("old".into(), "new".into())], ..Filter::default() };
@@ -145,7 +145,7 @@ fn a_server_that_is_not_known_yet_is_found_by_its_prefix() {
 }
 
 #[test]
-fn servers_with_the_same_words_do_not_shadow_each_other() {
+fn servers_with_shared_words_stay_apart() {
     // `a` + `b__x` and `a__b` + `x`.
     let view = View::new(
         vec![
@@ -168,7 +168,7 @@ fn servers_with_the_same_words_do_not_shadow_each_other() {
 }
 
 #[test]
-fn what_says_exactly_what_it_is_keeps_its_name() {
+fn exact_name_wins_over_altered_name() {
     let view = View::new(
         vec![
             with(List::Tools, "a.b", NameStyle::Prefixed, &["x"]),
@@ -182,7 +182,7 @@ fn what_says_exactly_what_it_is_keeps_its_name() {
 }
 
 #[test]
-fn in_plain_style_the_later_one_gets_the_prefix() {
+fn plain_style_prefixes_the_later_server() {
     let view = View::new(
         vec![
             with(List::Tools, "a", NameStyle::Plain, &["x", "y"]),
@@ -238,7 +238,7 @@ fn uris_find_their_server() {
 }
 
 #[test]
-fn a_uri_that_nobody_lists_goes_to_the_only_one_that_may_know_it() {
+fn unlisted_uri_goes_to_sole_candidate() {
     let tools = || with(List::Tools, "t", NameStyle::Prefixed, &["x"]);
     let one = View::new(vec![tools(), library("a", NameStyle::Prefixed, &[], &[])], 1);
     assert_eq!(one.find_uri("file:///x"), owns(1, "file:///x"));
@@ -249,7 +249,7 @@ fn a_uri_that_nobody_lists_goes_to_the_only_one_that_may_know_it() {
 }
 
 #[test]
-fn what_is_not_allowed_is_not_found() {
+fn hidden_items_are_not_found() {
     let mut naming = Naming::new("a", NameStyle::Prefixed);
     naming.resources.allow = vec!["file:///*".into(), "db://{t}".into()];
     naming.resources.deny = vec!["*secret*".into()];
@@ -268,7 +268,7 @@ fn what_is_not_allowed_is_not_found() {
 }
 
 #[test]
-fn plain_resources_stay_as_they_are_and_the_later_of_two_is_wrapped() {
+fn plain_style_wraps_the_later_resource() {
     let view = View::new(
         vec![
             library("a", NameStyle::Plain, &["r://1", "proxy://resource/x"], &["t://{x}"]),
@@ -288,7 +288,7 @@ fn plain_resources_stay_as_they_are_and_the_later_of_two_is_wrapped() {
 }
 
 #[test]
-fn results_say_whose_a_uri_is_where_that_is_not_clear() {
+fn ambiguous_uris_in_results_are_wrapped() {
     let view = View::new(
         vec![
             library("a", NameStyle::Prefixed, &["both://1", "only://a"], &["t://{x}"]),
@@ -323,7 +323,7 @@ fn results_say_whose_a_uri_is_where_that_is_not_clear() {
 }
 
 #[test]
-fn templates_that_could_meet_are_noticed() {
+fn overlapping_templates_are_noticed() {
     let clash = |one: &[&str], other: &[&str]| {
         View::new(
             vec![library("a", NameStyle::Plain, &[], one), library("b", NameStyle::Plain, &[], other)],
@@ -361,7 +361,7 @@ fn nearest_names_first() {
 }
 
 #[test]
-fn we_introduce_ourselves_with_all_that_the_members_can_do() {
+fn welcome_merges_capabilities_of_members() {
     let view = View::new(
         vec![
             welcomed(
@@ -413,13 +413,13 @@ fn one_plain_server_introduces_itself() {
 }
 
 #[test]
-fn a_cursor_beyond_the_end_gives_an_empty_page() {
+fn cursor_beyond_the_end_gives_empty_page() {
     let view = View::new(vec![with(List::Tools, "a", NameStyle::Plain, &["x"])], 1);
     assert_eq!(ask(&view, List::Tools, Page::At(5), Some(2))["result"], json!({"tools": []}));
     assert_eq!(ask(&view, List::Tools, Page::First, Some(0))["result"], json!({"tools": [{"name": "x"}]}));
 }
 
-/// Servers of which some have words in common, in either style.
+/// Servers in either style, some with words in common.
 fn servers() -> impl Strategy<Value = Vec<(String, bool, Vec<String>)>> {
     let name = "a|a__b|a[._]b|b|c{40,44}";
     let tool = "[ab._]{1,3}|b__x|x|c{40,50}";
@@ -440,7 +440,7 @@ fn view_of(list: List, servers: &[(String, bool, Vec<String>)]) -> View {
     View::new(servers.iter().map(member).collect(), 3)
 }
 
-/// Each thing that is shown: whose, and by which name the server knows it.
+/// Each visible item: its owner, and the server's name for it.
 fn expected(servers: &[(String, bool, Vec<String>)]) -> Vec<(usize, &String)> {
     let mut all = Vec::new();
     for (at, (_, _, things)) in servers.iter().enumerate() {
@@ -452,7 +452,7 @@ fn expected(servers: &[(String, bool, Vec<String>)]) -> Vec<(usize, &String)> {
 
 proptest! {
     #[test]
-    fn exactly_what_is_shown_is_found(servers in servers()) {
+    fn shown_names_find_their_item(servers in servers()) {
         let view = view_of(List::Tools, &servers);
         let names = shown(&view, List::Tools);
         let expected = expected(&servers);
@@ -460,7 +460,7 @@ proptest! {
         prop_assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{:?}", names);
         for (name, (member, original)) in names.iter().zip(&expected) {
             prop_assert_eq!(find(&view, name), owner(*member, original));
-            // A name of its own, the one that it would have alone, or it was told.
+            // A unique name: the one it would have alone, or a reported one.
             let (server, plain, _) = &servers[*member];
             let alone = crate::catalogue::names::prefixed(server, original, original);
             let natural = if *plain { (*original).clone() } else { alone.text };
@@ -472,7 +472,7 @@ proptest! {
                 prop_assert_eq!(find(&view, original), Found::Nobody);
             }
         }
-        // The same again for the same servers.
+        // Deterministic for the same servers.
         let again = view_of(List::Tools, &servers);
         prop_assert_eq!(shown(&again, List::Tools), names);
         prop_assert_eq!(again.collisions(), view.collisions());
@@ -498,7 +498,7 @@ proptest! {
     }
 
     #[test]
-    fn shown_resources_and_expanded_templates_find_their_server(
+    fn shown_uris_find_their_server(
         servers in servers(),
         value in "[a-z0-9%]{0,6}",
         sign in "[+#./;?&]?",
@@ -525,7 +525,7 @@ proptest! {
             prop_assert_eq!(templates.find_template(public), owns(member, original));
             let expanded = original.replace(&expression, &expansion);
             prop_assert_eq!(templates.find_uri(&public.replace(&expression, &expansion)), owns(member, &expanded));
-            // The server's own spelling finds it too, unless another has such a template.
+            // The server's own spelling finds it too, unless another server has such a template.
             match templates.find_uri(&expanded) {
                 FoundUri::Owner { member: found, .. } => prop_assert_eq!(found, member),
                 FoundUri::Several(all) => prop_assert!(all.contains(&member)),

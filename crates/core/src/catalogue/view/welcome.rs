@@ -1,5 +1,4 @@
-//! How we introduce ourselves: as the one server whose words are at hand, or as ourselves with all that the members
-//! can do.
+//! Our introduction to clients: the words of the only server, or our own with the capabilities of all members.
 
 use super::{Member, View};
 use crate::catalogue::names::NameStyle;
@@ -8,7 +7,7 @@ use serde_json::{Map, Value, json};
 use switchboard_protocol::{Span, json as scanner};
 
 impl View {
-    /// The `result` of `initialize`, with this protocol version. Servers that cannot be had are named.
+    /// The `result` of `initialize`, with this protocol version. Names the unavailable servers.
     pub fn welcome(&self, version: &str, unavailable: &[String]) -> String {
         if let [Member { naming, offer: Some(offer), .. }] = &self.members[..]
             && naming.style == NameStyle::Plain
@@ -35,7 +34,7 @@ impl View {
         let mut union = Map::new();
         for member in &self.members {
             let Some(offer) = &member.offer else {
-                // Its capabilities are not known yet, and none can be added later.
+                // Its capabilities are not known yet, and cannot be added after the handshake.
                 for capability in ["tools", "prompts", "resources", "logging", "completions"] {
                     union.entry(capability).or_insert_with(|| json!({}));
                 }
@@ -45,7 +44,7 @@ impl View {
                 merge(&mut union, capabilities);
             }
         }
-        // Lists change when servers come and go, also those of servers whose own never do.
+        // Lists change when servers come and go, even where a server's own never do.
         for capability in ["tools", "prompts", "resources"] {
             match union.get_mut(capability) {
                 Some(Value::Object(capability)) => drop(capability.insert("listChanged".into(), true.into())),
@@ -72,17 +71,17 @@ impl View {
     }
 }
 
-/// What is said of a server that cannot be had.
+/// The note about an unavailable server.
 pub fn unavailable(name: &str) -> String {
     format!("`{name}` is unavailable; run `switchboard status`")
 }
 
-/// What either can do: objects are merged, what is false or null is not there, and else the first one's word stands.
+/// Merges capabilities: objects are merged, false and null count as absent, otherwise the first value stays.
 fn merge(union: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (key, value) in more.iter().filter(|(_, value)| !value.is_null() && **value != false) {
         match (union.get_mut(key), value) {
             (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
-            // It came with what it was nested in.
+            // Copied along with an enclosing object.
             (Some(known @ (Value::Null | Value::Bool(false))), value) => *known = value.clone(),
             (Some(_), _) => {}
             (None, _) => {
@@ -92,7 +91,7 @@ fn merge(union: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
-/// The server's own words, with another version.
+/// The server's own welcome with another version.
 fn with_version(welcome: &[u8], version: &str) -> Option<String> {
     let mut places: Vec<Span> = Vec::new();
     let start = scanner::space(welcome, 0);
@@ -110,7 +109,7 @@ fn with_version(welcome: &[u8], version: &str) -> Option<String> {
         from = place.end as usize;
     }
     out.extend_from_slice(&welcome[from..]);
-    // It came as part of a line, or must become one.
+    // The welcome becomes part of one line.
     out.iter_mut().filter(|b| matches!(b, b'\n' | b'\r')).for_each(|b| *b = b' ');
     String::from_utf8(out).ok()
 }

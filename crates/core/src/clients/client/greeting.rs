@@ -1,16 +1,16 @@
-//! A client's side of the handshake: its `initialize`, and how far that has got.
+//! A client's side of the handshake: its `initialize`, and the progress of it.
 
 use crate::clients::declared::Declared;
 use crate::clients::{Client, Greeting, Profile};
 use switchboard_protocol::Message;
 
 impl Client {
-    /// Notes what the client declares in `initialize`.
+    /// Records what the client declares in `initialize`.
     pub(crate) fn declare(&mut self, initialize: &Message) {
         self.declared = Declared::of(initialize, &self.settings).here(!self.is_elsewhere);
     }
 
-    /// Holds the profile once, if another client declared the same.
+    /// Shares the profile with another client, if it is equal.
     pub(crate) fn share_profile(&mut self, other: &Self) {
         self.declared.share_profile(&other.declared);
     }
@@ -20,32 +20,32 @@ impl Client {
         self.declared.profile()
     }
 
-    /// The client answers `roots/list`.
+    /// Whether the client answers `roots/list`.
     pub(crate) fn has_roots(&self) -> bool {
         self.declared.has_roots()
     }
 
-    /// The handshake that a server has answered, to be replayed to its next process.
+    /// The answered handshake, to be replayed to a server's next process.
     pub(crate) fn greeting(&self) -> Option<&Greeting> {
         self.handshake.to_replay()
     }
 
-    /// The client has made no handshake at all.
+    /// Whether the client has not sent `initialize` at all.
     pub(crate) fn is_new(&self) -> bool {
         self.handshake.is_new()
     }
 
-    /// The client waits for the answer to its `initialize`.
+    /// Whether the client waits for the answer to its `initialize`.
     pub(crate) fn awaits_greeting(&self) -> bool {
         self.handshake.is_asked()
     }
 
-    /// The client's last `initialize` was answered.
+    /// Whether the client's last `initialize` was answered.
     pub(crate) fn is_greeted(&self) -> bool {
         self.handshake.is_answered()
     }
 
-    /// Both halves of the handshake are done: the client may be asked things.
+    /// Whether both halves of the handshake are done, so that requests may be sent to the client.
     pub(crate) fn is_initialized(&self) -> bool {
         self.handshake.is_complete()
     }

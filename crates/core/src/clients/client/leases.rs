@@ -1,33 +1,33 @@
-//! A client's leases: the backends that it uses, by root, and its home among them. Must not know how a backend is found.
+//! A client's leases: the backends it uses, by root, and its home among them. Must not know how a backend is found.
 
 use crate::clients::Client;
 use crate::ids::BackendId;
 use std::collections::BTreeMap;
 
-/// Leases of one client. Beyond this number, it gives up leases on idle backends.
+/// Limit on leases per client, beyond which it gives up leases on idle backends.
 const MAX_LEASES: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Leases {
-    /// The backend for everything that names no path: handshakes, lists.
+    /// The backend for messages that name no path: handshakes, lists.
     home: Option<BackendId>,
     by_root: BTreeMap<Option<String>, BackendId>,
 }
 
 impl Leases {
-    /// One lease, on the home.
+    /// A single lease, on the home.
     pub(super) fn at_home(root: Option<String>, home: BackendId) -> Self {
         Self { home: Some(home), by_root: BTreeMap::from([(root, home)]) }
     }
 }
 
 impl Client {
-    /// The backend for everything that names no path: handshakes, lists.
+    /// The backend for messages that name no path: handshakes, lists.
     pub(crate) fn home(&self) -> Option<BackendId> {
         self.leases.home
     }
 
-    /// Sets the home, and gives back the one before.
+    /// Sets the home; returns the previous one.
     pub(crate) fn set_home(&mut self, home: BackendId) -> Option<BackendId> {
         self.leases.home.replace(home)
     }
@@ -57,7 +57,7 @@ impl Client {
         self.leases.by_root.len() > MAX_LEASES
     }
 
-    /// Keeps half of [`MAX_LEASES`] leases on idle backends. The home stays.
+    /// Reduces the leases on idle backends to half of [`MAX_LEASES`]. The home stays.
     pub(crate) fn give_up_idle_leases(&mut self, is_idle: impl Fn(BackendId) -> bool) {
         let home = self.leases.home;
         let mut idle = 0;
@@ -68,13 +68,13 @@ impl Client {
         });
     }
 
-    /// Gives back the lease on a backend, which is no longer the home.
+    /// Returns the lease on a backend, which then is not the home any more.
     pub(crate) fn give_back_lease(&mut self, backend: BackendId) {
         self.leases.by_root.retain(|_, leased| *leased != backend);
         self.leases.home = self.leases.home.filter(|home| *home != backend);
     }
 
-    /// Takes away all leases; the home stays.
+    /// Takes all leases; the home stays.
     pub(crate) fn take_leases(&mut self) -> impl Iterator<Item = BackendId> + use<> {
         std::mem::take(&mut self.leases.by_root).into_values()
     }

@@ -1,4 +1,4 @@
-//! New clients of each role.
+//! Constructors for clients of each role.
 
 use crate::aggregate::Aggregate;
 use crate::clients::client::{ClientOutbox, Leases, Presence, Role};
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use switchboard_protocol::dialect::LearntDialect;
 
-/// The start of a new client, of whatever role.
+/// Common start values of a new client.
 #[derive(Debug)]
 pub(crate) struct NewClient {
     pub(crate) id: ClientId,
@@ -26,7 +26,7 @@ pub(crate) struct NewClient {
     pub(crate) now: Moment,
 }
 
-/// Where a client comes from, as its connection tells.
+/// Origin of a client, as reported by its connection.
 #[derive(Debug)]
 pub(crate) struct ClientOrigin {
     pub(crate) principal: Principal,
@@ -66,7 +66,7 @@ impl Client {
         }
     }
 
-    /// A client of one server, with a connection of its own.
+    /// A client of one server, with its own connection.
     pub(crate) fn plain(new: NewClient, origin: ClientOrigin) -> Self {
         Self::connected(new, Role::Plain, origin)
     }
@@ -87,8 +87,8 @@ impl Client {
         }
     }
 
-    /// The delegate of a client of several servers at one of them. To the server's backends it is a client that has been
-    /// greeted: it made its handshake with us.
+    /// The delegate of an aggregate client at one server. The server's backends treat it as a client with a
+    /// completed handshake: it made that handshake with us.
     pub(crate) fn delegate(&self, new: NewClient, greeting: Greeting) -> Self {
         let environment = self.aggregate().and_then(|it| it.environment_at(new.server));
         let mut delegate = Self {
@@ -105,8 +105,8 @@ impl Client {
         delegate
     }
 
-    /// The stand-in for a client that leaves before the lists of its server are known. It holds the lease on the client's
-    /// home, and cannot be asked for roots: those that the client has named stand.
+    /// The stand-in for a client that leaves before the lists of its server are known. Holds the lease on the
+    /// client's home. It cannot be asked for roots, so those that the client named stay valid.
     pub(crate) fn prefetch(
         &self,
         new: NewClient,

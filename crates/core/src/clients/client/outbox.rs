@@ -1,5 +1,4 @@
-//! A client's outbox: the bytes that wait to be written, the batches whose answers are gathered, and the messages that did
-//! not fit. Must not know who sends.
+//! A client's outbox: unwritten bytes, incomplete batches, and the count of dropped messages. Must not know who sends.
 
 use crate::clients::Client;
 use crate::clients::batch::Batches;
@@ -9,7 +8,7 @@ use switchboard_protocol::{Outgoing, RawId};
 pub(super) struct ClientOutbox {
     batches: Batches,
     queued_bytes: usize,
-    /// Notifications and questions that did not fit.
+    /// Number of notifications and requests that did not fit.
     dropped: u64,
 }
 
@@ -25,12 +24,12 @@ impl ClientOutbox {
 }
 
 impl Client {
-    /// Opens a batch with this many members, and gives its number.
+    /// Opens a batch with this many members; returns its number.
     pub(crate) fn open_batch(&mut self, members: usize) -> u32 {
         self.outbox.batches.open(members)
     }
 
-    /// Charges an answer to the outbox, and gives what is to be written now: the answer, the whole batch that it completes,
+    /// Charges an answer to the outbox. Returns what to write now: the answer, the batch that it completes,
     /// or nothing yet.
     pub(crate) fn charge_answer(
         &mut self,
@@ -45,7 +44,7 @@ impl Client {
         Some(self.outbox.charged(out))
     }
 
-    /// Closes a member of a batch that gets no answer, and gives the batch if it is complete and somebody reads it.
+    /// Closes a batch member without an answer. Returns the batch if it is complete and the client still reads.
     pub(crate) fn charge_no_answer(&mut self, batch: u32) -> Option<Outgoing> {
         let array = self.outbox.batches.done(batch, None)?;
         (!self.is_lost()).then(|| self.outbox.charged(whole_batch(array)))
@@ -56,18 +55,18 @@ impl Client {
         self.outbox.queued_bytes += bytes;
     }
 
-    /// These bytes were written.
+    /// Records that these bytes were written.
     pub(crate) fn discharge(&mut self, bytes: usize) {
         self.outbox.queued_bytes = self.outbox.queued_bytes.saturating_sub(bytes);
     }
 
-    /// Whether an answer fits. An empty outbox takes any answer: the limit is for what piles up.
+    /// Whether an answer fits. An empty outbox accepts any answer: the limit is for what piles up.
     pub(crate) fn has_room_for_answer(&self, bytes: usize, limit: usize) -> bool {
         let waits = self.outbox.queued_bytes + self.outbox.batches.bytes();
         waits == 0 || waits + bytes <= limit
     }
 
-    /// Whether a notification or question fits.
+    /// Whether a notification or request fits.
     pub(crate) fn has_room(&self, bytes: usize, limit: usize) -> bool {
         self.outbox.queued_bytes == 0 || self.outbox.queued_bytes + bytes <= limit
     }
@@ -76,7 +75,7 @@ impl Client {
         self.outbox.queued_bytes > bytes
     }
 
-    /// Counts a message that did not fit, and gives the number of those.
+    /// Counts a message that did not fit; returns the total.
     pub(crate) fn count_dropped(&mut self) -> u64 {
         self.outbox.dropped += 1;
         self.outbox.dropped

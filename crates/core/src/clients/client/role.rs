@@ -1,23 +1,23 @@
-//! What a client is to us.
+//! The roles of a client. Must not know what follows from a role.
 
 use crate::aggregate::Aggregate;
 use crate::clients::Client;
 use crate::ids::ClientId;
 use crate::moment::Moment;
 
-/// What a client is to us. A client of several servers has a delegate at each of them, which to the server's backends is a
-/// client like any other.
+/// The role of a client. An aggregate client has a delegate at each server, which the server's backends treat
+/// as a client like any other.
 #[derive(Debug)]
 pub(crate) enum Role {
     /// A client of one server.
     Plain,
     /// A client of several servers.
     Aggregate(Box<Aggregate>),
-    /// The stand-in of a client of several servers at one of them.
+    /// The stand-in of an aggregate client at one server.
     Delegate { of: ClientId },
-    /// The stand-in for a client that has left before the lists of its server were known, until they are stored.
+    /// The stand-in for a client that left before the lists of its server were known, until they are stored.
     Prefetch { until: Moment },
-    /// The stand-in that keeps a server running which was started without a client.
+    /// The stand-in that keeps a server running that was started without a client.
     Standby,
 }
 
@@ -40,7 +40,7 @@ impl Client {
         }
     }
 
-    /// The client whose connection it speaks through.
+    /// The client whose connection it uses.
     pub(crate) fn connection(&self) -> ClientId {
         match self.role {
             Role::Delegate { of } => of,
@@ -56,12 +56,12 @@ impl Client {
         matches!(self.role, Role::Prefetch { .. })
     }
 
-    /// Nobody is behind the client: it only holds a lease.
+    /// Whether it only holds a lease, without a real client behind it.
     pub(crate) fn is_stand_in(&self) -> bool {
         matches!(self.role, Role::Prefetch { .. } | Role::Standby)
     }
 
-    /// A client of one server, with a connection of its own.
+    /// Whether it is a client of one server, with its own connection.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self.role, Role::Plain)
     }
@@ -70,7 +70,7 @@ impl Client {
         matches!(self.role, Role::Standby)
     }
 
-    /// The client has a connection of its own.
+    /// Whether it has its own connection.
     pub(crate) fn is_connected(&self) -> bool {
         match self.role {
             Role::Plain | Role::Aggregate(_) => true,

@@ -1,4 +1,4 @@
-//! A client's workspaces: the roots that it has named, and the folders known of it.
+//! A client's workspaces: the roots that it has named, and its known folders.
 
 use crate::clients::Client;
 use crate::clients::roots::{ClientRoot, RootsAnswer, RootsStage};
@@ -7,11 +7,11 @@ use crate::routing::Known;
 use crate::routing::path::Style;
 use switchboard_protocol::Message;
 
-/// Roots learnt from the paths of one client's requests.
+/// Limit on roots learnt from paths in one client's requests.
 const MAX_SEEN_ROOTS: usize = 256;
 
 impl Client {
-    /// The folders known of the client.
+    /// The client's known folders.
     pub(crate) fn known(&self) -> &Known {
         &self.known
     }
@@ -20,14 +20,14 @@ impl Client {
         self.known.clone()
     }
 
-    /// The roots that came with the handshake.
+    /// Sets the roots that came with the handshake.
     pub(crate) fn set_first_roots(&mut self, paths: Vec<String>) {
         if !paths.is_empty() {
             self.known.client = paths;
         }
     }
 
-    /// A root that came by a path is known from then on.
+    /// Remembers a root that was learnt from a path.
     pub(crate) fn note_root(&mut self, root: &str) {
         let known = &mut self.known;
         let mut all = known.given.iter().chain(&known.client).chain(&known.seen);
@@ -36,10 +36,10 @@ impl Client {
         }
     }
 
-    /// Takes over the roots of the client whose delegate it is, if it never had to know them.
+    /// Takes over the roots of its aggregate client, unless it has learnt its own.
     pub(crate) fn adopt_roots(&mut self, known: &Shared<Known>) {
         match self.known.seen == known.seen {
-            // It was made with what its client knew, and only roots have come since.
+            // A delegate starts with its client's knowledge, and only roots have been added since.
             true => self.known = known.clone(),
             false => self.known.client.clone_from(&known.client),
         }
@@ -49,12 +49,12 @@ impl Client {
         self.roots.stage()
     }
 
-    /// The roots that the client has named, unless it is yet to name them.
+    /// The roots that the client named, unless a request for them is open.
     pub(crate) fn told_roots(&self) -> Option<&[ClientRoot]> {
         (self.roots.stage() == RootsStage::Told).then(|| self.roots.latest())
     }
 
-    /// The roots that the client named last. Some come with the handshake.
+    /// The roots that the client named last, including those from the handshake.
     pub(crate) fn named_roots(&self, style: Style) -> Vec<ClientRoot> {
         match self.roots.stage() {
             RootsStage::Unasked => {
@@ -69,7 +69,7 @@ impl Client {
         self.roots.answer()
     }
 
-    /// The client is about to be asked for its roots.
+    /// Starts a request for the client's roots.
     pub(crate) fn begin_roots_inquiry(&mut self, style: Style) {
         let before = self.named_roots(style);
         self.roots.ask(before);
@@ -79,12 +79,12 @@ impl Client {
         self.roots.note_answer(answer);
     }
 
-    /// Reads the roots out of an answer, and gives the paths to be looked up on disk, with the number of the inquiry.
+    /// Parses the roots from an answer. Returns the paths to look up on disk, with the number of the inquiry.
     pub(crate) fn read_roots(&mut self, answer: &Message, style: Style) -> Option<(u32, Vec<String>)> {
         self.roots.read(answer, style)
     }
 
-    /// The roots of an answer, with the paths found on disk for them; `None` if the inquiry is outdated.
+    /// The roots of an answer, with the paths found on disk; `None` if the inquiry is outdated.
     pub(crate) fn look_up_roots(
         &mut self,
         inquiry: u32,
@@ -93,12 +93,12 @@ impl Client {
         self.roots.look_up(inquiry, found)
     }
 
-    /// The client does not name its roots: gives those that it named before.
+    /// Ends an inquiry without an answer; returns the previous roots.
     pub(crate) fn give_up_roots_inquiry(&mut self) -> Option<Vec<ClientRoot>> {
         self.roots.give_up()
     }
 
-    /// Sets the client's roots, and gives their paths.
+    /// Sets the client's roots; returns their paths.
     pub(crate) fn set_roots(&mut self, roots: Vec<ClientRoot>) -> Vec<String> {
         let paths: Vec<String> = roots.iter().filter_map(|root| root.path().map(str::to_owned)).collect();
         self.known.client.clone_from(&paths);

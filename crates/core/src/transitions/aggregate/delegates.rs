@@ -1,5 +1,5 @@
-//! Delegates of a client of several servers, one per server: made, renewed and lost. They share the client's connection,
-//! dialect and roots, and know nothing of each other.
+//! Delegates of an aggregate client, one per server: creation, renewal and end. They share the client's
+//! connection, dialect and roots. Must not know each other.
 
 use crate::aggregate::{Aggregate, Delegate, OfferState};
 use crate::clients::{Client, ClientOrigin, ClientRoot, Greeting, RootsStage};
@@ -36,13 +36,13 @@ impl Core {
             .unwrap_or_default()
     }
 
-    /// All clients of many servers that are there.
+    /// All connected aggregate clients.
     pub(super) fn aggregates(&self) -> Vec<ClientId> {
         let is_there = |c: &&Client| c.aggregate().is_some() && !c.is_lost();
         self.clients.values().filter(is_there).map(|c| c.id()).collect()
     }
 
-    /// A request of a client is over.
+    /// Records the end of a client's request; returns the client with the connection.
     pub(crate) fn one_fewer(&mut self, client: ClientId) -> ClientId {
         let connection = self.connection_of(client);
         if let Some(c) = self.clients.get_mut(&connection) {
@@ -59,14 +59,14 @@ impl Core {
         only: Option<Vec<ServerId>>,
     ) {
         let aggregate = Aggregate::new(environments, only);
-        // Each of its delegates has an environment of its own.
+        // Each of its delegates has its own environment.
         let origin = ClientOrigin { environment: Environment::default(), ..self.origin_of(surroundings) };
         let new = self.newcomer(id, ServerId::EVERY, self.no_server());
         self.clients.insert(id, Client::of_many(new, origin, aggregate));
         self.report(Fact::ClientConnected { client: id });
     }
 
-    /// The servers that a client of all of them, or of some, sees.
+    /// The servers that an aggregate client sees.
     pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
         let listed = self.servers.iter().filter(|(_, it)| !it.is_removed() && it.settings().is_listed);
         let aggregate = self.aggregate(client);
@@ -74,9 +74,10 @@ impl Core {
         listed.map(|(server, _)| server).filter(is_wanted).collect()
     }
 
-    /// Begins anew: a client that makes its handshake has said nothing before.
+    /// Creates all delegates afresh: a new handshake starts from nothing.
     pub(super) fn make_delegates(&mut self, client: ClientId, initialize: &Message) {
         for delegate in self.delegates(client) {
+            // Replaced, not reused: a new handshake may declare other capabilities.
             self.retire_delegate(delegate);
         }
         if let Some(aggregate) = self.aggregate_mut(client) {
@@ -88,7 +89,7 @@ impl Core {
         }
     }
 
-    /// Ends a delegate whose client is still connected; its open requests are answered all the same.
+    /// Ends a delegate whose client is still connected; its open requests are still answered.
     fn retire_delegate(&mut self, delegate: ClientId) {
         let Some(c) = self.clients.get_mut(&delegate) else { return };
         c.mark_lost();
@@ -97,7 +98,8 @@ impl Core {
         self.leave_all(delegate);
     }
 
-    /// Makes the delegate at one server. The server is told at once that its client is ready, so that its lists are there when the slowest of them has been waited for.
+    /// Creates the delegate at one server. The server gets `initialized` at once, so that all lists are
+    /// fetched in parallel, while the client waits for the slowest server.
     fn make_delegate(&mut self, client: ClientId, server: ServerId, initialize: &Message) {
         let Some(settings) = self.servers.get(server).map(|server| server.settings().clone()) else {
             return;
@@ -106,7 +108,7 @@ impl Core {
         let greeting = Greeting::new(initialize.clone(), initialized_notice());
         let id = self.numbers.new_delegate();
         let mut delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
-        // The delegate before it most likely declared the same.
+        // The previous delegate most likely declared the same.
         if let Some(before) = self.clients.get(&ClientId(id.0 - 1)) {
             delegate.share_profile(before);
         }
@@ -119,7 +121,7 @@ impl Core {
         }
     }
 
-    /// Starts a delegate's server, unless its lists are known. Nobody waits for it longer than the client's budget.
+    /// Starts a delegate's server, unless its lists are known. Clients wait for it at most for their budget.
     pub(super) fn rouse(&mut self, delegate: ClientId) {
         let Some(c) = self.clients.get(&delegate) else { return };
         let server = c.server();
@@ -129,7 +131,7 @@ impl Core {
         self.start_for_lists(delegate);
     }
 
-    /// Like `rouse`, however soon after the last try.
+    /// Same as [`rouse`](Self::rouse), however recent the last attempt.
     pub(super) fn start_for_lists(&mut self, delegate: ClientId) {
         if !self.is_running() {
             return;
@@ -145,18 +147,18 @@ impl Core {
         self.clock.wake_at(until);
         let route = match home {
             Some(home) => Route::To(home),
-            // What is to be started is for its roots to say.
+            // The roots decide which backend to start.
             None if comes_later => return self.ask_roots_if_wanted(delegate),
             None => self.settle_home(delegate),
         };
         match route {
-            // Which lists are stored for it may depend on its root, which is known only now.
+            // The stored lists may depend on the root, which is known only now.
             Route::To(_) if is_lazy && self.offer_for(delegate).is_some() => {
                 self.set_offer_state(delegate, OfferState::Unasked);
             }
             Route::To(home) => {
                 self.ensure_started(home);
-                // It may be there, and have heard no handshake: its client is yet to make one, or was refused.
+                // The backend may run without a handshake: its client has not made one yet, or was refused.
                 if self.backends.get(&home).is_some_and(|b| b.handshake().is_ungreeted()) {
                     self.greet_anew(home);
                 }
@@ -185,7 +187,7 @@ impl Core {
         }
     }
 
-    /// Delegates speak as their client does.
+    /// Gives all delegates their client's dialect.
     pub(crate) fn share_dialect(&mut self, client: ClientId) {
         let Some(dialect) = self.clients.get(&client).map(Client::shown_dialect) else { return };
         for delegate in self.delegates(client) {
@@ -201,7 +203,7 @@ impl Core {
         }
         for delegate in self.delegates(client) {
             self.ask_roots_if_wanted(delegate);
-            // One that had to make room, after it was greeted, is yet to be asked what it offers.
+            // A backend that was evicted after its handshake has not been asked for its lists yet.
             let known =
                 self.clients.get(&delegate).and_then(|c| self.aggregate(client)?.delegate_at(c.server()));
             if known.is_some_and(|it| it.offer().is_awaited(self.clock.now())) {
@@ -210,7 +212,7 @@ impl Core {
         }
     }
 
-    /// A notification goes where the config says, or to every server that runs.
+    /// Forwards a notification as the config says, or to every running server.
     pub(crate) fn pass_to_delegates(&mut self, client: ClientId, message: &Message) {
         if message.method() == Method::RootsChanged
             && let Some(aggregate) = self.aggregate_mut(client)
@@ -232,7 +234,7 @@ impl Core {
         }
     }
 
-    /// A delegate wants to know its client's roots. The client is asked once for all of them.
+    /// Asks for roots on behalf of a delegate. The client is asked once for all of them.
     pub(crate) fn ask_roots_through(&mut self, client: ClientId, delegate: ClientId) {
         let style = self.settings.roots.policy.style;
         if let Some(c) = self.clients.get_mut(&delegate) {
@@ -250,7 +252,7 @@ impl Core {
         }
     }
 
-    /// The client has named its roots: whoever wanted to know them hears it.
+    /// Passes the client's roots on to the delegates that asked for them.
     pub(crate) fn tell_delegates_roots(&mut self, client: ClientId, roots: &[ClientRoot]) {
         let Some(known) = self.clients.get(&client).map(Client::shared_known) else { return };
         for delegate in self.delegates(client) {
@@ -262,7 +264,7 @@ impl Core {
         }
     }
 
-    /// Replaces a client's environment for one server; the server's settings say which variables count.
+    /// Replaces a client's environment for one server; the server's settings decide which variables count.
     pub(crate) fn set_environment(&mut self, client: ClientId, server: ServerId, environment: Environment) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let delegate = match c.aggregate_mut() {
@@ -277,13 +279,13 @@ impl Core {
         }
     }
 
-    /// The config is another: servers have come, gone, or offer something else now.
+    /// Adapts all delegates to a new config: servers may have been added, removed or changed.
     pub(crate) fn renew_delegates(&mut self) {
         for client in self.aggregates() {
             let all = self.servers_of(client);
             let Some(c) = self.clients.get(&client) else { continue };
             let Some(aggregate) = c.aggregate() else { continue };
-            // One in the middle of its handshake has its delegates by what it says there.
+            // During a handshake, the delegates depend on the new `initialize`.
             let opening = aggregate.opening().and_then(|minted| self.pending.get(minted)?.waiting().cloned());
             let greeted = || c.greeting().map(|greeting| greeting.initialize().clone());
             let Some(initialize) = opening.or_else(greeted) else { continue };
@@ -292,7 +294,7 @@ impl Core {
             let new = all.iter().filter(|server| !aggregate.has_delegate_at(**server));
             let new: Vec<ServerId> = new.copied().collect();
             for (server, delegate) in gone {
-                // Its instances end when they have done what they are at.
+                // Its instances end once their work is done.
                 self.move_client(delegate);
                 self.retire_delegate(delegate);
                 if let Some(aggregate) = self.aggregate_mut(client) {

@@ -1,5 +1,5 @@
-//! Requests to a backend for its lists, page by page: once it is ready, and again when it announces a change. How lists
-//! are merged is for `lists` to say.
+//! List requests to a backend, page by page: once it is ready, and again when it announces a change. Must not
+//! know how lists are merged: see `lists`.
 
 use crate::backends::{AfterPage, Backend};
 use crate::catalogue::{List, Offer, OfferKey};
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::{Message, Method, Outgoing, Part, RawId};
 
-/// How long a page may take.
+/// Timeout of one page.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Core {
-    /// Asks a backend what it offers, if it can be asked and somebody wants to know.
+    /// Requests a backend's lists, if it can be asked and a client needs them.
     pub(crate) fn fetch_offer(&mut self, launch: Launch) {
         let is_wanted = self.lessees(launch.backend).any(|client| self.wants_offer(client));
         let can_be_asked = |b: &Backend| b.is_current(launch) && b.can_be_asked_for_lists();
@@ -25,18 +25,18 @@ impl Core {
         }
     }
 
-    /// Whether a client's lists come from what its server was asked, and not from the server itself.
+    /// Whether a client's lists come from our own requests, instead of the client's.
     pub(super) fn wants_offer(&self, client: ClientId) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
         match c.role() {
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => true,
-            // It asks by itself. But what it was told from the store may be wrong.
+            // A plain client sends its own requests. But the stored lists it was shown may be outdated.
             Role::Plain => c.was_shown_stored() || self.needs_templates(client),
             Role::Aggregate(_) => false,
         }
     }
 
-    /// A backend announces a changed list.
+    /// Handles a notification of a changed list.
     pub(crate) fn offer_changed(&mut self, launch: Launch, method: Method) {
         let lists: &[List] = match method {
             Method::ToolsChanged => &[List::Tools],
@@ -51,7 +51,7 @@ impl Core {
         }
     }
 
-    /// Goes on with backends that have rested long enough.
+    /// Continues with backends whose pause is over.
     pub(crate) fn tick_fetches(&mut self) {
         let now = self.clock.now();
         let is_due = |b: &&Backend| b.lists().next_round_at().is_some_and(|due| due <= now);
@@ -65,7 +65,7 @@ impl Core {
         }
     }
 
-    /// Asks for the first page of these lists; the others stay as they are.
+    /// Requests the first page of these lists; the others stay as known.
     fn ask_for(&mut self, launch: Launch, lists: &[List]) {
         let begun = self.backends.get_mut(&launch.backend).and_then(|b| b.begin_list_round(lists));
         let Some((round, offered)) = begun else { return };
@@ -112,7 +112,7 @@ impl Core {
         }
     }
 
-    /// A list could not be had this time. What there is is shown, but not stored: it is asked for again.
+    /// Records that a list could not be fetched. The rest is shown, but not stored, and requested again later.
     pub(crate) fn page_missed(&mut self, backend: BackendId, list: List, round: u32) {
         if let Some(b) = self.backends.get_mut(&backend) {
             b.lists_mut().mark_failed(list, round);
@@ -120,7 +120,7 @@ impl Core {
         self.list_absent(backend, list, round);
     }
 
-    /// A list is not offered, whatever its server said of itself: it goes without.
+    /// Records that a list is not offered, contrary to the server's declaration.
     fn list_absent(&mut self, backend: BackendId, list: List, round: u32) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         if b.lists_mut().mark_absent(list, round)
@@ -144,6 +144,7 @@ impl Core {
         if let Some(due) = b.lists().next_round_at() {
             self.clock.wake_at(due);
         }
+        // A partial offer must not replace a complete one on disk.
         let offer = if is_partial { offer } else { self.store_offer(launch.backend, offer) };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.lists_mut().set_offer(offer.clone(), is_partial);
@@ -160,8 +161,8 @@ impl Core {
         self.decide_parked(launch.backend);
     }
 
-    /// Keeps what a server offers for those who come later. If it is what was known already, that is given back: whoever
-    /// looks at it sees that nothing has changed.
+    /// Stores a server's offer for later clients. If it equals the known one, returns that one, so that
+    /// pointer comparison shows no change.
     fn store_offer(&mut self, backend: BackendId, offer: Arc<Offer>) -> Arc<Offer> {
         let Some(b) = self.backends.get(&backend) else { return offer };
         if let Some(own) = b.offer().filter(|own| own.same_as(&offer)) {
@@ -179,7 +180,7 @@ impl Core {
     }
 }
 
-/// Whether a server says that it does not know the method, for good.
+/// Whether a server answers that it does not know the method.
 fn is_not_offered(answer: &Message) -> bool {
     const METHOD_NOT_FOUND: i64 = -32601;
     let answer = serde_json::from_slice::<serde_json::Value>(answer.bytes());

@@ -1,5 +1,5 @@
-//! The handshake of a client of several servers. We answer it ourselves: at once if all servers are known, else when those
-//! that are being started have answered, or the client's wait budget is used up.
+//! The handshake of an aggregate client. We answer it ourselves: at once if all servers are known, otherwise
+//! when the starting servers have answered, or the client's waiting time is over.
 
 use crate::aggregate::{Aggregate, Delegate};
 use crate::catalogue::{Member, Offer};
@@ -27,7 +27,7 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.declare(&initialize);
         c.set_first_roots(paths.into_iter().map(|path| path.path).collect());
-        // Whoever does not wait for anybody has no reason to call anybody slow.
+        // A client that does not wait must not mark a server as slow.
         let grace = Some(self.grace_for(client, &initialize)).filter(|grace| !grace.is_zero());
         let budget = grace.map(|grace| self.clock.now() + grace);
         if let Some(budget) = budget {
@@ -41,7 +41,7 @@ impl Core {
         self.aggregate_progress(client);
     }
 
-    /// A client that makes its handshake again does not wait for the answer to the one before.
+    /// Refuses an earlier unanswered handshake when a client sends another.
     fn refuse_opening(&mut self, client: ClientId) {
         let before = self.aggregate_mut(client).and_then(Aggregate::take_opening);
         if let Some(pending) = before.and_then(|minted| self.close(minted)) {
@@ -55,17 +55,18 @@ impl Core {
         if let Some(latest) = self.aggregate(client).and_then(Aggregate::longest_wait)
             && let Some(pending) = self.pending.get_mut(minted)
         {
-            // We answer ourselves when it is time.
+            // The deadline must come after our own answer.
             pending.go_on_until(latest + pending.deadline().since(self.clock.now()));
         }
     }
 
-    /// Answers the handshake, if nobody has to be waited for any more.
+    /// Answers the handshake, unless a server is still awaited.
     pub(super) fn finish_opening(&mut self, client: ClientId) {
         let Some(aggregate) = self.aggregate(client) else { return };
         let is_awaited = |it: &Delegate| {
             let c = self.clients.get(&it.client());
-            // One that has no home yet is to be told its roots first, and so is yet to be greeted.
+            // A delegate without a home needs its roots first, which come only after the handshake: waiting
+            // for it would deadlock.
             it.offer().is_awaited(self.clock.now())
                 && c.is_some_and(|c| c.home().is_some() && self.words_of(c).is_none())
         };
@@ -90,7 +91,7 @@ impl Core {
         let answer = own_result(id, c.dialect(), &result);
         self.answer(client, id, *batch, answer);
         self.conclude(&pending, Outcome::Ok);
-        // It did not wait for the answer.
+        // The client sent `initialized` without waiting for the answer.
         let early = self.clients.get(&client).and_then(|c| c.greeting()?.initialized().cloned());
         if let Some(early) = early {
             self.aggregate_initialized(client, &early);
@@ -109,7 +110,7 @@ impl Core {
         self.offer_for(c.id()).or_else(live)
     }
 
-    /// A client's servers, with what is known of each.
+    /// A client's servers, with the known offer of each.
     pub(super) fn members(
         &self,
         client: ClientId,
@@ -125,7 +126,7 @@ impl Core {
     }
 }
 
-/// The client's protocol version if it has a handshake, else the newest one that has.
+/// The client's protocol version if it has a handshake, otherwise the newest that has one.
 fn version_for(initialize: &Message) -> &'static str {
     #[derive(serde::Deserialize)]
     struct Params {

@@ -1,5 +1,4 @@
-//! The merged lists of all servers: when they are complete, which of them the client has read, and when it is told of a
-//! change.
+//! The merged lists of all servers: their completeness, what the client has read, and notifications of changes.
 
 use crate::aggregate::{Aggregate, Delegate, OfferState};
 use crate::backends::BackendState;
@@ -16,14 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::{ErrorKind, Message, Part, RawId};
 
-/// Changes within this time are told as one.
+/// Changes within this time are reported together.
 const LIST_CHANGE_DELAY: Duration = Duration::from_millis(100);
 
-/// The delay before a client that left a notification unread is told again.
+/// Delay before a notification that did not fit is sent again.
 const NOTICE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 impl Core {
-    /// The offer of a delegate's server: that of its own backend, else the latest to any client.
+    /// The offer of a delegate's server: from its own backend, otherwise the latest stored one for its kind of client.
     pub(crate) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&delegate)?;
         let own = c.home().and_then(|home| self.backends.get(&home)?.offer().cloned());
@@ -34,7 +33,7 @@ impl Core {
         })
     }
 
-    /// The root that a client's stored lists depend on, if any; nothing if it is not known yet.
+    /// The root that a client's stored lists depend on, if any; `None` if it is not known yet.
     fn offer_root(&self, c: &Client) -> Option<Option<Arc<str>>> {
         if !c.settings().launch_uses_root {
             return Some(None);
@@ -43,8 +42,8 @@ impl Core {
         Some(root.map(Arc::from))
     }
 
-    /// What a client is shown of a delegate's server: its own offer; once it waits no longer, the newest that the server made
-    /// to other kinds of clients.
+    /// The offer shown to a client: its own, or, once it no longer waits, the newest one made to other kinds
+    /// of clients.
     pub(super) fn shown_offer(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         self.offer_for(delegate).or_else(|| {
             let c = self.clients.get(&delegate)?;
@@ -55,7 +54,7 @@ impl Core {
         })
     }
 
-    /// Somebody wants to know what a backend offers, whether or not a client waits for that.
+    /// Whether a backend's lists are needed, with or without a waiting client.
     pub(crate) fn is_awaited(&self, backend: BackendId) -> bool {
         let is_it = |client: ClientId| {
             let Some(c) = self.clients.get(&client) else { return false };
@@ -80,7 +79,7 @@ impl Core {
             .is_none_or(|aggregate| !aggregate.delegates().any(|(_, delegate)| is_awaited(delegate)))
     }
 
-    /// Keeps a request until it is known what all servers offer.
+    /// Holds a request until the offers of all servers are known.
     pub(super) fn hold(
         &mut self,
         client: ClientId,
@@ -96,10 +95,10 @@ impl Core {
         }
     }
 
-    /// More is known: goes on with what waited for it.
+    /// Continues with everything that waited for more knowledge.
     pub(super) fn aggregate_progress(&mut self, client: ClientId) {
         if self.ending.is_stopping() {
-            // All of it is answered in a moment.
+            // The shutdown answers all of it in a moment.
             return;
         }
         self.finish_opening(client);
@@ -111,12 +110,13 @@ impl Core {
             let Some(pending) = self.close(minted) else { continue };
             let Asker::Client { id, batch, .. } = pending.asker() else { continue };
             let Some(message) = pending.waiting().cloned() else { continue };
+            // The request is accepted again below, so the first acceptance is undone.
             self.one_fewer(client);
             self.aggregate_request(client, id.clone(), *batch, message, paths);
         }
     }
 
-    /// How the servers look to a client now.
+    /// The client's current view of its servers.
     pub(super) fn view(&mut self, client: ClientId) -> Option<Arc<View>> {
         let aggregate = self.aggregate(client)?;
         if let Some(view) = aggregate.view() {
@@ -146,6 +146,7 @@ impl Core {
         };
         let Some(dialect) = self.clients.get(&client).map(|c| c.dialect()) else { return };
         let out = view.answer(list, page, self.settings.aggregates.page_size, &id, dialect);
+        // Accepted and closed at once, so that it counts and is reported like any other request.
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
         let Some(pending) = self.close(minted) else { return };
         if !self.answer(client, &id, batch, out) {
@@ -157,7 +158,7 @@ impl Core {
         self.conclude(&pending, Outcome::Ok);
     }
 
-    /// The page that a cursor means, if it is one of ours and what it leads through is still there.
+    /// The page behind a cursor, if it is one of ours and its view still exists.
     fn page_meant(&self, client: ClientId, message: &Message) -> Option<(Arc<View>, Page)> {
         let cursor = message.text(Part::Cursor)?;
         let (number, offset) = View::read_cursor(&cursor)?;
@@ -165,7 +166,7 @@ impl Core {
         Some((view.clone(), Page::At(offset)))
     }
 
-    /// Notes that the offer of a delegate's server may have changed.
+    /// Schedules a check whether the lists of a delegate's client have changed.
     pub(crate) fn renew_soon(&mut self, delegate: ClientId) {
         self.renew_aggregate_soon(self.connection_of(delegate));
     }
@@ -177,7 +178,8 @@ impl Core {
         self.clock.wake_at(at);
     }
 
-    /// Tells a client which of the lists that it has seen are others now. One that does not read is told later.
+    /// Notifies a client of the changed lists among those it has seen. If the notification does not fit, it
+    /// is sent later.
     fn renew(&mut self, client: ClientId) {
         let Some(view) = self.view(client) else { return };
         let Some(aggregate) = self.aggregate_mut(client) else { return };
@@ -221,21 +223,21 @@ impl Core {
             if self.is_settled(client) {
                 self.renew(client);
             } else if let Some(aggregate) = self.aggregate_mut(client) {
-                // More is about to come. It is told with that.
+                // More is about to come, and will be reported together with this.
                 aggregate.postpone_renewal(later);
                 self.clock.wake_at(later);
             }
         }
     }
 
-    /// More, or something else, is known of what a backend's server offers.
+    /// Handles new knowledge about the offer of a backend's server.
     pub(crate) fn heard_of(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let (server, profile) = (b.server(), b.key().profile.clone());
         for client in self.aggregates() {
             let delegate = self.aggregate(client).and_then(|aggregate| aggregate.delegate_at(server));
             let Some(c) = delegate.and_then(|it| self.clients.get(&it.client())) else { continue };
-            // One that has no lists of its own is shown those of others.
+            // A client without lists of its own is shown those of others.
             if c.home() == Some(backend)
                 || c.profile() == profile.as_ref()
                 || self.offer_for(c.id()).is_none()
@@ -246,8 +248,8 @@ impl Core {
         }
     }
 
-    /// A backend could not be started, or has gone for now: its clients wait no longer. They go on once the event has
-    /// been dealt with: what they ask for next may be a start of the very backend whose fate is being decided.
+    /// Handles a backend that could not be started or is gone: its clients no longer wait. They continue
+    /// after the current event, since their next request may start the very backend whose fate is being decided.
     pub(crate) fn missed(&mut self, backend: BackendId) {
         let wants_lists = |client: &ClientId| self.wants_offer(*client);
         let wanting: Vec<ClientId> = self.lessees(backend).filter(wants_lists).collect();
@@ -265,7 +267,7 @@ impl Core {
         }
     }
 
-    /// Lets clients go on without servers that could not be started.
+    /// Lets clients continue without servers that could not be started.
     pub(crate) fn go_on_without_missed(&mut self) {
         while let Some(client) = self.followups.next_without() {
             match self.has_aggregate(client) {
@@ -275,7 +277,7 @@ impl Core {
         }
     }
 
-    /// Tries a missed server again, without making its client wait.
+    /// Retries a missed server, without making its client wait.
     pub(super) fn try_missed(&mut self, client: ClientId) {
         let Some(aggregate) = self.aggregate(client) else { return };
         let missed = aggregate.delegates().filter(|(_, it)| it.offer().is_missed(self.clock.now()));
@@ -289,14 +291,14 @@ impl Core {
             }
             match self.clients.get(&delegate).and_then(|c| c.home()) {
                 Some(backend) => self.followups.push(Followup::StartAgain { backend }),
-                // It was not worth a try when the client came.
+                // The server was not worth an attempt when the client connected.
                 None => self.start_for_lists(delegate),
             }
         }
         self.start_missed();
     }
 
-    /// Starts those that were missed, as soon as what is left of them is gone.
+    /// Starts missed backends, once the remains of their last process are gone.
     pub(crate) fn start_missed(&mut self) {
         if !self.is_running() {
             return;

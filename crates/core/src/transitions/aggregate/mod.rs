@@ -1,16 +1,16 @@
-//! Clients of several servers at once. Such a client has a delegate at each server, which the other transitions treat like
-//! a client of that server alone; what the delegates learn becomes one view.
+//! Clients of several servers at once. Such a client has a delegate at each server, which the other
+//! transitions treat as a client of that server alone; the delegates' offers are merged into one view.
 //!
 //! # Layout
 //! - `handshake`: the client's handshake, answered by us.
 //! - `delegates`: one stand-in per client and server.
-//! - `wait_budget`: the time that a client waits for servers not known yet.
-//! - `requests`: the server that a request concerns.
-//! - `fetch`: requests to a backend for its lists.
-//! - `lists`: the merged lists, and notifications of their changes.
-//! - `prefetch`: starts that go on after their client has left.
-//! - `server_messages`: messages of servers, in names that the client knows.
-//! - `unavailable`: servers that cannot be started, named to clients.
+//! - `wait_budget`: the client's waiting time for unknown servers.
+//! - `requests`: the server for a request.
+//! - `fetch`: list requests to a backend.
+//! - `lists`: the merged lists, and notifications of changes.
+//! - `prefetch`: starts that continue after their client has left.
+//! - `server_messages`: messages of servers, with the client's names.
+//! - `unavailable`: servers that cannot be started.
 
 mod handshake;
 mod delegates;

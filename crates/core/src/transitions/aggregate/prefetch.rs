@@ -1,6 +1,6 @@
-//! Starts that go on after their client has left, if the server's lists are not stored yet. Some clients leave before a slow
-//! server is ready, and would never see its tools. A stand-in holds the client's lease until the lists are stored; it has
-//! no connection, so nothing is sent to it or asked of it.
+//! Starts that continue after their client has left, if the server's lists are not stored yet. Some clients
+//! leave before a slow server is ready, and would never see its tools. A stand-in holds the client's lease
+//! until the lists are stored; it has no connection, so nothing is sent to it.
 
 use crate::backends::{AfterStop, Backend, BackendState};
 use crate::clients::{Client, Greeting, Role};
@@ -11,16 +11,16 @@ use crate::moment::Moment;
 use std::time::Duration;
 use switchboard_protocol::Method;
 
-/// Starts of one backend at most: in each framing, and once more.
+/// Limit on starts of one backend: one per framing, and one more.
 const MAX_STARTS: u32 = 4;
 
-/// How long a server that is ready may take for its lists.
+/// Time limit for the lists of a server that is ready.
 const LISTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Core {
-    /// A client is about to leave: the starts that it caused go on where their lists are still unknown.
+    /// Keeps the starts of a leaving client going, where the lists are still unknown.
     pub(crate) fn keep_starts(&mut self, client: ClientId) {
-        // Alone with one client, we end with it.
+        // A program for a single client ends with it.
         if !self.lives_on() || !self.is_running() {
             return;
         }
@@ -49,7 +49,7 @@ impl Core {
                 && other.profile() == c.profile()
                 && at_same_root(other)
         });
-        // Where nothing is to linger, what runs is not kept for its lists.
+        // With no linger time, a running backend is not kept for its lists.
         let must_go =
             b.handshake().has_welcome() && self.settings.linger.is_some_and(|linger| linger.is_zero());
         if has_one || must_go || !self.is_on_its_way(b) {
@@ -59,7 +59,7 @@ impl Core {
         // Its client did not wait for it.
         let late = Some(c.server()).filter(|_| c.is_delegate() && self.is_late(b));
         let (backend, root) = (b.id(), b.key().root.clone());
-        // One that is there answers soon, or not at all.
+        // A ready server answers soon, or not at all.
         let within = match b.handshake().has_welcome() {
             true => LISTS_TIMEOUT,
             false => c.settings().start_timeout * (MAX_STARTS + 1),
@@ -77,13 +77,13 @@ impl Core {
             b.replace_owner(leaving, id);
         }
         self.confirm_early(backend);
-        // One that is ready was asked only what its client wanted to know.
+        // A ready backend was only asked what its client wanted to know.
         if let Some(launch) = self.backends.get(&backend).and_then(Backend::launch) {
             self.fetch_offer(launch);
         }
     }
 
-    /// Whether a backend runs, is being started, or waits for room.
+    /// Whether a backend runs, is starting, or waits for room.
     pub(crate) fn is_on_its_way(&self, b: &Backend) -> bool {
         let is_coming = match b.state() {
             BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Backoff { .. } => true,
@@ -94,7 +94,7 @@ impl Core {
         is_coming && !b.is_retired()
     }
 
-    /// The messages of a client's handshake, the second one supplied if it is missing.
+    /// The messages of a client's handshake, with `initialized` added if missing.
     fn greeting_of(&self, c: &Client, b: &Backend) -> Option<Greeting> {
         let open = || {
             let own = self.pending.iter().find(|(_, p)| p.is_of(c.id()) && p.method() == Method::Initialize);
@@ -108,7 +108,7 @@ impl Core {
         Some(greeting.complete_with(initialized_notice))
     }
 
-    /// A backend's lists are stored, or will not come.
+    /// Ends the stand-ins of a backend whose lists are stored, or will not come.
     pub(crate) fn end_prefetches(&mut self, backend: BackendId) {
         let is_one = |client: &ClientId| self.clients.get(client).is_some_and(Client::is_prefetch);
         for client in self.lessees(backend).filter(is_one).collect::<Vec<ClientId>>() {
@@ -116,7 +116,7 @@ impl Core {
         }
     }
 
-    /// A server's entry has changed: lists of the old one are of no use.
+    /// Ends the stand-ins of a changed server: lists of the old entry are useless.
     pub(crate) fn retire_prefetches(&mut self, server: ServerId, why: &'static str) {
         let is_one = |c: &&Client| c.server() == server && c.is_prefetch() && !c.is_lost();
         let own = self.clients.values().filter(is_one).map(|c| (c.id(), c.home()));

@@ -1,4 +1,4 @@
-//! The server that a request of a client of several servers concerns, and the request's names as that server knows them.
+//! The server for a request of an aggregate client, and the translation of the request's names into that server's.
 
 use crate::catalogue::{Found, FoundUri, List, NameStyle, View};
 use crate::clients::Level;
@@ -42,12 +42,14 @@ impl Core {
             Method::ResourceTemplatesList => Some(List::Templates),
             _ => None,
         };
+        // Without this check every request would look like one for an empty set of servers.
         if !self.has_begun(client) {
             let error = self.no_handshake();
             return self.refuse(client, &id, batch, &message, &error);
         }
         if let Some(list) = list {
             self.confirm_for(client);
+            // A list request is a good moment to retry missed servers: the client is about to see their lists.
             self.try_missed(client);
             if !self.is_settled(client) {
                 return self.hold(client, id, batch, message, paths);
@@ -61,13 +63,14 @@ impl Core {
         }
     }
 
-    /// A client that has made no handshake has no delegates: whatever it asked for, it would seem that there is nothing.
+    /// Whether a handshake has begun. Before it there are no delegates, so that every request would seem to
+    /// concern nothing.
     fn has_begun(&self, client: ClientId) -> bool {
         let has_greeted = self.clients.get(&client).is_some_and(|c| c.greeting().is_some());
         has_greeted || self.aggregate(client).is_some_and(|aggregate| aggregate.opening().is_some())
     }
 
-    /// Finds the server that a request concerns, and calls things what it calls them.
+    /// Finds the server for a request, and replaces names in it with the server's own.
     fn owner(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
         match message.method() {
             Method::ToolsCall => self.owner_by_name(client, message, List::Tools, Part::Name),
@@ -83,7 +86,7 @@ impl Core {
             }
             Method::Complete if message.has(Part::RefName) => {
                 let owner = self.owner_by_name(client, message, List::Prompts, Part::RefName);
-                // Which of the two counts, if both are there, is for the server to say.
+                // If both are present, the server decides which counts, so both must be allowed.
                 match owner {
                     RequestOwner::Delegate(delegate)
                         if message.has(Part::RefUri)
@@ -100,6 +103,7 @@ impl Core {
                 self.owner_of_task(client, message)
             }
             Method::TasksList => self.owner_of_page(client, message),
+            // An unknown method names no server; it can only go to a single one.
             _ => match self.delegates(client).as_slice() {
                 [only] => RequestOwner::Delegate(*only),
                 _ => RequestOwner::Nobody(self.nobodys_method(&message.method_name())),
@@ -116,6 +120,7 @@ impl Core {
     ) -> RequestOwner {
         let Some(view) = self.view(client) else { return RequestOwner::Later };
         let quoted = message.part(part).unwrap_or(b"\"\"");
+        // A name means what it meant in the list that the client last saw, even if the lists have changed since.
         if let Some(seen) = self.seen_before(client, list, &view)
             && let Found::Owner { member, original } = seen.find(list, quoted)
             && let Some(delegate) = self.seen_delegate(client, &seen, member)
@@ -128,7 +133,7 @@ impl Core {
             view.members().len() > 1 && style == Some(NameStyle::Plain)
         };
         match view.find(list, quoted) {
-            // A server that is still starting may have a tool of the same name, and the better claim to it.
+            // A server that is still starting may have a tool of the same name, and precedence.
             Found::Owner { member, .. } | Found::Perhaps { member, .. }
                 if is_shared_name(member) && !self.is_settled(client) =>
             {
@@ -138,7 +143,7 @@ impl Core {
                 message.rename(part, original);
                 self.delegate_at(client, &view, member)
             }
-            // What it has may be something else by now, or nobody has looked yet: it is for the server to say.
+            // The server's lists may be outdated or unknown: let the server decide.
             Found::Perhaps { member, original } => {
                 message.rename(part, original);
                 self.delegate_at(client, &view, member)
@@ -167,7 +172,7 @@ impl Core {
             return RequestOwner::Delegate(delegate);
         }
         match view.find_uri(&uri) {
-            // A URI that doesn't name its server may be another's too, which is still starting.
+            // A URI that does not name its server may also belong to one that is still starting.
             FoundUri::Owner { uri: original, .. } if original == *uri && !self.is_settled(client) => {
                 RequestOwner::Later
             }
@@ -221,12 +226,12 @@ impl Core {
         }
     }
 
-    /// The view that a client was shown, if it differs from the present one.
+    /// The view that a client was shown, if it differs from the current one.
     fn seen_before(&self, client: ClientId, list: List, view: &Arc<View>) -> Option<Arc<View>> {
         self.aggregate(client)?.seen_before(list, view).cloned()
     }
 
-    /// The delegate at a server that a client has seen, unless its things are called or shown otherwise by now.
+    /// The delegate at a server that a client has seen, unless its naming has changed since.
     fn seen_delegate(&self, client: ClientId, seen: &View, member: usize) -> Option<ClientId> {
         let member = seen.members().get(member)?;
         let delegate = self.aggregate(client)?.delegate_at(member.server)?.client();
@@ -243,7 +248,8 @@ impl Core {
         }
     }
 
-    /// The first page, or the next: a server's own, or the first of the server after it.
+    /// The owner of a page of tasks. Cursors have the form `INDEX:CURSOR`: a page of one server, or the first
+    /// page of the next.
     fn owner_of_page(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
         let readers = self.task_keepers(client);
         let Some(cursor) = message.text(Part::Cursor) else {
@@ -257,7 +263,7 @@ impl Core {
             .and_then(|(at, rest)| Some((*readers.get(at.parse::<usize>().ok()?)?, rest)));
         let Some((delegate, rest)) = found else { return RequestOwner::Nobody(self.stale_cursor()) };
         match (rest, message.id()) {
-            // It is the first page there, which has no cursor.
+            // The first page of that server, which needs no cursor.
             ("", Some(id)) => {
                 let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tasks/list"}}"#);
                 *message = own_message(text.into()).unwrap_or_else(|| message.clone());
@@ -270,7 +276,7 @@ impl Core {
         RequestOwner::Delegate(delegate)
     }
 
-    /// The delegates at servers that can name their tasks.
+    /// The delegates at servers that can list their tasks.
     pub(super) fn task_keepers(&self, client: ClientId) -> Vec<ClientId> {
         let keeps = |delegate: &ClientId| {
             let offer = self.offer_for(*delegate);
@@ -279,7 +285,7 @@ impl Core {
         self.delegates(client).into_iter().filter(keeps).collect()
     }
 
-    /// Remembers the name under which a client subscribed: it is notified under the same name.
+    /// Stores the name under which a client subscribed, since notifications must use the same name.
     fn note_alias(&mut self, client: ClientId, delegate: ClientId, public: Vec<u8>, message: &Message) {
         let original = message.part(Part::Uri).filter(|_| message.method() == Method::Subscribe);
         let Some(original) = original.map(|original| same_spelling(original).into_owned()) else { return };
@@ -289,7 +295,7 @@ impl Core {
         }
     }
 
-    /// Forgets the name of a subscription once the server has agreed to its end.
+    /// Forgets the name of a subscription once the server has confirmed its end.
     pub(crate) fn forget_alias(&mut self, delegate: ClientId, original: &[u8]) {
         let connection = self.connection_of(delegate);
         if let Some(aggregate) = self.aggregate_mut(connection) {
@@ -297,7 +303,7 @@ impl Core {
         }
     }
 
-    /// All servers that log anything hear how much the client wants to hear; those that do not run, when they do.
+    /// Passes the client's log level to all servers that log; to stopped ones when they start.
     fn aggregate_level(&mut self, client: ClientId, id: RawId, batch: Option<u32>, message: Message) {
         let level = Level::of(&message);
         let minted = self.accept(client, NOWHERE, id, batch, message);
@@ -316,8 +322,8 @@ impl Core {
         self.tell_all_unavailable(client);
     }
 
-    /// A client that asks for lists without having said that it is ready is ready all the same: some servers answer
-    /// nothing before they hear it.
+    /// Confirms the handshake for a client that requests lists without having sent `initialized`: some
+    /// servers answer nothing before it.
     pub(super) fn confirm_for(&mut self, client: ClientId) {
         let is_waited_for = self
             .clients

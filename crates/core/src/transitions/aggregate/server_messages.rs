@@ -1,5 +1,5 @@
-//! Messages of servers, translated for a client of several servers: the logger's name, the URI of a changed resource, and
-//! URIs that several servers could own.
+//! Messages of servers, translated for an aggregate client: the logger's name, the URI of a changed resource,
+//! and URIs that several servers could own.
 
 use crate::aggregate::Aggregate;
 use crate::clients::Client;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
 
 impl Core {
-    /// In notifications of a server.
+    /// Translates a server's notification.
     pub(crate) fn name_server(&self, c: &Client, message: &Message, out: &mut Outgoing) {
         match message.method() {
             Method::LogMessage => name_logger(&c.settings().naming.server, message, out),
@@ -26,7 +26,7 @@ impl Core {
         }
     }
 
-    /// In answers of a server.
+    /// Translates a server's answer.
     pub(crate) fn tell_apart(
         &self,
         delegate: ClientId,
@@ -56,7 +56,7 @@ impl Core {
         }
     }
 
-    /// The next page of tasks is this server's, or the first one of the server after it.
+    /// Sets the cursor for the next page of tasks: of this server, or the first one of the next server.
     fn go_on_to_next(&self, c: &Client, answer: &Message, out: &mut Outgoing) {
         let keepers = self.task_keepers(c.connection());
         let Some(at) = keepers.iter().position(|keeper| *keeper == c.id()) else { return };
@@ -69,7 +69,7 @@ impl Core {
         if answer.has(Part::NextCursor) {
             return out.replace(answer.span(Part::NextCursor), Patch::Text(next.into()));
         }
-        // It has at least its tasks.
+        // The result is not empty: it has at least its tasks, so a comma can follow.
         let inside = answer.span(Part::Result).range().start + 1;
         let member = Bytes::from(format!(r#""nextCursor":{next},"#));
         out.replace(Span::new(inside, inside), Patch::Text(member));
@@ -85,7 +85,7 @@ fn name_logger(server: &str, message: &Message, out: &mut Outgoing) {
             out.replace(Span::new(inside, inside), Patch::Text(format!("{name}/").into()));
         }
         Some(_) => out.replace(message.span(Part::Logger), Patch::Text(format!("\"{name}\"").into())),
-        // With at least a level behind it.
+        // Not empty: at least the level follows.
         None if message.has(Part::Level) => {
             let inside = message.span(Part::Params).range().start + 1;
             out.replace(Span::new(inside, inside), Patch::Text(format!(r#""logger":"{name}","#).into()));

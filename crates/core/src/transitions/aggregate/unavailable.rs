@@ -1,6 +1,6 @@
-//! Names of servers that could not be started, for the clients that miss them: in the `instructions` of the handshake, and
-//! in a log message to clients that asked for logs. The reason is for `switchboard status` alone: it may quote a server's
-//! output, and here a model reads along.
+//! Reports of servers that could not be started, to the clients that miss them: in the `instructions` of the
+//! handshake, and in a log message to clients that requested logs. Names only; the reason is for `switchboard
+//! status`: it may quote a server's output, and here a model reads along.
 
 use crate::aggregate::Delegate;
 use crate::catalogue::unavailable;
@@ -10,7 +10,7 @@ use crate::ids::{ClientId, ServerId};
 use serde_json::json;
 
 impl Core {
-    /// The names of the servers that a client has to do without for now.
+    /// The names of the servers that are currently missing for a client.
     pub(super) fn unavailable(&self, client: ClientId) -> Vec<String> {
         let Some(aggregate) = self.aggregate(client) else { return Vec::new() };
         let is_missing = |it: &&Delegate| {
@@ -23,7 +23,7 @@ impl Core {
         missing.map(|c| c.settings().name.clone()).collect()
     }
 
-    /// Tells clients that want to hear of warnings that a server is missing, once until it comes back.
+    /// Warns clients about a missing server, if they want warnings; once until it comes back.
     pub(super) fn tell_unavailable(&mut self, server: ServerId) {
         let Some(known) = self.servers.get_mut(server) else { return };
         if known.announce_missing() {
@@ -38,7 +38,7 @@ impl Core {
         }
     }
 
-    /// A client has just asked for logs: it hears what it has missed.
+    /// Repeats the warnings to a client that has just requested logs.
     pub(super) fn tell_all_unavailable(&mut self, client: ClientId) {
         for name in self.unavailable(client) {
             self.warn_of(client, &name);

@@ -1,6 +1,6 @@
-//! The wait budget of a client for servers that are not known yet: one time limit, from its handshake on, for the handshake
-//! and all lists. After it the client gets what is known, and is told when more comes. Servers that were not ready in time
-//! are retried in the background.
+//! The waiting time of a client for servers that are not known yet: one time limit, from its handshake on,
+//! for the handshake and all lists. Afterwards the client gets what is known, and is notified when more
+//! comes. Servers that were not ready in time are retried in the background.
 
 use crate::aggregate::{Aggregate, Delegate};
 use crate::backends::Backend;
@@ -13,11 +13,11 @@ use std::borrow::Cow;
 use std::time::Duration;
 use switchboard_protocol::{Message, Part};
 
-/// Clients that give up on us early, by the beginning of their name, and how long they are made to wait at most. Codex begins
-/// its first turn without any tools if they are not there within a second, so what is stored is not held up for the rest.
+/// Waiting limits for clients that give up early, by the beginning of their name. Codex starts its first turn
+/// without any tools unless they arrive within a second, so stored lists are not delayed for the rest.
 const CLIENT_WAIT_LIMITS: &[(&str, Duration)] = &[("codex", Duration::from_secs(4))];
 
-/// A failed start that took longer than this made a client wait.
+/// Minimum duration of a failed start that made a client wait noticeably.
 const NOTICEABLE_START: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ struct Info<'a> {
 }
 
 impl Core {
-    /// The time that a client has for everything at its start.
+    /// The total waiting time of a client at its start.
     pub(super) fn grace_for(&self, client: ClientId, initialize: &Message) -> Duration {
         let params = initialize.part(Part::Params).unwrap_or_default();
         let name = serde_json::from_slice::<InitializeParams<'_>>(params).map(|opening| opening.client.name);
@@ -47,13 +47,13 @@ impl Core {
         }
     }
 
-    /// The lists of one of its servers are stored, for whatever kind of client.
+    /// Whether the lists of one of its servers are stored, for any kind of client.
     fn has_stored(&self, client: ClientId) -> bool {
         let mut servers = self.servers_of(client).into_iter();
         servers.any(|server| self.servers.get(server).is_some_and(|known| !known.offers().is_empty()))
     }
 
-    /// Until when a client waits for a server that is about to be started.
+    /// The time until which a client waits for a server that is about to start.
     pub(super) fn waits_until(&self, client: ClientId, server: ServerId) -> Moment {
         match self.retry_of(server) {
             Some(retry) if retry.is_slow() => self.clock.now(),
@@ -61,7 +61,7 @@ impl Core {
         }
     }
 
-    /// A client's time is over: those it still waits for are remembered as slow.
+    /// Ends a client's waiting time, and marks the servers it still waits for as slow.
     pub(super) fn end_budget(&mut self, client: ClientId) {
         let now = self.clock.now();
         let Some(aggregate) = self.aggregate_mut(client) else { return };
@@ -72,7 +72,7 @@ impl Core {
         let is_late = |it: &Delegate| {
             let home = self.clients.get(&it.client()).and_then(|c| self.backends.get(&c.home()?));
             it.offer().is_asked_for()
-                // One that waits for its turn to start is not to blame.
+                // A server that waits for its turn to start is not to blame.
                 && home.is_some_and(|b| b.has_process())
                 && self.offer_for(it.client()).is_none()
         };
@@ -88,13 +88,13 @@ impl Core {
         b.has_process() && self.clock.now().since(b.last_launch()) >= NOTICEABLE_START
     }
 
-    /// A backend could not be asked for all of its lists.
+    /// Plans a retry after a backend could not deliver all its lists.
     pub(crate) fn plan_retry_of(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         self.plan_retry(b.server(), self.is_late(b));
     }
 
-    /// A start that was to show what a server offers has failed.
+    /// Handles a failed start that was to show a server's lists.
     pub(super) fn lists_failed(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         let (server, took) = (b.server(), self.clock.now().since(b.last_launch()));
@@ -105,9 +105,9 @@ impl Core {
         self.tell_unavailable(server);
     }
 
-    /// The next moment at which a server is tried again in the background.
+    /// The time of the next retry in the background.
     pub(super) fn next_retry(&self) -> Option<Moment> {
-        // One that is due and not wanted is looked at again when a start fails.
+        // A retry that is due but not needed is reconsidered when a start fails.
         let is_ahead = |(server, retry): &(ServerId, Retry)| {
             retry.at() > self.clock.now() || !self.lacking(*server).is_empty()
         };
@@ -139,7 +139,7 @@ impl Core {
         }
     }
 
-    /// Delegates at a server whose lists are unknown, and that nothing is under way for.
+    /// Delegates at a server whose lists are unknown and not being fetched.
     fn lacking(&self, server: ServerId) -> Vec<ClientId> {
         if self.barred(server).is_some() {
             return Vec::new();

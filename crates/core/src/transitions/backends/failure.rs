@@ -1,4 +1,4 @@
-//! The last failure of a server, for `status`, `tools` and clients of several servers. It outlives the backend.
+//! The last failure of a server, for `status`, `tools` and aggregate clients. Outlives the backend.
 
 use crate::aggregate::Aggregate;
 use crate::answers::Cause;
@@ -9,20 +9,20 @@ use crate::servers::{Failure, LastError, LastWords, Retry};
 use serde_json::{Value, json};
 
 impl Core {
-    /// Records why a backend failed. A backend whose settings have changed says nothing about the next one.
+    /// Records why a backend failed. A backend with outdated settings says nothing about the next one.
     pub(crate) fn record_failure(&mut self, backend: BackendId, cause: &Cause) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         let (server, name) = (b.server(), b.settings().name.clone());
         let error = self.cause(Some(backend), cause);
         let stderr_hint = || format!("`switchboard logs {name}` shows its stderr");
         let hint = match cause {
-            // The answer's own hint points into the answer.
+            // The answer's own hint refers to its `data`, which is not shown here.
             Cause::DiedAtStart { hint, .. } => Some(hint.clone().unwrap_or_else(stderr_hint)),
             Cause::Died { .. } => Some(stderr_hint()),
             _ => error.hint_text().map(str::to_owned),
         };
         let reason = match cause {
-            // No request is spoken of here.
+            // The usual text mentions a request, and there is none here.
             Cause::Died { how, said } => said.after(format!("the server `{name}` ended by itself: {how}")),
             _ => error.message().to_owned(),
         };
@@ -32,13 +32,13 @@ impl Core {
         }
     }
 
-    /// The output of a backend's process that has ended.
+    /// The output of a backend's ended process.
     pub(crate) fn last_words(&mut self, backend: BackendId, stderr: &str) -> LastWords {
         let stdout = self.backends.get_mut(&backend).map(|b| b.quarantine_mut().take_text());
         LastWords::new(stderr, stdout.unwrap_or_default())
     }
 
-    /// When a server is started again, or may be started again, if that has a time.
+    /// The time of a server's next start, or the earliest possible one, if scheduled.
     pub(crate) fn next_try(&self, server: ServerId) -> Option<Moment> {
         let own = self.backends.of_server(server);
         let until = own.filter_map(|b| b.backoff_end().or(b.cooldown_end()));
@@ -46,7 +46,7 @@ impl Core {
         until.chain(planned).filter(|until| *until > self.clock.now()).min()
     }
 
-    /// Why a server is missing: its last failure, or that it was not ready in time.
+    /// Reason why a server is missing: its last failure, or a start that was too slow.
     pub(crate) fn last_error(&self, server: ServerId) -> Option<LastError> {
         self.failed_with(server).or_else(|| self.is_late_since(server))
     }
@@ -63,13 +63,13 @@ impl Core {
         Some(failure.shown(self.clock.now(), self.next_try(server)))
     }
 
-    /// The servers that a client of many sees: which are still starting, and why the others failed.
+    /// The servers that an aggregate client sees: which are still starting, and why others failed.
     pub(crate) fn servers_of_client(&self, client: ClientId) -> Value {
         let aggregate = self.clients.get(&client).and_then(|c| c.aggregate());
         let delegates = aggregate.into_iter().flat_map(Aggregate::delegates);
         let shown = delegates.filter_map(|(server, delegate)| {
             let name = &self.servers.get(server)?.settings().name;
-            // A failure in another workspace is not this client's.
+            // A failure in another workspace does not concern this client.
             let error = self.failed_with(server).filter(|_| !self.is_served(delegate.client()));
             let is_starting = error.is_none() && self.is_starting(delegate.client());
             let is_missing = !is_starting && self.offer_for(delegate.client()).is_none();
@@ -79,13 +79,13 @@ impl Core {
         json!({ "servers": shown.collect::<Vec<Value>>() })
     }
 
-    /// A delegate's own backend works.
+    /// Whether a delegate's own backend works.
     fn is_served(&self, delegate: ClientId) -> bool {
         let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home()?));
         home.is_some_and(|b| b.has_answered() && b.is_ready())
     }
 
-    /// The offer of a delegate's server is not known yet, and somebody is at work on it.
+    /// Whether the offer of a delegate's server is unknown and being fetched.
     fn is_starting(&self, delegate: ClientId) -> bool {
         let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home()?));
         home.is_some_and(|b| self.is_on_its_way(b)) && self.offer_for(delegate).is_none()

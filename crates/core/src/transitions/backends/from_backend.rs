@@ -1,5 +1,5 @@
-//! Messages of a backend: answers find their pending request, questions go to a client under a minted id, notifications
-//! follow the request that they belong to.
+//! Messages of a backend: answers go to their pending request, requests to a client under a minted id, and
+//! notifications follow the request they belong to.
 
 use crate::answers::Overload;
 use crate::core::{Core, Followup};
@@ -15,14 +15,15 @@ use serde::Deserialize;
 use switchboard_protocol::dialect;
 use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
-/// Bytes of a log message without a recipient that are written to our log.
+/// Limit on bytes of an undeliverable log message in our log.
 const MAX_UNHEARD_BYTES: usize = 500;
 
-/// The code of JSON-RPC for a message that could not be read, and so had no id.
+/// JSON-RPC code for a message that could not be parsed, and so has no id.
 const PARSE_ERROR: i64 = -32700;
 
 impl Core {
     pub(crate) fn backend_sent(&mut self, launch: Launch, message: Message) {
+        // A late message of an earlier process: its ids may belong to the next one by now.
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if !b.is_current(launch) {
             return;
@@ -40,8 +41,8 @@ impl Core {
         }
     }
 
-    /// A sign of life; and if it answers something that we asked, the proof that it understands our framing.
-    /// Anything else proves nothing: a server that wants lines protests, in lines, when it gets headers.
+    /// Records a sign of life; an answer to one of our requests also proves that the server understands our
+    /// framing. Anything else proves nothing: a server that expects lines complains, in lines, when it gets headers.
     pub(crate) fn backend_spoke(&mut self, launch: Launch, answers: bool) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if let Some(framing) = b.record_word(answers) {
@@ -55,9 +56,11 @@ impl Core {
 
     pub(crate) fn backend_response(&mut self, launch: Launch, message: Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
+        // A backend may only answer requests that were sent to it: an id of another backend's request does not count.
         let known = minted.filter(|&id| self.pending.get(id).is_some_and(|p| p.was_sent_to(launch.backend)));
         let is_without_id = message.part(Part::Id) == Some(RawId::NULL);
         let is_unparsed = || failed && error_code(&message) == Some(PARSE_ERROR);
+        // An error without an id can be attributed only if a single request is open.
         let meant = || is_without_id.then(|| self.only_open(launch, is_unparsed())).flatten();
         let Some(minted) = known.or_else(meant) else { return self.late_answer(launch) };
         self.record_answered(launch, minted);
@@ -83,7 +86,7 @@ impl Core {
         self.report(Fact::LateAnswer { backend: launch.backend, total });
     }
 
-    /// Gives an answer to the client that waits for it, with its own id put back.
+    /// Delivers an answer to the waiting client, with its own id restored.
     fn deliver(&mut self, launch: Launch, pending: Pending, message: Message, failed: bool) {
         let &Asker::Client { client, ref id, batch } = pending.asker() else { return };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
@@ -93,7 +96,7 @@ impl Core {
             }
         }
         if pending.method() == Method::Initialize {
-            // One who is refused may be wrong himself.
+            // A refusal may be the client's own fault, and says nothing about the start.
             if !failed {
                 self.record_start(launch.backend, LastStart::Well);
             }
@@ -107,6 +110,7 @@ impl Core {
         if pending.method() == Method::SetLevel {
             self.level_answered(launch.backend, client, failed);
         }
+        // A cancelled member of a batch was closed already; its array no longer has room for an answer.
         let cancelled = pending.is_cancelled();
         if cancelled && batch.is_some() {
             return self.late_answer(launch);
@@ -139,7 +143,7 @@ impl Core {
         self.check_drained();
     }
 
-    /// The books of a request that is over: the one line per request, and one fewer unanswered.
+    /// Closes the accounts of a request: one summary fact, one fewer unanswered.
     pub(crate) fn conclude(&mut self, pending: &Pending, outcome: Outcome) {
         let Asker::Client { client, id, .. } = pending.asker() else { return };
         if let Some(b) = self.backends.get_mut(&pending.backend()) {
@@ -157,7 +161,7 @@ impl Core {
         self.report(fact);
     }
 
-    /// Ends a request with an error of ours, unless its client no longer waits.
+    /// Ends a request with an error of ours, unless its client has cancelled it.
     pub(crate) fn fail(&mut self, pending: &Pending, error: &ErrorAnswer) {
         if pending.is_cancelled() {
             return;
@@ -187,6 +191,7 @@ impl Core {
             self.record_asking(backend);
             return;
         }
+        // Determined before the question is recorded, which may separate the clients.
         let addressee = self.addressee(launch, message);
         let is_question = !relays && !matches!(message.method(), Method::Ping | Method::RootsList);
         if is_question {
@@ -194,7 +199,7 @@ impl Core {
         }
         let client = match addressee {
             Addressee::Client(client) => client,
-            // It asks whether somebody is there.
+            // A ping only asks whether a client is there.
             Addressee::Several if message.method() == Method::Ping => {
                 return self.answer_backend(launch, &id);
             }
@@ -214,6 +219,7 @@ impl Core {
         }
         self.backend_is_active(launch.backend);
         let minted = self.questions.mint();
+        // The SDKs use the request's id as the progress token, so both get the minted id.
         let ours = RawId::from_number(minted);
         let token = message.part(Part::MetaProgressToken).map(RawId::from_bytes);
         let mut out = self.for_client(client, message);
@@ -266,13 +272,13 @@ impl Core {
         }
     }
 
-    /// Tells everyone whom it concerns.
+    /// Sends a notification to all clients concerned.
     pub(crate) fn spread_notification(&mut self, backend: BackendId, message: &Message) {
         let audience = self.audience(backend, message);
         if audience.is_empty() && self.is_unheard(backend, message) {
             let params = message.part(Part::Params).unwrap_or_default();
             let cut = &params[..params.len().min(MAX_UNHEARD_BYTES)];
-            // Only what a server logs is for our log; other bodies may hold anything.
+            // Only log messages go to our log; other bodies may contain anything.
             let is_log = message.method() == Method::LogMessage;
             let text = if is_log { redact(&String::from_utf8_lossy(cut)) } else { String::new() };
             self.report(Fact::Unheard { backend, method: name_of(message), text });
@@ -280,7 +286,7 @@ impl Core {
         for client in audience {
             let out = self.for_client(client, message);
             let about = match message.method() {
-                // Of what a server does at the moment. Anything else is news to all.
+                // About the server's current work. Anything else is news for everyone.
                 Method::LogMessage => self.at_hand(client, backend),
                 _ => About::Nothing,
             };
@@ -292,7 +298,7 @@ impl Core {
         let Some(wanted) = message.part(Part::RequestId) else { return };
         let ids = self.questions.ids(|question| question.is_asked_as(launch, wanted));
         let Some(&minted) = ids.last() else { return };
-        // It waits no longer, and the client will not answer what was taken back.
+        // The server no longer waits, and the client will not answer a cancelled request.
         let Some(asked) = self.questions.remove(minted) else { return };
         self.report_asked(&asked, Outcome::Cancelled);
         let mut out = self.for_client(asked.client(), message);
@@ -300,7 +306,7 @@ impl Core {
         self.tell_client(asked.client(), out);
     }
 
-    /// Answers a question with an error, in place of its client.
+    /// Answers a server's request with an error, in place of its client.
     pub(crate) fn refuse_question(&mut self, question: &Question, error: &ErrorAnswer) {
         self.report_asked(question, Outcome::Refused(error.kind));
         match question.by() {
@@ -320,7 +326,7 @@ impl Core {
         self.report(fact);
     }
 
-    /// A server that talks with its client about its work is at work: the clocks of its requests start anew.
+    /// Restarts the timeouts of a backend's requests: a server that talks with its client about its work is working.
     pub(crate) fn backend_is_active(&mut self, backend: BackendId) {
         let (now, timeout) = (self.clock.now(), self.settings_of(backend).timeout);
         for pending in self.pending.values_mut() {

@@ -1,5 +1,5 @@
-//! Processes that run and do not answer `initialize`, or refuse it. They are stopped; waiting clients learn the reason, not
-//! the signal that stopped the process.
+//! Running processes that do not answer `initialize`, or refuse it. They are stopped; waiting clients are
+//! told the reason, not the signal that stopped the process.
 
 use crate::answers::Cause;
 use crate::backends::{AfterStop, HandshakeFailure};
@@ -10,10 +10,10 @@ use crate::ids::{BackendId, Launch};
 use crate::servers::LastStart;
 
 impl Core {
-    /// Stops a process whose handshake came to nothing. Its last words are known once it is gone.
+    /// Stops a process whose handshake failed. Its last words are known once it is gone.
     pub(crate) fn give_up(&mut self, launch: Launch, failure: HandshakeFailure) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        // One that is being stopped has a reason already.
+        // A process that is being stopped has a reason already.
         if b.is_starting() {
             let why = failure.why();
             b.record_crash(self.clock.now());
@@ -23,7 +23,7 @@ impl Core {
         self.stop(launch, StopHow::Kill);
     }
 
-    /// A process was stopped because of its handshake, and is gone.
+    /// Handles the end of a process that was stopped because of its handshake.
     pub(crate) fn handshake_failed(&mut self, backend: BackendId, failure: HandshakeFailure, stderr: &str) {
         let said = self.last_words(backend, stderr);
         let why = failure.why();

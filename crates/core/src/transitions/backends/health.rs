@@ -1,4 +1,4 @@
-//! Health of backends: probes while they are in use, and limits on their memory.
+//! Health of backends: probes while they are in use, and memory limits.
 
 use crate::backends::{Backend, MemoryVerdict};
 use crate::core::Core;
@@ -7,14 +7,14 @@ use crate::ids::{BackendId, Launch};
 use crate::servers::Limit;
 use std::time::Duration;
 
-/// How often memory is measured where a limit is near, or was chosen by the owner.
+/// Interval of memory measurements when a limit is near, or was set by the owner.
 pub const MEMORY_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How often it is measured otherwise. A look costs milliseconds of the processor for every backend.
+/// Interval otherwise. A measurement costs milliseconds of CPU time per backend.
 const RELAXED_MEMORY_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 impl Core {
-    /// A backend is being used: it will be asked for a sign of life in a while.
+    /// Schedules a liveness check for a backend in use.
     pub(crate) fn watch_health(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(interval) = b.settings().health else { return };
@@ -41,7 +41,7 @@ impl Core {
         }
     }
 
-    /// Compares what backends hold with what they may. One look is not enough: a server may need much for a moment.
+    /// Compares memory use with the limits. A single excess is tolerated: a server may need much for a moment.
     pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
         for &(launch, bytes) in bytes {
             if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
@@ -63,10 +63,12 @@ impl Core {
         if !self.set_over_memory(true) {
             return self.report(Fact::PoolHeavy { bytes: all, limit });
         }
+        // First choice: a backend that is not in use.
         if let Some(backend) = self.least_recently_used(|_| true) {
             self.record_eviction(backend, Limit::Memory(limit));
             return self.put_to_rest(backend, "all servers together hold more memory than they may");
         }
+        // The default limit never interrupts work; only a limit set by the owner does.
         if !self.settings.pool.is_memory_limit_given {
             return;
         }
@@ -76,7 +78,7 @@ impl Core {
         }
     }
 
-    /// How soon memory is to be measured again; `None` while nothing runs, or nothing is limited.
+    /// Time until the next measurement; `None` while nothing runs, or nothing is limited.
     pub fn measure_every(&self) -> Option<Duration> {
         let running = || self.backends.values().filter(|b| b.has_process());
         let pool = &self.settings.pool;
@@ -103,6 +105,7 @@ impl Core {
             MemoryVerdict::OverAgain => {}
         }
         let Some(b) = self.backends.get(&backend) else { return };
+        // Its clients need another process at once; otherwise the next request starts one.
         if self.is_in_use(b) || self.keeps_state(b) {
             self.replace_heavy(backend, "it holds more memory than it may");
         } else {

@@ -1,5 +1,5 @@
-//! The life of a backend's process: started, ready, crashed, restarted. See `backends/LIFECYCLE.md`. Who needs the process
-//! is for `pool` and `routing` to say.
+//! The life of a backend's process: start, readiness, crash, restart. See `backends/LIFECYCLE.md`. Must not
+//! know who needs the process: `pool` and `routing` do.
 
 use crate::answers::Cause;
 use crate::backends::{AfterStop, BackendState, HandshakeFailure};
@@ -14,11 +14,11 @@ use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
-/// How long a process that no longer answers has after SIGTERM: others wait for the next one.
+/// Grace period after SIGTERM for a process that no longer answers: others wait for the next one.
 const HUNG_GRACE: Duration = Duration::from_secs(1);
 
 impl Core {
-    /// Starts a process if the backend has none and nothing forbids it.
+    /// Starts a process if the backend has none and nothing prevents it.
     pub(crate) fn ensure_started(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state() {
@@ -50,7 +50,7 @@ impl Core {
         self.actions.push(Action::Start { launch, server, framing, root, in_home, environment });
     }
 
-    /// The request that starts a process is use of it, and not only the next one.
+    /// Whether a queued request counts as use: the request that causes a start is use too, not only the next one.
     fn is_waited_for_by_use(&self, backend: BackendId) -> bool {
         let is_use = |minted: u64| {
             let method = self.pending.get(minted).map(|pending| pending.method());
@@ -70,7 +70,7 @@ impl Core {
         self.make_ready(launch);
     }
 
-    /// Repeats the handshake that is known; without one, its first client makes it.
+    /// Replays the stored handshake; without one, the first client makes it.
     pub(crate) fn make_ready(&mut self, launch: Launch) {
         let greeting = self.backends.get(&launch.backend).and_then(|b| b.handshake().greeting());
         let Some(initialize) = greeting.map(|greeting| greeting.initialize().clone()) else {
@@ -88,7 +88,7 @@ impl Core {
         self.send_to_backend(launch, out);
     }
 
-    /// Enters a request of our own into the books.
+    /// Records a request of our own as pending.
     pub(crate) fn ask_ourselves(
         &mut self,
         backend: BackendId,
@@ -103,7 +103,7 @@ impl Core {
         self.clock.wake_at(deadline);
     }
 
-    /// The process takes messages: what waited goes out, in its order.
+    /// Marks the process as ready and sends the queued messages, in order.
     fn open(&mut self, launch: Launch) {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
@@ -114,10 +114,10 @@ impl Core {
         self.let_go(launch.backend);
     }
 
-    /// A replayed handshake was answered.
+    /// Handles the answer to a replayed handshake.
     pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
         if failed {
-            // It greeted this client before and now refuses it: as good as a crash.
+            // The server accepted this client before and now refuses it: as bad as a crash.
             return self.give_up(launch, HandshakeFailure::refused(answer));
         }
         self.record_start(launch.backend, LastStart::Well);
@@ -145,7 +145,7 @@ impl Core {
         self.open(launch);
     }
 
-    /// The client is ready: the server is told so.
+    /// Forwards `initialized` to the server.
     pub(crate) fn confirm_to(&mut self, launch: Launch, by: Option<ClientId>, initialized: &Message) {
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.handshake_mut().confirm(by);
@@ -155,13 +155,13 @@ impl Core {
         self.send_notice(launch, out);
     }
 
-    /// No process came of it, or no connection.
+    /// Handles a start without a process or connection.
     pub(crate) fn start_failed(&mut self, launch: Launch, fact: Fact, cause: &Cause) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if !b.is_current(launch) {
             return;
         }
-        // Nothing is tried again by itself: a command that is not there will not be there in a second.
+        // No retry by itself: a missing command will not appear within a second.
         b.mark_stopped();
         b.roots_mut().forget_questions();
         self.record_start(launch.backend, LastStart::Failed);
@@ -172,7 +172,7 @@ impl Core {
         self.check_finished();
     }
 
-    /// No process came of it in time. The machine may be overloaded, or a disk not answer.
+    /// Handles a start that took too long. The machine may be overloaded, or a disk not responding.
     pub(crate) fn spawn_expired(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let within = b.settings().start_timeout;
@@ -196,12 +196,13 @@ impl Core {
         self.restart(backend, why, how);
     }
 
-    /// How a process is stopped that no longer answers: it is not waited for to mind the end of its input.
+    /// Stop method for a process that no longer answers: no time is spent waiting for it to notice the end of
+    /// its input.
     pub(crate) fn stop_hung(&self, backend: BackendId) -> StopHow {
         StopHow::Terminate { grace: self.settings_of(backend).shutdown_grace.min(HUNG_GRACE) }
     }
 
-    /// Stops a process that holds too much, and starts another.
+    /// Stops a process that uses too much memory, and starts another.
     pub(crate) fn replace_heavy(&mut self, backend: BackendId, why: &'static str) {
         let grace = self.settings_of(backend).shutdown_grace;
         self.restart(backend, why, StopHow::Gently { grace });
@@ -214,6 +215,7 @@ impl Core {
         b.begin_stop(AfterStop::Restart);
         self.report(Fact::Stopping { backend, why });
         self.tell_of_loss(backend, why);
+        // Answer the sent requests now: the process will not answer them any more.
         self.settle_sent(backend, &Cause::Restarted { why });
         self.stop(launch, how);
     }
@@ -252,13 +254,13 @@ impl Core {
         self.check_finished();
     }
 
-    /// The process of a resting backend has ended; it is started again if a request came meanwhile.
+    /// Restarts a resting backend whose process has ended, if a request came meanwhile.
     fn wake_up(&mut self, backend: BackendId) {
         let b = self.backends.get(&backend);
         if b.is_some_and(|b| b.queue().requests().next().is_some()) {
             self.ensure_started(backend);
         } else if let Some(b) = self.backends.get_mut(&backend) {
-            // Notifications were for the process that is gone.
+            // Notifications were for the ended process.
             b.queue_mut().clear();
         }
     }
@@ -276,10 +278,11 @@ impl Core {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let was_starting = !b.has_answered() || b.is_starting();
+        // Before `mark_stopped`: the breaker must know since when the process was ready.
         b.record_crash(now);
         b.mark_stopped();
         let how = how.to_owned();
-        // Behind a relay it was not the server that ended.
+        // Behind a relay, it was not the server that ended.
         let cause = match b.has_answered() || b.settings().relays {
             true => Cause::Died { how: how.clone(), said },
             false => Cause::DiedAtStart { how: how.clone(), said, hint },
@@ -291,7 +294,7 @@ impl Core {
         self.recover(backend, &how);
     }
 
-    /// Records a failure, and answers what the process that is gone owes.
+    /// Records a failure, and answers what the ended process owes.
     pub(crate) fn fail_with(&mut self, backend: BackendId, cause: &Cause, why: &'static str) {
         self.record_failure(backend, cause);
         let Some(b) = self.backends.get_mut(&backend) else { return };
@@ -300,14 +303,14 @@ impl Core {
             self.tell_of_loss(backend, why);
             self.settle_sent(backend, cause);
         } else {
-            // It never worked: whoever waits should learn why at once, rather than after five more tries.
+            // The server never worked: tell waiting clients at once, rather than after five more attempts.
             self.fail_all(backend, cause);
         }
     }
 
-    /// After a process is gone: start again now, later, or not at all.
+    /// Decides after the end of a process: restart now, later, or not at all.
     pub(crate) fn recover(&mut self, backend: BackendId, how: &str) {
-        // Another Switchboard is started when somebody needs it.
+        // Another Switchboard is started on demand.
         let relays = self.settings_of(backend).relays;
         let is_wanted = self.is_running() && !relays && self.lessees(backend).next().is_some();
         if !is_wanted && self.nothing_waits(backend) {
@@ -327,7 +330,7 @@ impl Core {
             return self.fail_all(backend, &Cause::BreakerOpen { why: how.to_owned(), wait: cooldown });
         }
         if !b.has_answered() && b.queue().is_empty() {
-            // Nobody waits, and it has never worked: the next request tries again.
+            // No client waits, and it has never worked: the next request tries again.
             return;
         }
         let delay = b.breaker().backoff(roll);
@@ -340,7 +343,7 @@ impl Core {
         self.backends.get(&backend).is_none_or(|b| b.queue().is_empty())
     }
 
-    /// Everything that was sent to a process that is gone: repeated once if that is safe, else answered.
+    /// Settles everything sent to an ended process: repeated once if that is safe, otherwise answered with an error.
     pub(crate) fn settle_sent(&mut self, backend: BackendId, cause: &Cause) {
         let error = self.cause(Some(backend), cause);
         let settings = self.settings_of(backend);
@@ -356,12 +359,13 @@ impl Core {
                         && !pending.is_retried()
                         && (pending.method().is_repeatable()
                             || (settings.relays && pending.method() == Method::Initialize))
+                        // The first message always fits, as in an empty outbox.
                         && (again.is_empty() || (again.len() < most && message.bytes().len() <= room)) =>
                 {
                     room = room.saturating_sub(message.bytes().len());
                     self.report(Fact::Retried { backend, method: pending.name().clone() });
                     pending.retry(message);
-                    // Like any that waits for a start.
+                    // The same time as for any request that waits for a start.
                     pending.go_on_until(self.clock.now() + settings.start_timeout * 2);
                     self.pending.insert(minted, pending);
                     again.push(minted);
@@ -377,10 +381,11 @@ impl Core {
         self.forget_asked(backend);
     }
 
-    /// Everything that was sent or waits is answered.
+    /// Answers everything sent or queued with an error.
     pub(crate) fn fail_all(&mut self, backend: BackendId, cause: &Cause) {
         let error = self.cause(Some(backend), cause);
         if let Some(b) = self.backends.get_mut(&backend) {
+            // First, so that no queued client makes the next handshake when one fails.
             b.handshake_mut().fail_all();
         }
         for minted in self.pending.ids(|p| p.backend() == backend) {
@@ -396,7 +401,7 @@ impl Core {
         self.missed(backend);
     }
 
-    /// The process that asked is gone: its client need not go on, say, showing a dialog.
+    /// Cancels the requests of an ended process at its clients, which need not keep showing a dialog, for example.
     pub(crate) fn forget_asked(&mut self, backend: BackendId) {
         for minted in self.questions.ids(|asked| asked.is_of(backend)) {
             let Some(asked) = self.questions.remove(minted) else { continue };

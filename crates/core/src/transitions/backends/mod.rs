@@ -1,17 +1,18 @@
-//! Events of backends: their messages, starts and ends. Which clients a message is for is decided in `routing`.
+//! Events of backends: their messages, starts and ends. Must not decide which clients a message is for:
+//! `routing` does.
 //!
 //! # Layout
-//! - `from_backend`: answers, questions and notifications of backends.
-//! - `quarantine`: output that is no message.
+//! - `from_backend`: answers, requests and notifications of backends.
+//! - `quarantine`: output that is not a message.
 //! - `progress`: progress notifications, in both directions.
-//! - `turns`: the number of requests that a backend works on at a time.
+//! - `turns`: the limit on requests in progress.
 //! - `lifecycle`: start, readiness, crash and restart of a process.
 //! - `handshake_failure`: processes that do not answer `initialize`, or refuse it.
-//! - `restore`: log levels and subscriptions, told again to a new process.
+//! - `restore`: log levels and subscriptions, replayed to a new process.
 //! - `health`: probes and memory limits.
 //! - `failure`: the last failure of a server, for `status` and clients.
 //! - `record`: facts learnt about a launch, and the retries of slow servers.
-//! - `turned_away`: requests that a daemon refuses when it ends.
+//! - `turned_away`: requests refused by a daemon in shutdown.
 
 mod from_backend;
 mod quarantine;

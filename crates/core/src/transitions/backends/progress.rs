@@ -1,5 +1,6 @@
-//! Progress notifications in both directions. A token belongs to the client whose request carried it, or to the server
-//! whose question did; no other can use it. An unknown token passes unchanged where it cannot be mistaken for another's.
+//! Progress notifications in both directions. A token belongs to the client whose request carried it, or to
+//! the server whose request did; no other peer can use it. An unknown token passes unchanged where it cannot
+//! be mistaken for another's.
 
 use crate::core::Core;
 use crate::event::About;
@@ -9,10 +10,10 @@ use crate::pending::{Asker, Pending};
 use switchboard_protocol::{Dialect, Message, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
-    /// Progress of a client about a server's question; or with a token that we do not know, which is the server's affair.
+    /// Handles a client's progress on a server's request, or with an unknown token, which is the server's business.
     pub(crate) fn client_progress(&mut self, client: ClientId, message: &Message) {
         let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
-        // A number that we minted never passes as it is: at the server it would name another question.
+        // A minted number never passes unchanged: at the server it would name another request.
         let Some(minted) = minted.filter(|&minted| self.questions.has_minted(minted)) else {
             return self.pass_notification(client, message);
         };
@@ -32,7 +33,7 @@ impl Core {
         self.report(Fact::BadMessage { from: client.to_string().into(), what });
     }
 
-    /// Progress of a server about a client's request, open or recently closed.
+    /// Handles a server's progress on a client's request, open or recently closed.
     pub(crate) fn backend_progress(&mut self, launch: Launch, message: &Message) {
         let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
         if let Some((client, token, about)) = minted.and_then(|minted| self.token_owner(launch, minted)) {
@@ -41,7 +42,7 @@ impl Core {
             self.tell_client_about(client, out, about);
             return;
         }
-        // A number that we minted passed on as it is would name another request of the client.
+        // A minted number that passed unchanged would name another request of the client.
         let was_minted = minted.is_some_and(|minted| self.pending.has_minted(minted));
         let only_user = self.sole_user(launch.backend).filter(|_| !was_minted);
         match only_user.filter(|&client| !self.awaits_progress_elsewhere(client, launch.backend)) {
@@ -53,7 +54,7 @@ impl Core {
         }
     }
 
-    /// Whether a token that this backend made up could name a request of the client to another backend.
+    /// Whether a token made up by this backend could name a request of the client to another backend.
     fn awaits_progress_elsewhere(&self, client: ClientId, backend: BackendId) -> bool {
         let connection = self.connection_of(client);
         let is_elsewhere = |p: &Pending| {
@@ -64,7 +65,7 @@ impl Core {
         self.pending.iter().any(|(_, pending)| is_elsewhere(pending))
     }
 
-    /// The owner of a progress token. Progress moves the request's deadline.
+    /// The owner of a progress token. Progress extends the request's deadline.
     fn token_owner(&mut self, launch: Launch, minted: u64) -> Option<(ClientId, RawId, About)> {
         let (now, timeout) = (self.clock.now(), self.settings_of(launch.backend).timeout);
         if let Some(pending) = self.pending.get_mut(minted)

@@ -1,5 +1,5 @@
-//! Output of a backend that is no message. It is counted and logged, never forwarded; a request whose answer it was meant to
-//! be fails at once.
+//! Output of a backend that is not a message. Counted and logged, never forwarded; a request whose answer it
+//! was meant to be fails at once.
 
 use crate::core::Core;
 use crate::fact::Fact;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use switchboard_protocol::hunt::{self, Glimpse};
 use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Method, Parsed, RawId, parse};
 
-/// Bytes of a quarantined line that are stored.
+/// Limit on stored bytes of a quarantined line.
 const MAX_QUARANTINED_BYTES: usize = 200;
 
 impl Core {
@@ -22,7 +22,7 @@ impl Core {
         b.quarantine_mut().add(shown.clone());
         let total = b.quarantine().total();
         self.report(Fact::Quarantined { backend: launch.backend, text: shown, bytes: text.len(), total });
-        // The same id may by now be another process's affair.
+        // An id from an earlier process may be in use by the current one.
         for broken in broken.into_iter().filter(|_| is_current) {
             if broken.is_meant_as_answer() {
                 self.broken_answer(launch, &broken);
@@ -58,17 +58,17 @@ impl Core {
                     self.backend_spoke(launch, true);
                     self.fail_minted(launch, id, &error);
                 }
-                // Nobody says that much about a notification.
+                // A notification would not get an answer of this size.
                 None if glimpse.is_answer && glimpse.has_version => self.fail_only_open(launch, true, &error),
                 None => {}
             }
         }
     }
 
-    /// The request that a word without an id must be about: the only one that is open. Some servers answer notifications in
-    /// this way; `answers_request` says that this is no such answer.
+    /// The request that a message without an id must be about: the only open one. Some servers answer
+    /// notifications in this way; `answers_request` excludes that.
     pub(crate) fn only_open(&self, launch: Launch, answers_request: bool) -> Option<u64> {
-        // Or it is about headers that it does not understand: then the other framing is still to be tried.
+        // The message may be a complaint about headers: then the other framing has yet to be tried.
         let b = self.backends.get(&launch.backend)?;
         if b.framing().may_misread_headers() {
             return None;
@@ -76,18 +76,18 @@ impl Core {
         if b.outbox().may_answer_notice() && !answers_request {
             return None;
         }
-        // One that was cancelled is still open for the server.
+        // A cancelled request is still open for the server.
         let &[only] = self.pending.ids(|p| p.was_sent_to(launch.backend)).as_slice() else { return None };
         if self.pending.get(only).is_some_and(Pending::is_cancelled) {
             return None;
         }
-        // With other users it may be about a request that is over for us, and not for the server.
+        // With other users it may be about a request that is closed for us, but not for the server.
         let client = self.pending.get(only).and_then(Pending::client);
         let is_certain = client.is_none_or(|client| !b.users().has_others(self.connection_of(client)));
         is_certain.then_some(only)
     }
 
-    /// A request was answered: so were the notifications before it, if they are at all.
+    /// Records an answered request: the notifications before it are settled too.
     pub(crate) fn record_answered(&mut self, launch: Launch, minted: u64) {
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.outbox_mut().record_answer(minted);
@@ -101,7 +101,7 @@ impl Core {
         }
     }
 
-    /// Ends the request that a useless answer belongs to.
+    /// Ends the request to which a useless answer belongs.
     fn fail_minted(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
         let minted = RawId::minted(id.as_bytes());
         let is_open = |minted: &u64| self.pending.get(*minted).is_some_and(|p| p.was_sent_to(launch.backend));
@@ -118,7 +118,7 @@ impl Core {
             self.fail(&pending, error);
             return self.check_drained();
         }
-        // Our own questions have more to do than to be forgotten.
+        // Our own requests need their usual handling, so they get a refusal as an answer.
         let refusal = error.to_bytes(&RawId::from_number(minted), Dialect::Standard);
         if let Ok(Parsed::One(refusal)) = parse(refusal) {
             self.backend_response(launch, refusal, true);
@@ -126,8 +126,8 @@ impl Core {
     }
 }
 
-/// A broken line that a server meant as a request to its client. A text *about* a request is none: refusing
-/// it would answer whatever the server itself has asked under that id.
+/// Whether a broken line was meant as a request to the client. A text *about* a request is not: refusing it
+/// would answer whatever the server itself has asked under that id.
 fn is_meant_as_request(text: &[u8]) -> bool {
     let is_object = text.trim_ascii_start().starts_with(b"{");
     is_object && hunt::look(text).method.is_some_and(|name| Method::from_name(&name).comes_from_servers())

@@ -1,5 +1,5 @@
-//! Facts learnt about a launch: one record per launch, which the gateway stores between runs. Also the next try of a server
-//! that was not ready in time.
+//! Facts learnt about a launch: one record per launch, which the gateway stores on disk. Also the retries of
+//! servers that were not ready in time. Must not know how a record is stored.
 
 use crate::backends::Backend;
 use crate::core::{Core, Followup};
@@ -10,13 +10,13 @@ use crate::servers::Retry;
 use std::sync::Arc;
 
 impl Core {
-    /// Changes the record of a backend's server, and has it stored if that makes a difference.
+    /// Changes the record of a backend's server, and has it stored if it differs.
     pub(crate) fn learn(&mut self, backend: BackendId, change: impl FnOnce(&mut Record)) {
         let is_same = |b: &Backend| {
             let server = self.servers.get(b.server());
             server.is_some_and(|server| Arc::ptr_eq(server.settings(), b.settings()))
         };
-        // A process of an earlier config says nothing about the present one.
+        // A process of an earlier config says nothing about the current one.
         let tells = |b: &&Backend| !b.is_retired() || is_same(b);
         let server = self.backends.get(&backend).filter(tells).map(|b| b.server());
         if let Some(server) = server {
@@ -35,20 +35,21 @@ impl Core {
         self.servers.get(server)?.retry()
     }
 
-    /// A server's lists could not be had, or not in time: it is tried again.
+    /// Plans a retry of a server whose lists could not be fetched, or not in time.
     pub(crate) fn plan_retry(&mut self, server: ServerId, is_slow: bool) {
         let retry = Retry::after_failure(self.retry_of(server), is_slow, self.clock.now());
         self.clock.wake_at(retry.at());
         self.set_retry(server, retry);
     }
 
-    /// A server is tried again; if that fails, the next try is further away.
+    /// Counts a retry; if it fails, the next one is further away.
     pub(crate) fn count_retry(&mut self, server: ServerId) {
         let Some(retry) = self.retry_of(server) else { return };
         self.set_retry(server, retry.after_next_try(self.clock.now()));
     }
 
-    /// Whether a client is reason enough to start a server now: a slow one is tried once a minute at most, and that counts.
+    /// Whether a client is reason enough to start a server now: a slow one is tried at most once a minute,
+    /// and this attempt counts.
     pub(crate) fn may_try(&mut self, server: ServerId) -> bool {
         match self.retry_of(server) {
             Some(retry) if retry.is_slow() && retry.is_too_soon(self.clock.now()) => false,
@@ -70,7 +71,7 @@ impl Core {
         self.learn_of(server, |record| record.slow = slow);
     }
 
-    /// Forgets what was learnt about a server, and its stored lists. What runs goes on.
+    /// Forgets everything learnt about a server, and its stored lists. Running processes continue.
     pub(crate) fn forget_server(&mut self, server: ServerId) {
         let Some(known) = self.servers.get_mut(server) else { return };
         known.forget_learnt();
@@ -88,7 +89,7 @@ impl Core {
         self.ask_lacking(server);
     }
 
-    /// A server has answered: nothing is held against it any more.
+    /// Clears the retry of a server that has answered.
     pub(crate) fn forget_retry(&mut self, backend: BackendId) {
         if let Some(server) = self.origin(backend) {
             server.forget_retry();

@@ -1,5 +1,5 @@
-//! State that clients set in a server (its log level, their subscriptions): noted when the server agrees, and told again to
-//! a new process.
+//! State that clients set in a server (log level, subscriptions): recorded when the server agrees, and
+//! replayed to a new process.
 
 use crate::backends::Backend;
 use crate::clients::{Level, rank};
@@ -12,7 +12,7 @@ use switchboard_protocol::setup::subscription_request;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
-    /// A request of a client was answered with success: what does it leave behind in the server?
+    /// Records the effects of a client's successful request on the server.
     pub(crate) fn record_effect(
         &mut self,
         launch: Launch,
@@ -22,7 +22,7 @@ impl Core {
     ) {
         let backend = launch.backend;
         match pending.method() {
-            // Nobody is there to hear of it.
+            // The client is gone, so the subscription has no recipient.
             Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.is_lost()) => {}
             Method::Subscribe => {
                 if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
@@ -50,7 +50,7 @@ impl Core {
         b.subscriptions_mut().add(uri, client);
     }
 
-    /// A subscription came to nothing. By which name the client would have heard of it, is of no use then.
+    /// Forgets the alias of a failed subscription, unless it is still needed.
     pub(crate) fn not_subscribed(&mut self, pending: &Pending) {
         let request = pending.sent().or(pending.waiting()).filter(|_| pending.method() == Method::Subscribe);
         let uri = request.and_then(|request| request.part(Part::Uri));
@@ -75,7 +75,7 @@ impl Core {
     }
 
     pub(crate) fn unsubscribed(&mut self, backend: BackendId, client: ClientId, uri: &[u8]) {
-        // A client that wants to hear of it again has said by which name.
+        // A client that is subscribing again has just set the name.
         if !self.is_subscribing(client, uri) {
             self.forget_alias(client, uri);
         }
@@ -83,7 +83,7 @@ impl Core {
         b.subscriptions_mut().remove(uri, client);
     }
 
-    /// Others still want to hear of it, or are about to, so the server must not be told otherwise.
+    /// Whether other clients are subscribed, or about to be, so that the server must not be unsubscribed.
     pub(crate) fn is_wanted_by_others(&self, backend: BackendId, client: ClientId, uri: &[u8]) -> bool {
         let is_about_to = |p: &Pending| {
             let request = p.waiting().or(p.sent());
@@ -116,7 +116,7 @@ impl Core {
         self.send_to_backend(launch, Outgoing::request(method, RawId::from_number(minted), request));
     }
 
-    /// The client's other backends log as much as it wants to hear, too.
+    /// Applies a client's log level to its other backends.
     pub(crate) fn spread_level(&mut self, client: ClientId, except: BackendId) {
         let Some(c) = self.clients.get(&client) else { return };
         for backend in c.leases().filter(|&leased| leased != except).collect::<Vec<BackendId>>() {
@@ -126,7 +126,7 @@ impl Core {
         }
     }
 
-    /// Tells a new process what the one before it was told.
+    /// Replays to a new process what the previous one was told.
     pub(crate) fn restore(&mut self, launch: Launch) {
         self.restore_level(launch);
         let Some(b) = self.backends.get(&launch.backend) else { return };
@@ -134,13 +134,14 @@ impl Core {
         for (uri, clients) in wanted.collect::<Vec<_>>() {
             self.send_subscription(launch, Method::Subscribe, &uri);
             for client in clients {
+                // A subscription is use: notifications about it belong to these clients.
                 self.record_user(launch.backend, client, Method::Subscribe);
             }
         }
         self.fetch_offer(launch);
     }
 
-    /// A client wants to hear here what it heard of elsewhere. A process that is yet to be ready is told then.
+    /// Subscribes a client at another backend. A process that is not ready yet is told later.
     pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
         let Some(b) = self.backends.get(&backend) else { return };
         let is_known = b.subscriptions().contains(&uri);
@@ -160,8 +161,8 @@ impl Core {
         self.keep_level(backend, Some(client).filter(|_| failed));
     }
 
-    /// One client's level must not keep from the others what they want to hear. Also when a request for a level came
-    /// to nothing: the server may have heard it all the same.
+    /// Makes sure that one client's level does not suppress messages that others want. Also after a failed
+    /// request for a level: the server may have applied it nevertheless.
     pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {
         let Some(b) = self.backends.get(&backend) else { return };
         let Some(launch) = b.initialized_launch() else { return };
@@ -173,7 +174,7 @@ impl Core {
         }
     }
 
-    /// The lowest level that one of its clients asked for.
+    /// Sets the lowest level that one of its clients requested.
     fn restore_level(&mut self, launch: Launch) {
         let levels = self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level());
         let Some(level) = levels.min_by_key(|level| level.rank()) else { return };

@@ -1,5 +1,5 @@
-//! Requests that a daemon refuses when it ends. An attachment that carries the messages itself keeps them for the next
-//! daemon: no server has seen them.
+//! Requests that a daemon refuses during its shutdown. An attachment that relays messages keeps them for the
+//! next daemon: no server has seen them.
 
 use crate::answers::MARK_KEY;
 use crate::core::Core;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use switchboard_protocol::{ErrorKind, Message, Method};
 
 impl Core {
-    /// Whether this is a daemon's word that it has turned a request away.
+    /// Whether this answer is a daemon's refusal of a request it has not acted upon.
     pub(crate) fn is_turned_away(&self, launch: Launch, minted: u64, answer: &Message) -> bool {
         let settings = self.settings_of(launch.backend);
         let Some(mark) = settings.refusal_mark.as_deref().filter(|_| settings.relays) else { return false };
@@ -24,6 +24,8 @@ impl Core {
             answer["error"]["data"].take()
         };
         is_kept && {
+            // All three are required: without the mark, a server behind the daemon could have sent this error
+            // after acting.
             let data = data();
             data["kind"] == ErrorKind::ShuttingDown.name()
                 && data["retryable"] == true

@@ -1,6 +1,6 @@
-//! The number of requests that a backend works on at a time. Others wait for their turn, in order within a client and in
-//! rotation between clients, so that no client fills the queue for all. Notifications and answers do not wait: a request
-//! under way may need them.
+//! The limit on requests in progress per backend. Further requests are queued, in order per client and in
+//! rotation between clients, so that no client fills the queue for all. Notifications and answers do not
+//! wait: a request in progress may need them.
 
 use crate::backends::{Queued, takes_turn};
 use crate::core::{Core, Followup};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use switchboard_protocol::Method;
 
 impl Core {
-    /// For the simulator: how many requests each backend works on, by the counter and by counting, and how many may be.
+    /// For the simulator: requests in progress per backend, by counter and by counting, and the limit.
     pub fn at_work(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         self.backends.values().map(|b| {
             let counted = self.pending.iter().filter(|(_, p)| p.backend() == b.id() && p.has_turn()).count();
@@ -18,13 +18,13 @@ impl Core {
         })
     }
 
-    /// Whether a request of this kind can be sent now, and does not have to wait its turn.
+    /// Whether a request of this kind can be sent now, without queueing.
     pub(crate) fn may_go(&self, backend: BackendId, method: Method) -> bool {
         self.backends.get(&backend).is_some_and(|b| b.can_take(method))
     }
 
-    /// Whether one more message of this size may wait for the backend. There is so much room for all together; and if it
-    /// is others who have taken it, each client still has its share.
+    /// Whether one more message of this size may be queued. There is a common limit; if others have used it
+    /// up, each client still has its share.
     pub(crate) fn may_wait(&self, client: Option<ClientId>, backend: BackendId, bytes: usize) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
         let (mut all, mut own) = ((0, 0), (0, 0));
@@ -35,7 +35,7 @@ impl Core {
                 own = (own.0 + 1, own.1 + length);
             }
         }
-        // All of it is written at once in the end, so it has the limit of the outbox.
+        // The whole queue is written at once in the end, so it has the limit of the outbox.
         let (most, room) = (b.settings().max_queue, self.settings.limits.backend_bytes);
         if all.0 < most && (all.1 == 0 || all.1 + bytes <= room) {
             return true;
@@ -61,10 +61,11 @@ impl Core {
         }
     }
 
-    /// Lets a request wait for its backend: while that works on others, the clients take turns.
+    /// Queues a request; while the backend is ready, clients take turns.
     pub(crate) fn queue(&mut self, minted: u64, backend: BackendId) {
         let client = self.pending.get(minted).and_then(Pending::client);
         let Some(b) = self.backends.get_mut(&backend) else { return };
+        // Before the backend is ready nothing competes for turns, and order of arrival is fair.
         match client.filter(|_| b.is_ready()) {
             Some(client) => {
                 let pending = &self.pending;
@@ -75,7 +76,7 @@ impl Core {
         }
     }
 
-    /// A request is handed to its backend.
+    /// Records that a request is handed to its backend.
     pub(crate) fn take_turn(&mut self, minted: u64) {
         let Some(pending) = self.pending.get_mut(minted) else { return };
         if !takes_turn(pending.method()) || pending.has_turn() {
@@ -87,7 +88,7 @@ impl Core {
         }
     }
 
-    /// A backend is done with a request, or nobody waits for that any more.
+    /// Records that a backend is done with a request, or that it is no longer waited for.
     fn turn_over(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         if b.queue_mut().end_turn() {
@@ -111,21 +112,21 @@ impl Core {
         Some(pending)
     }
 
-    /// Takes a request out of the queue. What was to be told beside it is of no use without any.
+    /// Removes a request from the queue, with the notifications around it if no request is left.
     pub(crate) fn unqueue(&mut self, backend: BackendId, minted: u64) {
         if let Some(b) = self.backends.get_mut(&backend) {
             b.queue_mut().remove(minted);
         }
     }
 
-    /// Lets those go whose turn has come, once an event has been dealt with.
+    /// Sends the requests whose turn has come, at the end of an event.
     pub(crate) fn give_turns(&mut self) {
         while let Some(backend) = self.followups.next_turn() {
             self.let_go(backend);
         }
     }
 
-    /// Sends what waits, in its order, as far as it may go. What takes no turn is not held up by what does.
+    /// Sends queued messages in order, as far as possible. Messages that take no turn are not blocked by those that do.
     pub(crate) fn let_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.ready_launch().filter(|_| !b.queue().is_turned_away()) else { return };
@@ -140,6 +141,7 @@ impl Core {
             };
             let is_full = self.backends.get(&backend).is_none_or(|b| !b.has_free_turn());
             let method = self.pending.get(minted).map(|pending| pending.method());
+            // Once one request had to stay, later ones must not overtake it.
             let must_wait = is_full || !left.is_empty() || self.is_too_early(minted);
             if method.is_some_and(takes_turn) && must_wait {
                 left.push_back(Queued::Request(minted));

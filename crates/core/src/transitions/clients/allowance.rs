@@ -1,4 +1,5 @@
-//! Limits on what is stored for a client: its open requests and its subscriptions, by count and by bytes.
+//! Limits on what is stored for a client: open requests and subscriptions, by count and by bytes. Must not
+//! know how requests are routed.
 
 use crate::aggregate::Aggregate;
 use crate::answers::Overload;
@@ -9,11 +10,11 @@ use crate::messages::same_spelling;
 use crate::pending::Pending;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
 
-/// Requests up to this length are limited by their number alone.
+/// Requests up to this length are limited only by number.
 const MAX_SMALL_REQUEST_BYTES: usize = 16 << 10;
 
 impl Core {
-    /// The reason for which a request would have too much kept for its client.
+    /// Reason why a request would exceed what may be stored for its client.
     pub(crate) fn why_not_kept(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
         let length = message.bytes().len();
         if message.method() != Method::Subscribe && length <= MAX_SMALL_REQUEST_BYTES {
@@ -25,6 +26,7 @@ impl Core {
         }
         let own = self.pending.iter().filter(|(_, pending)| self.is_of_connection(pending, connection));
         let kept: usize = own.map(|(_, pending)| pending.bytes_kept()).sum();
+        // A client without open requests may send one of any size.
         let is_too_much = kept > 0 && kept + length > self.settings.limits.client_bytes;
         is_too_much.then(|| self.overloaded(None, Overload::OpenBytes(kept)))
     }
@@ -35,6 +37,7 @@ impl Core {
         let (mut count, mut bytes) = (1, uri.len());
         let known = self.backends.values().flat_map(|b| b.subscriptions().iter());
         for (known, _) in known.filter(|(_, clients)| clients.iter().any(is_own)) {
+            // A repeated subscription adds nothing.
             if known == &*uri {
                 return false;
             }
@@ -57,7 +60,7 @@ impl Core {
         pending.client().is_some_and(|owner| self.connection_of(owner) == connection)
     }
 
-    /// A request that its client took back is remembered, since it may be answered all the same; but not any number of them.
+    /// Limits the cancelled requests that are kept for a late answer.
     pub(crate) fn forget_cancelled(&mut self, client: ClientId) {
         let connection = self.connection_of(client);
         let is_cancelled =

@@ -51,8 +51,8 @@ impl Core {
         NewClient { id, server, settings, dialect: self.settings.dialect, now: self.clock.now() }
     }
 
-    /// Nothing is gained by waiting for the first request, unless it decides what is to be started, or another
-    /// instance may do. In the end it is too late.
+    /// Starts the backend before the first request, unless that request decides what to start, or another
+    /// instance may serve it. Not during a shutdown.
     fn start_early(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
         let is_first = self.backends.values().all(|b| b.server() != c.server());

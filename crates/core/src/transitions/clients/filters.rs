@@ -1,6 +1,6 @@
-//! The filters of a server's entry (`allow`, `deny`, `rename`), for clients that see this server alone. Names are checked
-//! before a request is sent, and hidden items are cut out of the server's answers. Clients of several servers have views
-//! for that (`aggregate`). A server without filters costs nothing here.
+//! The filters of a server's entry (`allow`, `deny`, `rename`), for clients that see this server alone. Names
+//! are checked before a request is sent, and hidden items are cut out of the server's answers. Aggregate
+//! clients have views for that (`aggregate`). A server without filters costs nothing here.
 
 use crate::catalogue::{Access, List, Naming, Offer, Single};
 use crate::clients::Client;
@@ -12,30 +12,30 @@ use serde_json::json;
 use std::sync::Arc;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Outgoing, Part, Patch};
 
-/// The verdict on a request.
+/// Verdict on a request.
 #[derive(Debug)]
 pub(crate) enum Screened {
     Passes,
     Refused(ErrorAnswer),
-    /// Depends on the server's templates, which are yet to be fetched.
+    /// Depends on the server's templates, which have not been fetched.
     Undecided,
 }
 
-/// The part of a request by which a server's thing is named.
+/// The part of a request that names an item of the server.
 enum NamedPart {
     Name(List, Part),
     Uri(Part),
 }
 
 impl Core {
-    /// The naming of a client's server, if the client sees it alone and not everything of it.
+    /// The naming of a client's server, if the client sees it alone and with filters.
     fn filters_of(&self, client: ClientId) -> Option<&Arc<Naming>> {
         let c = self.clients.get(&client)?;
         let naming = &c.settings().naming;
         (c.is_plain() && !naming.is_open()).then_some(naming)
     }
 
-    /// Checks what a client of one server names, and calls it what the server does.
+    /// Checks the names in a request, and replaces them with the server's own.
     pub(crate) fn screen(&self, client: ClientId, message: &mut Message) -> Screened {
         let Some(c) = self.clients.get(&client) else { return Screened::Passes };
         let naming = &c.settings().naming;
@@ -76,7 +76,7 @@ impl Core {
         }
     }
 
-    /// A method that we do not know may name something in a way that we do not know.
+    /// Refuses an unknown method about a filtered kind of item: it may name one in a way that we do not know.
     fn unknown_request(&self, naming: &Naming, message: &Message) -> Option<ErrorAnswer> {
         if message.method() != Method::Other {
             return None;
@@ -93,7 +93,7 @@ impl Core {
         is_about.then(|| self.filtered_method(&message.method_name()))
     }
 
-    /// The answer to a name that is not shown: as if there were none.
+    /// The answer for a hidden name: the same as for a name that does not exist.
     fn unknown_to(&self, client: ClientId, list: List, name: &str) -> ErrorAnswer {
         let offer = self.offer_for(client);
         let naming = self.filters_of(client);
@@ -101,12 +101,12 @@ impl Core {
         self.unknown_name(list, name, nearest.unwrap_or_default())
     }
 
-    /// Whether a client's requests may depend on what its server lists.
+    /// Whether a client's requests may depend on its server's lists.
     pub(crate) fn needs_templates(&self, client: ClientId) -> bool {
         self.filters_of(client).is_some_and(|naming| !naming.resources.allow.is_empty())
     }
 
-    /// A request was accepted that cannot be judged before the server's templates are known.
+    /// Handles an accepted request that cannot be judged before the server's templates are known.
     pub(crate) fn hold_undecided(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
         if let Some(pending) = self.pending.get_mut(minted) {
             pending.set_undecided(true);
@@ -114,8 +114,8 @@ impl Core {
         self.decide(minted, backend, paths);
     }
 
-    /// Judges a request that had to wait for its server's templates, or lets it wait on: in the backend's queue until that
-    /// is ready, and then until it has been asked.
+    /// Judges a request that waited for its server's templates, or lets it wait further: in the backend's
+    /// queue until that is ready, then until the lists have been fetched.
     pub(crate) fn decide(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
         let Some(pending) = self.pending.get(minted) else { return };
         let (Some(client), Some(message)) = (pending.client(), pending.waiting().cloned()) else { return };
@@ -156,7 +156,7 @@ impl Core {
         self.fetch_offer(launch);
     }
 
-    /// More is known of what a backend offers: what waited for that is judged.
+    /// Judges the requests that waited for a backend's lists.
     pub(crate) fn decide_parked(&mut self, backend: BackendId) {
         let waits = |client: &ClientId| self.needs_templates(*client) && self.has_parked(*client);
         for client in self.lessees(backend).filter(waits).collect::<Vec<ClientId>>() {
@@ -168,7 +168,7 @@ impl Core {
         self.clients.get(&client).is_some_and(|c| c.is_plain() && c.has_parked())
     }
 
-    /// Cuts out of an answer what the client is not shown. `Err`: it cannot be made out.
+    /// Cuts hidden items out of an answer. `Err` if the answer cannot be parsed.
     pub(crate) fn screen_answer(
         &self,
         c: &Client,
@@ -188,7 +188,7 @@ impl Core {
         Ok(())
     }
 
-    /// A stored list as a client is shown it; `None` if it cannot be made out.
+    /// A stored list as shown to a client; `None` if it cannot be parsed.
     pub(crate) fn screen_stored(&self, client: ClientId, list: List, result: String) -> Option<String> {
         let Some(naming) = self.filters_of(client) else { return Some(result) };
         match single(naming, None).page(list, result.as_bytes()).ok()? {
@@ -197,7 +197,7 @@ impl Core {
         }
     }
 
-    /// Whether a client's server shows it this URI, quotes included; a client of many servers asks for one of its delegates.
+    /// Whether a client's server shows this quoted URI; for an aggregate client, ask for one of its delegates.
     pub(crate) fn may_see_uri(&self, client: ClientId, quoted: Option<&[u8]>) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
         let naming = &c.settings().naming;
@@ -208,7 +208,7 @@ impl Core {
         single(naming, offer.as_deref()).uri(quoted) == Access::Granted
     }
 
-    /// The filter of a server's resources is another: nobody hears any more of what it hides now.
+    /// Ends subscriptions to resources that a changed filter hides.
     fn drop_hidden_subscriptions(&mut self, server: ServerId) {
         let own = self.backends.of_server(server);
         let all = own.flat_map(|b| {
@@ -232,8 +232,8 @@ impl Core {
         }
     }
 
-    /// What a request that waits would be answered if it came now: a reload may have hidden what it names. Its names are
-    /// the server's own by now; the answer has the client's.
+    /// The refusal that a queued request would get now: a reload may have hidden what it names. Its names are
+    /// the server's own by now; the answer uses the client's.
     pub(crate) fn hidden_since(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
         let naming = &self.clients.get(&client)?.settings().naming;
         if naming.is_open() {
@@ -252,7 +252,7 @@ impl Core {
         })
     }
 
-    /// Refuses what waits for a server and is hidden now.
+    /// Refuses queued requests whose names are hidden now.
     pub(crate) fn refuse_hidden(&mut self, server: ServerId) {
         let is_of = |p: &Pending| {
             let owner = p.client().and_then(|client| self.clients.get(&client));
@@ -269,7 +269,7 @@ impl Core {
         }
     }
 
-    /// A server's things are called or shown otherwise: its clients are told which lists are others now.
+    /// Applies changed filters: notifies clients of the lists that differ.
     pub(crate) fn filters_changed(&mut self, server: ServerId, before: &Naming, naming: &Naming) {
         if before.resources != naming.resources {
             self.drop_hidden_subscriptions(server);
@@ -292,13 +292,13 @@ fn single<'a>(naming: &'a Naming, offer: Option<&'a Offer>) -> Single<'a> {
     Single { naming, offer }
 }
 
-/// The names in a request. A request that should name something, and does not, is judged as well.
+/// The names in a request. A request that lacks a required name is judged as well.
 fn named_in(message: &Message) -> Vec<NamedPart> {
     match message.method() {
         Method::ToolsCall => vec![NamedPart::Name(List::Tools, Part::Name)],
         Method::PromptsGet => vec![NamedPart::Name(List::Prompts, Part::Name)],
         Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe => vec![NamedPart::Uri(Part::Uri)],
-        // Which of the two counts, if both are there, is for the server to say.
+        // If both are present, the server decides which counts, so both are checked.
         Method::Complete => {
             let (is_prompt, is_resource) = (message.has(Part::RefName), message.has(Part::RefUri));
             let prompt = (is_prompt || !is_resource).then_some(NamedPart::Name(List::Prompts, Part::RefName));
@@ -317,7 +317,7 @@ fn stricter(one: Screened, other: Screened) -> Screened {
     }
 }
 
-/// As the client says it, whatever its server calls it.
+/// The client's own spelling, whatever the server's name is.
 fn said(message: &Message, part: Part) -> String {
     let quoted = &message.bytes()[message.span(part).range()];
     serde_json::from_slice(quoted).unwrap_or_default()

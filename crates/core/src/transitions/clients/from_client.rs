@@ -1,5 +1,5 @@
-//! Requests of clients: accepted, routed, and sent to a backend under a minted id. Messages that want no answer are for
-//! `notices`.
+//! Requests of clients: accepted, routed, and sent to a backend under a minted id. Must not handle messages
+//! without an answer: `notices` does.
 
 use crate::answers::{Cause, Overload};
 use crate::backends::BackendState;
@@ -35,6 +35,7 @@ impl Core {
             Ok(Parsed::One(message)) => self.client_message(client, message, None, places_of(0)),
             Ok(Parsed::Batch(members)) => {
                 let Some(c) = self.clients.get_mut(&client) else { return };
+                // Notifications count too: the array goes out when the last member is done.
                 let batch = Some(c.open_batch(members.len()));
                 for (index, member) in members.into_iter().enumerate() {
                     match member {
@@ -50,7 +51,7 @@ impl Core {
     fn client_broken(&mut self, client: ClientId, broken: &Broken, batch: Option<u32>) {
         let error = ErrorAnswer::of_fault(broken.fault);
         self.report(Fact::BadMessage { from: client.to_string().into(), what: error.message().to_owned() });
-        // A broken answer: whoever waits for it is a backend.
+        // A broken answer: a backend waits for it.
         if broken.is_answer
             && let Some(asked) = broken.id.as_ref().and_then(|id| RawId::minted(id.as_bytes()))
             && self.settle_asked(client, asked, &error)
@@ -61,7 +62,7 @@ impl Core {
         self.answer_error(client, &id, batch, &error);
     }
 
-    /// Ignores messages of a lost client: no answer would be read.
+    /// Whether to ignore a client's messages: a lost client would not read the answer.
     fn is_lost(&self, client: ClientId) -> bool {
         self.clients.get(&client).is_none_or(|c| c.is_lost())
     }
@@ -82,6 +83,7 @@ impl Core {
                 told |= self.settle_asked(client, asked, &error);
             }
         }
+        // A method without an id is a notification, which gets no answer.
         let is_notification = glimpses.iter().any(|glimpse| glimpse.method.is_some());
         if !told && !is_notification {
             self.answer_error(client, &RawId::null(), None, &error);
@@ -106,6 +108,7 @@ impl Core {
         paths: Vec<NamedPath>,
     ) {
         let Some(c) = self.clients.get_mut(&client) else { return };
+        // Before anything is answered, since the answer is written in this dialect.
         if c.learn_dialect(&message) {
             self.share_dialect(client);
         }
@@ -122,7 +125,7 @@ impl Core {
         }
     }
 
-    /// Answers requests that concern Switchboard itself, and no server.
+    /// Answers requests that concern Switchboard itself rather than a server.
     fn answers_itself(
         &mut self,
         client: ClientId,
@@ -131,7 +134,7 @@ impl Core {
         message: &Message,
     ) -> bool {
         match message.method() {
-            // An attachment asks whether the daemon lives, not whether its server does.
+            // An attachment checks whether the daemon lives, not whether its server does.
             Method::Alive if self.lives_on() => {
                 let minted = self.accept(client, NOWHERE, id.clone(), batch, message.clone());
                 self.conclude_empty(minted);
@@ -141,7 +144,7 @@ impl Core {
                 let result = self.servers_of_client(client).to_string();
                 self.conclude_with(minted, &result);
             }
-            // Claude asks this first, and some servers die of it.
+            // Claude sends this first, and some servers crash on it.
             Method::Discover => {
                 let error = self.not_offered("server/discover");
                 self.refuse(client, id, batch, message, &error);
@@ -160,6 +163,7 @@ impl Core {
         paths: Vec<NamedPath>,
     ) {
         let Some(id) = message.id() else { return };
+        // Without a usable config every request gets the same error; pings show that we live.
         if let Some(error) = self.refusal().cloned()
             && !matches!(message.method(), Method::Ping | Method::Shutdown)
         {
@@ -174,6 +178,7 @@ impl Core {
         if self.has_aggregate(client) {
             return self.aggregate_request(client, id, batch, message, paths);
         }
+        // Names are checked before routing: a hidden name must not even start a server.
         let screened = self.screen(client, &mut message);
         if let Screened::Refused(error) = &screened {
             return self.refuse(client, &id, batch, &message, error);
@@ -194,7 +199,7 @@ impl Core {
                 }
                 return self.park(client, minted, paths);
             }
-            // It asks whether we are there, not where it works.
+            // A ping only checks that we are here, so it needs no workspace.
             Route::Refused(_) if message.method() == Method::Ping => {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
                 return self.conclude_empty(minted);
@@ -216,6 +221,7 @@ impl Core {
             let minted = self.accept(client, backend, id, batch, message);
             return self.conclude_empty(minted);
         }
+        // Everything that can refuse the request comes before `accept`: an accepted request is owed one answer.
         if let Some(error) = self.why_not_now(client, backend, &message) {
             return self.refuse(client, &id, batch, &message, &error);
         }
@@ -226,7 +232,7 @@ impl Core {
         }
     }
 
-    /// A client takes back what others still want to hear of: the server need not know.
+    /// Whether an unsubscribe can be answered by us: others are still subscribed, so the server need not know.
     pub(crate) fn is_unsubscribed_for(
         &mut self,
         client: ClientId,
@@ -248,7 +254,7 @@ impl Core {
         self.conclude_with(minted, "{}");
     }
 
-    /// A ping of a client that was greeted from the store, or whose backend is at rest.
+    /// Whether we answer a ping ourselves: the client was greeted from the store, or its backend rests.
     fn is_ping_for_us(&self, client: ClientId, backend: BackendId, message: &Message) -> bool {
         let is_away = || {
             self.is_resting(backend)
@@ -268,7 +274,7 @@ impl Core {
         self.conclude(&pending, Outcome::Ok);
     }
 
-    /// The reason for which no request of this client can be accepted now.
+    /// Reason why no request of this client can be accepted now.
     fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
         let c = self.clients.get(&self.connection_of(client))?;
         if c.has_said_farewell() {
@@ -282,7 +288,7 @@ impl Core {
             .then(|| self.overloaded(None, Overload::OpenRequests(unanswered)))
     }
 
-    /// The reason for which a backend cannot take a request now.
+    /// Reason why a backend cannot take a request now.
     pub(crate) fn why_not_now(
         &self,
         client: ClientId,
@@ -334,7 +340,7 @@ impl Core {
         self.answer_error(client, id, batch, error);
     }
 
-    /// Enters a request into the books.
+    /// Records a request as pending.
     pub(crate) fn accept(
         &mut self,
         client: ClientId,
@@ -353,9 +359,9 @@ impl Core {
         let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();
         let latest = server.hard_timeout.map(|hard| self.clock.now() + hard);
         let start = match self.backends.get(&backend).map(|b| b.state()) {
-            // It waits its turn at most.
+            // At most a wait for its turn.
             Some(BackendState::Ready { .. }) => self.clock.now() + server.timeout,
-            // Until it is sent: time for a start, and for a second one in the other framing.
+            // Until it is sent: time for a start, and for a second one with the other framing.
             Some(_) | None => self.clock.now() + server.start_timeout * 2,
         };
         let asker = Asker::Client { client, id, batch };
@@ -367,7 +373,7 @@ impl Core {
         minted
     }
 
-    /// Sends a request that was accepted to its backend, or lets it wait there.
+    /// Sends an accepted request to its backend, or queues it there.
     pub(crate) fn hand_to(&mut self, minted: u64, backend: BackendId) {
         let Some(pending) = self.pending.get_mut(minted) else { return };
         pending.route_to(backend);
@@ -380,6 +386,7 @@ impl Core {
         if !matches!(method, Method::Initialize | Method::Ping)
             && let Some(b) = self.backends.get_mut(&backend)
         {
+            // Marked before the send: a process started for this request counts as used from the start.
             b.mark_used();
         }
         if self.may_go(backend, method) && !is_too_early {
@@ -396,15 +403,16 @@ impl Core {
         if self.backends.waits_for_room(backend)
             && let Some(pending) = self.pending.get_mut(minted)
         {
-            // Others have to be done before. It has the time that it would have for itself.
+            // Others must finish first, so it gets the time it would have on its own.
             let deadline = pending.deadline_in_line(&settings, self.clock.now());
             pending.set_deadline(deadline);
             self.clock.wake_at(deadline);
         }
     }
 
-    /// Writes a waiting request to its backend, under its minted id and token.
+    /// Writes a queued request to its backend, under its minted id and token.
     pub(crate) fn send(&mut self, minted: u64) {
+        // A request that waited in the queue may still need the server's templates.
         if let Some(pending) = self.pending.get(minted).filter(|pending| pending.is_undecided()) {
             return self.decide(minted, pending.backend(), Vec::new());
         }
@@ -419,6 +427,7 @@ impl Core {
         let (deadline, relays) =
             (pending.deadline_if_sent(b.settings(), self.clock.now()), b.settings().relays);
         let Some(launch) = b.launch() else { return };
+        // From here on the request counts as sent: after a crash it is repeated only if its message was kept.
         let RequestState::Waiting(message) = pending.mark_sent() else { return };
         let ours = RawId::from_number(minted);
         let mut out = Outgoing::of(&message);
@@ -426,6 +435,7 @@ impl Core {
         if pending.token().is_some() {
             out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
         }
+        // Servers get the standard dialect, whatever the client speaks.
         dialect::translate(&message, Dialect::Standard, &mut out);
         pending.set_deadline(deadline);
         if let Asker::Client { client, id, .. } = pending.asker()
@@ -444,11 +454,12 @@ impl Core {
         let (backend, method, client) = (pending.backend(), pending.method(), pending.client());
         let leaves_traces =
             matches!(pending.method(), Method::Initialize | Method::Subscribe | Method::Unsubscribe);
-        // A daemon may turn away whatever it is.
+        // A daemon in shutdown may refuse any request.
         if pending.method().is_repeatable() || leaves_traces || relays {
             pending.keep_sent(message);
         }
         if let Some(client) = client {
+            // Recorded before the bytes go out: the server may send something about this client right after.
             self.record_user(backend, client, method);
         }
         self.clock.wake_at(deadline);
@@ -462,7 +473,7 @@ impl Core {
             return self.answer_error(client, &id, batch, &error);
         }
         if self.settings.linger.is_some() {
-            // The others go on.
+            // Other clients continue.
             let answer = own_result(&id, c.dialect(), "null");
             c.say_farewell(Farewell::new(id.clone(), batch).answered());
             self.answer(client, &id, batch, answer);

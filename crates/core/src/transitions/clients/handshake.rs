@@ -1,5 +1,5 @@
-//! The handshake. The first client of a backend makes it, and hears the server's own answer; later clients get the same
-//! answer. The client's messages are stored, and repeated to every new process.
+//! The handshake. The first client of a backend makes it, and gets the server's own answer; later clients get
+//! the same answer. The client's messages are stored, and replayed to every new process.
 
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
@@ -34,13 +34,13 @@ impl Core {
             self.leave_if_elsewhere(client, backend);
         }
         match found {
-            // Its roots come later, and with them the server.
+            // Its roots come later, and decide the server.
             Route::Refused(_) if has_roots && goes_by_root => Route::Wait,
             found => found,
         }
     }
 
-    /// A backend that nobody else uses becomes what this client needs, rather than a second one.
+    /// Reuses a backend that no one else uses, instead of creating a second one.
     fn settle_home_from(&mut self, client: ClientId, before: Option<BackendId>) -> Route {
         let Some(before) = before else { return self.settle_home(client) };
         let known = self.backends.get(&before).map(|b| b.key().root.clone());
@@ -48,7 +48,7 @@ impl Core {
         let Some(root) = known.filter(|_| is_mine) else { return self.settle_home(client) };
         let key = self.key_of(client, root.clone());
         let is_there = self.find(client, &key).is_some_and(|other| other != before);
-        // Others that could share it may have variables that it lacks.
+        // Clients that could share it may bring variables that it lacks.
         let wanted = self.environment_for(client, &key);
         let Some(b) = self.backends.get_mut(&before).filter(|b| !is_there && b.environment().serves(&wanted))
         else {
@@ -67,7 +67,7 @@ impl Core {
         found
     }
 
-    /// Makes a client's handshake: with the server, or with what the server said to another.
+    /// Makes a client's handshake: with the server, or with the server's answer to another client.
     pub(crate) fn greet(
         &mut self,
         client: ClientId,
@@ -77,6 +77,8 @@ impl Core {
         initialize: Message,
     ) {
         let Some(b) = self.backends.get(&backend) else { return };
+        // A client that repeats its handshake alone wants the server to see it; with others around, the
+        // stored answer must do.
         let is_again =
             b.handshake().greeted_by() == Some(client) && self.only_lessee(backend) == Some(client);
         let (is_known, is_coming) = (b.handshake().has_welcome() && !is_again, b.handshake().is_under_way());
@@ -104,7 +106,7 @@ impl Core {
         self.hand_to(minted, backend);
     }
 
-    /// Answers a handshake with what the server said to another.
+    /// Answers a handshake with the server's answer to another client.
     fn welcome(&mut self, minted: u64, backend: BackendId) {
         let Some(answer) = self.backends.get(&backend).and_then(|b| b.handshake().welcome().cloned()) else {
             return;
@@ -126,7 +128,7 @@ impl Core {
         self.unpark(client);
     }
 
-    /// A client's word that it is ready, which waits beside its handshake, goes with it.
+    /// Withdraws a client's early `initialized`, which was queued with its handshake.
     pub(crate) fn forget_early(&mut self, backend: BackendId, client: ClientId, early: Option<Message>) {
         if let (Some(early), Some(b)) = (early, self.backends.get_mut(&backend)) {
             b.handshake_mut().forget_early(client);
@@ -134,8 +136,8 @@ impl Core {
         }
     }
 
-    /// A process of which nobody has said that it is ready hears it, if one of its clients has said so elsewhere, or
-    /// before it was greeted.
+    /// Sends `initialized` to a process that has not received it, if one of its clients has sent it
+    /// elsewhere, or before its handshake was answered.
     pub(crate) fn confirm_early(&mut self, backend: BackendId) {
         self.complete_greeting(backend);
         let Some(b) = self.backends.get(&backend) else { return };
@@ -149,7 +151,7 @@ impl Core {
         }
     }
 
-    /// The second half of a handshake may be another client's.
+    /// Completes the stored handshake with another client's `initialized`.
     pub(crate) fn complete_greeting(&mut self, backend: BackendId) {
         if !self.backends.get(&backend).is_some_and(|b| b.handshake().lacks_confirmation()) {
             return;
@@ -161,11 +163,11 @@ impl Core {
         }
     }
 
-    /// Handshakes that waited for a process hear what it said to the one that was repeated.
+    /// Answers handshakes that waited for a process with its answer to the replayed one.
     pub(crate) fn welcome_waiting(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let only = self.only_lessee(backend);
-        // A client that makes its handshake anew is heard by the server, as it would be without us.
+        // A client that repeats its handshake is heard by the server, as it would be without us.
         let is_again = only.is_some() && b.handshake().greeted_by() == only;
         let first = b.handshake().under_way().filter(|_| !is_again);
         let Some(minted) = first else { return };
@@ -177,7 +179,7 @@ impl Core {
         }
     }
 
-    /// The server answered a handshake.
+    /// Handles the server's answer to a handshake.
     pub(crate) fn greeted(
         &mut self,
         launch: Launch,
@@ -189,7 +191,7 @@ impl Core {
         let after = self.clock.now().since(pending.accepted());
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
-        // A client that has gone meanwhile leaves its words to those who come later.
+        // A client that has left meanwhile leaves its handshake to later clients.
         let own = b.handshake_mut().end();
         let said = pending.sent().cloned().or(own);
         let Some(initialize) = said.filter(|_| !failed) else {
@@ -209,7 +211,7 @@ impl Core {
         }
     }
 
-    /// Lets requests go on that waited for a handshake.
+    /// Continues with requests that waited for a handshake.
     pub(crate) fn after_greeting(&mut self, backend: BackendId, client: ClientId) {
         let is_known = self.backends.get(&backend).is_some_and(|b| b.handshake().has_welcome());
         if is_known {
@@ -227,7 +229,7 @@ impl Core {
         self.unpark(client);
     }
 
-    /// Whose handshake was answered elsewhere, and came here later, lends its words to one that never heard any.
+    /// Gives a backend without a handshake the one of a client that was greeted elsewhere.
     pub(crate) fn adopt_greeting(&mut self, backend: BackendId) {
         if self.backends.get(&backend).is_none_or(|b| !b.handshake().is_ungreeted()) {
             return;
@@ -242,7 +244,7 @@ impl Core {
         }
     }
 
-    /// Clients of a backend, with those that moved and still have requests waiting here.
+    /// Clients of a backend, including those that moved away but have requests queued here.
     pub(crate) fn speakers(&self, backend: BackendId) -> Vec<ClientId> {
         let mut waiting: Vec<ClientId> =
             self.pending.wanted_at(backend).filter_map(Pending::client).collect();
@@ -250,8 +252,8 @@ impl Core {
         self.lessees(backend).chain(waiting).collect()
     }
 
-    /// Whether a request must wait until its backend has heard a handshake. One of a client that has made none may not:
-    /// what a server makes of it is its affair.
+    /// Whether a request must wait until its backend has seen a handshake. A client that has made none need
+    /// not wait: the server decides what to do with its requests.
     pub(crate) fn is_too_early(&self, minted: u64) -> bool {
         let Some(pending) = self.pending.get(minted) else { return false };
         let Some(client) = pending.client() else { return false };
@@ -261,7 +263,7 @@ impl Core {
             && self.backends.get(&pending.backend()).is_some_and(|b| b.handshake().is_ungreeted())
     }
 
-    /// A process that refused one client's handshake hears that of another.
+    /// Sends another client's handshake to a process that refused the first.
     pub(crate) fn greet_anew(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         if b.handshake().is_under_way() {
@@ -272,8 +274,8 @@ impl Core {
         self.make_ready(launch);
     }
 
-    /// A handshake came to nothing; another client may have more luck. Once an event has been dealt with: what fails a
-    /// handshake may be about to decide what becomes of the process.
+    /// Lets other clients try after a failed handshake. Done at the end of the event, since the failure may
+    /// be about to decide the fate of the process.
     pub(crate) fn greet_next_clients(&mut self) {
         while let Some((backend, client)) = self.followups.next_greeting() {
             self.next_greeter(backend);
@@ -282,7 +284,7 @@ impl Core {
         }
     }
 
-    /// Lets requests go on that waited for another client's handshake, or makes their own client's.
+    /// Continues with requests that waited for another client's handshake, or makes their own client's.
     fn let_early_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend).filter(|b| b.is_ready()) else {
             return;
@@ -296,7 +298,7 @@ impl Core {
     fn next_greeter(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         if b.handshake().under_way().is_some_and(|minted| self.pending.get(minted).is_some()) {
-            // It was one of those that wait for it.
+            // One of the waiting handshakes is in progress already.
             return;
         }
         b.handshake_mut().end();
@@ -311,8 +313,8 @@ impl Core {
         }
     }
 
-    /// It came when there was a process, with the time of a call. If it has to wait for the next process, it has no more
-    /// time than any other that does.
+    /// Shortens the deadline of a handshake that came while there was a process, and now waits for the next
+    /// one: it gets no more time than others that do.
     fn limit_wait_for_start(&mut self, minted: u64, backend: BackendId) {
         let latest = self.clock.now() + self.settings_of(backend).start_timeout * 2;
         let pending = self.pending.get_mut(minted).filter(|pending| pending.waiting().is_some());
@@ -322,10 +324,10 @@ impl Core {
         }
     }
 
-    /// The second half of the handshake.
+    /// Handles `initialized`, the second half of the handshake.
     pub(crate) fn client_initialized(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        // The stored message and the queued one share their bytes, by which `forget_early` knows it again.
+        // The stored message and the queued one share their bytes, by which `forget_early` recognises it.
         let message = &message.detached();
         c.confirm_handshake(message);
         let is_answered = c.is_greeted();
@@ -337,13 +339,14 @@ impl Core {
             }
             let is_ready = b.is_ready();
             let is_others = b.handshake().is_initialized_by_other(client);
-            // While another makes the handshake, or it is made anew, its own is not the one that counts.
+            // While another client makes the handshake, or it is repeated, this client's `initialized` is not
+            // the one that counts.
             let is_own = b
                 .handshake()
                 .under_way()
                 .is_none_or(|minted| self.pending.get(minted).is_some_and(|pending| pending.is_of(client)));
             let is_new = b.handshake().is_ungreeted() || b.handshake().greeted_by() == Some(client);
-            // It may have been greeted elsewhere: one that has heard no handshake yet hears this with it.
+            // The client may have been greeted elsewhere: a backend without a handshake gets this along with it.
             let may_hear = if is_answered { !b.handshake().is_ungreeted() } else { is_own };
             match b.launch().filter(|_| is_ready) {
                 Some(launch) if !is_others && may_hear => {
@@ -354,7 +357,7 @@ impl Core {
                         self.restore(launch);
                     }
                 }
-                // The new process hears it with the replayed handshake.
+                // The new process gets it with the replayed handshake.
                 None if is_answered => {}
                 // In order with the handshake that it belongs to.
                 None if home == Some(backend) && is_own && is_new && !b.queue().is_empty() => {
@@ -369,7 +372,8 @@ impl Core {
         self.ask_roots_if_wanted(client);
     }
 
-    /// Greets a client whose server cannot be started before its roots are known: it would not name them otherwise.
+    /// Greets a client whose server cannot be started before its roots are known: clients name their roots
+    /// only after the handshake.
     pub(crate) fn greet_alone(
         &mut self,
         client: ClientId,

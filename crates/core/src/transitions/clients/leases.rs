@@ -1,5 +1,5 @@
-//! Leases of clients on backends. A backend without leases ends after a while, and a daemon without clients and backends
-//! ends too. A program with one client ends with it.
+//! Leases of clients on backends. A backend without leases ends after a while, and so does a daemon without
+//! clients and backends. A program with one client ends with it.
 
 use crate::backends::Backend;
 use crate::clients::Client;
@@ -9,16 +9,16 @@ use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
 use std::time::Duration;
 
-/// How long a daemon waits for its first client, and for another one when the last has gone.
+/// Time that a daemon waits for its first client, and for another one after the last has left.
 const FIRST_CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 const NEXT_CLIENT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a backend stays that was started only to be asked for its lists, once they are stored.
+/// Idle time of a backend that was started only for its lists, once they are stored.
 const IDLE_TIME_AFTER_LISTS: Duration = Duration::from_secs(30);
 
 impl Core {
-    /// How long a backend may be of no use: its own time, or the time that one has whom nobody holds.
+    /// Idle time limit of a backend: its own, or the linger time if it has no leases.
     pub(crate) fn time_to_live(&self, b: &Backend) -> Option<Duration> {
         if self.is_standing_by(b.id()) {
             return None;
@@ -36,15 +36,15 @@ impl Core {
         }
     }
 
-    /// A client has left: its backends may have no leases any more.
+    /// Schedules a check after a client has left: its backends may have no leases any more.
     pub(crate) fn wake_for_linger(&mut self) {
         if let Some(linger) = self.settings.linger {
             self.clock.wake_at(self.clock.now() + linger);
         }
     }
 
-    /// Forgets clients that are gone, once nothing speaks of them any more. The only client stays known to the end; but
-    /// whatever it does, its earlier delegates must not pile up.
+    /// Removes departed clients that nothing refers to any more. The only client stays known to the end; but
+    /// its earlier delegates must not accumulate.
     pub(crate) fn forget_lost(&mut self) {
         if !self.followups.take_forget_lost() {
             return;
@@ -65,6 +65,7 @@ impl Core {
             stays
         });
         for b in self.backends.values_mut() {
+            // The users of a process remember the principal, so a removed client still counts.
             forgotten.iter().for_each(|&client| b.users_mut().forget(client));
         }
         self.pending.keep_closed_of(|client| self.clients.contains_key(&client));
@@ -73,7 +74,7 @@ impl Core {
         }
     }
 
-    /// For the simulator: how many clients we know of, and how many delegates beside them.
+    /// For the simulator: the number of known clients, and of delegates.
     pub fn known_clients(&self) -> (usize, usize) {
         let delegates = self.clients.values().filter(|c| c.is_delegate()).count();
         (self.clients.len() - delegates, delegates)
@@ -85,7 +86,7 @@ impl Core {
         self.client_lost(client);
     }
 
-    /// We end: whoever has all its answers is let go, and finds another daemon.
+    /// Disconnects clients without open requests during a shutdown, so that they find another daemon.
     pub(crate) fn let_clients_go(&mut self) {
         if !self.lives_on() || self.is_running() {
             return;
@@ -97,7 +98,7 @@ impl Core {
         }
     }
 
-    /// When we are to end, if nobody comes.
+    /// Time at which we end, if no client comes.
     pub(crate) fn unused_at(&self) -> Option<Moment> {
         if !self.lives_on() || !self.is_running() || self.settings.stays {
             return None;
@@ -107,7 +108,7 @@ impl Core {
         self.unused_since().map(|since| since + timeout)
     }
 
-    /// Notes whether anybody needs us.
+    /// Records whether anyone needs us.
     pub(crate) fn note_use(&mut self) {
         if !self.lives_on() {
             return;
@@ -126,7 +127,7 @@ impl Core {
         }
     }
 
-    /// Whether a backend has no leases and no waiting requests.
+    /// Whether a backend has no leases and no queued requests.
     pub(crate) fn is_nobodys(&self, backend: BackendId) -> bool {
         self.lessees(backend).next().is_none()
             && self.backends.get(&backend).is_some_and(|b| b.queue().is_empty())

@@ -1,4 +1,5 @@
-//! Events of clients: their messages, handshakes, roots and leases. Which backend a message goes to is decided in `routing`.
+//! Events of clients: their messages, handshakes, roots and leases. Must not choose the backend for a
+//! message: `routing` does.
 //!
 //! # Layout
 //! - `connect`: new clients.
@@ -9,7 +10,7 @@
 //! - `filters`: `allow`, `deny` and `rename` for clients of one server.
 //! - `roots`: the clients' workspace folders.
 //! - `allowance`: limits on open requests and subscriptions.
-//! - `leases`: idle backends, forgotten clients, and the end of an unused daemon.
+//! - `leases`: idle backends, departed clients, and the end of an unused daemon.
 
 mod connect;
 mod from_client;

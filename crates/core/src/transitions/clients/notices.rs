@@ -1,5 +1,5 @@
-//! Messages of clients that want no answer: notifications follow the request that they belong to, answers go back to the
-//! backend that asked.
+//! Messages of clients without an answer: notifications follow the request they belong to, and answers go to
+//! the backend that asked.
 
 use crate::answers::Overload;
 use crate::backends::BackendState;
@@ -35,7 +35,7 @@ impl Core {
         }
     }
 
-    /// Tells the client's home something.
+    /// Forwards a notification to the client's home.
     pub(crate) fn notify_home(&mut self, client: ClientId, message: &Message) {
         let mut out = Outgoing::of(message);
         dialect::translate(message, Dialect::Standard, &mut out);
@@ -57,7 +57,7 @@ impl Core {
                 b.queue_mut().push_notification(out);
             }
             BackendState::Stopped if may_wait && is_in_line => b.queue_mut().push_notification(out),
-            // A process that is not there has nothing to be told: it learns what it needs by the handshake.
+            // Without a process there is nothing to notify: the next one learns what it needs from the handshake.
             BackendState::Stopped
             | BackendState::Failed { .. }
             | BackendState::Starting { .. }
@@ -76,7 +76,7 @@ impl Core {
             }
             Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => false,
         };
-        // The newest: a client may have used the id before. `initialize` cannot be taken back.
+        // The newest one, since a client may have reused the id. `initialize` cannot be cancelled.
         let ids = self.pending.ids(|pending| is_meant(pending) && pending.method() != Method::Initialize);
         let Some(&minted) = ids.last() else { return };
         let Some(pending) = self.pending.get_mut(minted) else { return };
@@ -94,6 +94,7 @@ impl Core {
                 let (backend, method, owner) = (pending.backend(), pending.method(), pending.client());
                 self.conclude_cancelled(minted);
                 self.notify_backend(backend, out);
+                // The server may ignore the cancellation, but that must not block others.
                 self.give_up_turn(minted);
                 self.forget_cancelled(client);
                 if method == Method::SetLevel {
@@ -105,7 +106,7 @@ impl Core {
         self.check_drained();
     }
 
-    /// The client no longer waits; the entry stays for an answer that may come all the same.
+    /// Concludes a cancelled request; the entry stays, since an answer may still come.
     fn conclude_cancelled(&mut self, minted: u64) {
         let Some(pending) = self.pending.get(minted) else { return };
         let Asker::Client { client, id, batch } = pending.asker().clone() else { return };

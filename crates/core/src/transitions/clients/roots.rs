@@ -1,4 +1,4 @@
-//! The clients' workspace folders: asked for when a route or a backend needs them, and followed when they change.
+//! The clients' workspace folders: requested when a route or a backend needs them, and followed when they change.
 
 use crate::clients::{Client, ClientRoot, RootsStage};
 use crate::core::{Core, Followup};
@@ -14,17 +14,17 @@ use std::borrow::Cow;
 use std::time::Duration;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
-/// How long a client may take to name its roots, before it is taken to have none.
+/// Time limit for a client to name its roots, before it is assumed to have none.
 const ROOTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Core {
-    /// Asks a client for its roots, once it has been greeted, where they matter.
+    /// Requests a client's roots after its handshake, if they matter.
     pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
         let was_told = |id: BackendId| self.backends.get(&id).is_some_and(|b| b.roots().matter());
         let is_wanted = match c.settings().is_split() {
             true => c.known().pinned.is_none(),
-            // One that has no home yet could not be greeted by a server.
+            // A client without a home was greeted by us, and its roots decide about the server.
             false => (c.home().is_none() && !c.is_delegate()) || c.leases().any(was_told),
         };
         let may_be = c.has_roots() && self.may_be_asked(client);
@@ -33,7 +33,7 @@ impl Core {
         }
     }
 
-    /// Whether the handshake is complete on the client's own connection. A delegate's is before its client's.
+    /// Whether the handshake is complete on the client's own connection. A delegate's is complete earlier.
     pub(crate) fn may_be_asked(&self, client: ClientId) -> bool {
         self.clients.get(&self.connection_of(client)).is_some_and(|c| c.is_initialized())
     }
@@ -50,12 +50,13 @@ impl Core {
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.begin_roots_inquiry(style);
-        // As the SDKs' servers spell it.
+        // In the spelling of the SDKs' servers.
         let version = version_member(c.dialect());
         let question = format!(r#"{{"method":"roots/list",{version}"id":{minted}}}"#);
-        // The newest question counts.
+        // Only the newest request counts.
         self.questions.drop_our_own(Some(client));
         let id = RawId::from_number(minted);
+        // A client that does not read cannot answer: go on with what is known.
         if !self.tell_client(client, Outgoing::request(Method::RootsList, id, question.into())) {
             return self.roots_unknown(client);
         }
@@ -66,7 +67,7 @@ impl Core {
         self.clock.wake_at(self.clock.now() + ROOTS_TIMEOUT);
     }
 
-    /// The client answered: what it named is looked up on disk.
+    /// Handles the client's answer: its paths are looked up on disk.
     pub(crate) fn roots_answered(&mut self, client: ClientId, answer: &Message, failed: bool) {
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
@@ -78,7 +79,7 @@ impl Core {
         self.actions.push(Action::LookUp { client, inquiry, paths });
     }
 
-    /// The client cannot say, or does not: what it said before counts.
+    /// Ends an inquiry without an answer: the previous roots stay valid.
     pub(crate) fn roots_unknown(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         if let Some(before) = c.give_up_roots_inquiry() {
@@ -118,7 +119,7 @@ impl Core {
         }
     }
 
-    /// The client's roots say where its home is. Backends at roots that it no longer has are left to their fate.
+    /// Moves the client's home to its roots. Backends at roots that it no longer has are left.
     fn move_home(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let before = c.take_home();
@@ -131,7 +132,7 @@ impl Core {
         let root = self.backends.get(&before).and_then(|b| b.key().root.clone());
         let is_kept = |c: &Client| root.is_some_and(|root| c.known().client.contains(&root));
         if !self.clients.get(&client).is_some_and(is_kept) {
-            // It was a guess, good for the handshake.
+            // That home was a guess for the handshake.
             self.leave(client, before);
             let why = "nobody works there any more";
             self.followups.push(Followup::EndDeserted { backend: before, why });
@@ -139,7 +140,7 @@ impl Core {
         }
     }
 
-    /// A client that made its handshake elsewhere may have lists from there.
+    /// Notifies a client that made its handshake elsewhere, and may have lists from there.
     pub(crate) fn lists_changed(&mut self, client: ClientId, welcome: &Message) {
         if self.clients.get(&client).is_some_and(|c| c.is_delegate()) {
             return self.renew_soon(client);
@@ -154,7 +155,7 @@ impl Core {
         }
     }
 
-    /// Backends that asked for the client's roots hear that they are others now, or get their answer.
+    /// Notifies backends that asked for the client's roots of the change, or answers them.
     fn tell_backends(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
         let leases: Vec<BackendId> = c.leases().collect();
@@ -162,6 +163,7 @@ impl Core {
         for backend in leases {
             let Some(b) = self.backends.get(&backend) else { continue };
             let has_others = b.roots().told().is_some_and(|told| *told != mine);
+            // A process has one answer for all its clients; with company, the client with other roots leaves.
             if has_others && self.has_company(client, b) {
                 self.leave_other_roots(client, backend);
                 continue;
@@ -182,11 +184,11 @@ impl Core {
         }
     }
 
-    /// Answers `roots/list`: with the root of the key, or as the client answered it.
+    /// Answers `roots/list`: with the root of the key, or with the client's own answer.
     pub(crate) fn name_roots(&mut self, launch: Launch, id: &RawId, client: ClientId) {
         let style = self.settings.roots.policy.style;
         let Some(b) = self.backends.get(&launch.backend) else { return };
-        // One that is split has one root; so has a client that is pinned to it, and one whose folders are none of ours.
+        // A split server has one root; so has a pinned client, and one whose folders are not on this machine.
         let pinned = self.clients.get(&client).and_then(|c| c.known().pinned.clone());
         let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere());
         let is_ours = b.settings().is_split() || is_elsewhere;
@@ -213,7 +215,7 @@ impl Core {
         self.send_to_backend(launch, Outgoing::response(id.clone(), answer.into()));
     }
 
-    /// The client's roots are others now. Whoever knows them is told; if nobody does, the server may want to know.
+    /// Handles a change of the client's roots: asks again if they are in use; otherwise the server may want to know.
     pub(crate) fn roots_changed(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get(&client) else { return };
         let was_told =

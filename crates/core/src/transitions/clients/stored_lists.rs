@@ -1,5 +1,5 @@
-//! Answers from the stored catalogue, for clients of one server, while the server starts: its handshake and its lists. Once
-//! the server is ready it answers itself, and a client that was shown other lists is told.
+//! Answers from the stored catalogue for clients of one server, while the server starts: its handshake and
+//! its lists. Once the server is ready it answers itself, and clients that were shown other lists are notified.
 
 use crate::backends::Backend;
 use crate::catalogue::{List, Offer};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use switchboard_protocol::{Message, Part, RawId};
 
 impl Core {
-    /// Answers a handshake from the store, and starts the server. `false`: there is nothing stored, or no need.
+    /// Answers a handshake from the store, and starts the server. `false` if nothing is stored, or there is no need.
     pub(crate) fn greet_from_store(
         &mut self,
         client: ClientId,
@@ -32,14 +32,14 @@ impl Core {
         }
         let Some(offer) = self.stored_for(client) else { return false };
         let Ok(welcome) = std::str::from_utf8(offer.welcome()) else { return false };
-        // It came as part of a line, or must become one.
+        // The welcome becomes part of one line.
         let welcome = welcome.replace(['\n', '\r'], " ");
         self.answer_ourselves(client, id, batch, initialize, &welcome);
         if let Some(c) = self.clients.get_mut(&client) {
             c.answer_handshake(initialize);
         }
         self.ensure_started(backend);
-        // It may have been started early, before anybody spoke to it.
+        // The backend may have been started early, before any client spoke to it.
         if self.backends.get(&backend).is_some_and(|b| b.handshake().is_ungreeted()) {
             self.greet_anew(backend);
         }
@@ -47,7 +47,7 @@ impl Core {
         true
     }
 
-    /// Answers a list from the store, if the server is not there yet.
+    /// Answers a list from the store, if the server is not ready yet.
     pub(crate) fn list_from_store(
         &mut self,
         client: ClientId,
@@ -55,11 +55,12 @@ impl Core {
         batch: Option<u32>,
         message: &Message,
     ) -> bool {
+        // A cursor belongs to a page of the server, which the store does not know.
         let Some(list) = List::of(message.method()).filter(|_| !message.has(Part::Cursor)) else {
             return false;
         };
         let Some(c) = self.clients.get(&client).filter(|c| c.is_greeted()) else { return false };
-        // One that has answered before, or has failed too often, speaks for itself.
+        // A server that has answered before, or has failed too often, is not replaced by the store.
         let is_new = |b: &Backend| !b.handshake().has_welcome() && b.cooldown_end().is_none();
         let is_new = c.home().and_then(|home| self.backends.get(&home)).is_some_and(is_new);
         if !is_new || self.barred_server_of(client) {
@@ -105,7 +106,7 @@ impl Core {
         self.conclude(&pending, Outcome::Ok);
     }
 
-    /// A backend has been asked what it offers: whoever was shown something else is told.
+    /// Notifies clients that were shown stored lists that differ from the server's.
     pub(crate) fn correct_stored(&mut self, backend: BackendId, offer: &Offer) {
         let is_concerned = |c: &&Client| c.home() == Some(backend) && c.was_shown_stored();
         let clients: Vec<ClientId> = self.clients.values().filter(is_concerned).map(|c| c.id()).collect();

@@ -1,5 +1,6 @@
-//! A new config. Servers with unchanged settings notice nothing. Clients of a changed server get another backend with their
-//! next request, and their subscriptions move with them; the old backends finish their requests and end.
+//! A new config. Servers with unchanged settings are not affected. Clients of a changed server get another
+//! backend with their next request, and their subscriptions move along; the old backends finish their
+//! requests and end.
 
 use crate::answers::Cause;
 use crate::backends::Backend;
@@ -23,24 +24,24 @@ use switchboard_protocol::dialect::LearntDialect;
 pub struct Change {
     /// New, changed and removed servers. A new one has the next number.
     pub servers: Vec<(ServerId, Option<ServerSettings>)>,
-    /// Servers of which only names and filters changed. Their instances notice nothing.
+    /// Servers of which only names and filters changed. Their instances are not affected.
     pub shown: Vec<(ServerId, Arc<Naming>)>,
-    /// The environments of those servers' clients: what of it reaches a server is for its settings to say.
+    /// The environments of those servers' clients, since the settings decide which variables reach a server.
     pub environments: Vec<(ClientId, ServerId, Environment)>,
     pub pool: Pool,
     pub policy: Policy,
-    /// For clients that come from now on.
+    /// For clients that connect from now on.
     pub dialect: LearntDialect,
     pub shutdown_grace: Duration,
     pub linger: Option<Duration>,
     pub aggregates: Aggregates,
 }
 
-/// A client's subscription, and the path that leads to its backend; none for the client's home.
+/// A client's subscription, and the path to its backend; `None` for the client's home.
 type Wanted = (Option<NamedPath>, Vec<u8>);
 
 impl Core {
-    /// Takes over a new config.
+    /// Applies a new config.
     pub fn reconfigure(&mut self, now: Moment, change: Change, actions: &mut Vec<Action>) {
         self.transition(now, actions, |core| core.take_over(change));
     }
@@ -52,8 +53,9 @@ impl Core {
         self.settings.shutdown_grace = change.shutdown_grace;
         self.settings.linger = change.linger;
         self.settings.aggregates = change.aggregates;
-        // Deadlines may be earlier than they were.
+        // Deadlines may be earlier than before.
         self.clock.wake_at(self.clock.now());
+        // Before the servers change: clients that move find their new backend by these.
         for (client, server, environment) in change.environments {
             self.set_environment(client, server, environment);
         }
@@ -67,7 +69,7 @@ impl Core {
                 }
             }
             self.retire(id);
-            // Whoever wants one started without a client says so again, with its new variables.
+            // The gateway orders stand-ins again, with the new variables.
             self.end_standbys(id, None);
         }
         for (id, naming) in change.shown {
@@ -81,7 +83,7 @@ impl Core {
         let Some(server) = self.servers.get_mut(id) else { return };
         let before = server.rename(&naming);
         let settings = server.settings().clone();
-        // Whoever has still to move from an older one takes these with him then.
+        // Clients that still have to move from an older config get these settings when they do.
         let has_it = |other: &Arc<ServerSettings>| Arc::ptr_eq(&other.naming, &before);
         for b in self.backends.values_mut().filter(|b| b.server() == id && has_it(b.settings())) {
             b.rename(&settings);
@@ -116,7 +118,7 @@ impl Core {
         }
     }
 
-    /// Moves those who are to. One in the middle of its handshake makes an end of that first.
+    /// Moves the clients that are due. A client in a handshake completes it first.
     pub(crate) fn move_clients(&mut self) {
         if !self.is_running() {
             return;
@@ -149,19 +151,19 @@ impl Core {
         for backend in old {
             let Some(b) = self.backends.get(&backend) else { continue };
             let path = path_to(b).filter(|_| home != Some(backend));
-            // The settings are the same: its clients are separated.
+            // Unchanged settings: the clients are being separated.
             let is_same = Arc::ptr_eq(b.settings(), &settings);
             wanted.extend(b.subscriptions().of_client(client).into_iter().map(|uri| (path.clone(), uri)));
             let is_global = self.scope_of(id) == Scope::Global;
             let (retired, root, is_same) =
                 (b.retirement(), b.key().root.clone(), is_same && b.key().in_home == is_global);
-            // What is not sent yet goes to the new process, under its settings.
+            // Unsent requests go to the new process, under its settings.
             if !is_gone || !b.has_process() {
                 self.park_waiting(client, backend, path);
             }
             self.leave(client, backend);
             if is_same && home == Some(backend) {
-                // At the same path as before, whatever has been seen since.
+                // At the same path as before, whatever has been learnt since.
                 let other = self.lease(client, root);
                 self.set_home(client, other);
             }
@@ -187,7 +189,7 @@ impl Core {
         }
     }
 
-    /// Parks a client's waiting requests at a backend that it must leave; they are routed anew, to the same path.
+    /// Parks a client's queued requests at a backend that it must leave; they are routed again, to the same path.
     pub(crate) fn park_at(&mut self, client: ClientId, backend: BackendId) {
         let home = self.clients.get(&client).and_then(|c| c.home());
         let path = self.backends.get(&backend).and_then(path_to).filter(|_| home != Some(backend));
@@ -208,7 +210,7 @@ impl Core {
         }
     }
 
-    /// Ends backoff and cooldown of retired backends that no request waits for.
+    /// Ends backoff and cooldown of retired backends without queued requests.
     fn rest_retired(&mut self, server: ServerId) {
         let may_rest = |b: &&mut Backend| b.server() == server && b.is_retired() && b.queue().is_empty();
         for b in self.backends.values_mut().filter(may_rest) {
@@ -236,7 +238,7 @@ impl Core {
     }
 }
 
-/// Why an instance goes.
+/// Reason why an instance ends.
 fn why(is_gone: bool) -> &'static str {
     if is_gone { "it is no longer in the config" } else { "its settings have changed" }
 }

@@ -1,7 +1,7 @@
-//! Orders of the owner, and changes of the config. Neither comes with an event: each has its own entry point.
+//! Orders of the owner, and config changes. Neither comes as an event: each has its own entry point.
 //!
 //! # Layout
-//! - `config_change`: a new config, and the clients' move to other backends.
+//! - `config_change`: a new config, and the move of clients to other backends.
 //! - `orders`: restart, stop, start and forget.
 
 mod config_change;

@@ -18,17 +18,17 @@ pub enum Order {
     Forget,
 }
 
-/// The result of an order.
+/// Result of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
-    /// How many instances it concerned.
+    /// Number of affected instances.
     pub instances: usize,
-    /// The server was stopped before, and no longer is.
+    /// Whether the server had been stopped and is enabled again.
     pub is_enabled_again: bool,
 }
 
 impl Core {
-    /// Does what the owner says to the instances of a server, all of them or those at one root.
+    /// Carries out an order for the instances of a server, all of them or those at one root.
     pub fn order(
         &mut self,
         now: Moment,
@@ -44,6 +44,7 @@ impl Core {
         let own = self.backends.of_server(server).filter(|b| root.is_none() || b.root() == root);
         let own: Vec<BackendId> = own.map(|b| b.id()).collect();
         let mut is_enabled_again = false;
+        // An order for one root leaves the server itself as it is.
         if let Some(server) = self.servers.get_mut(server)
             && root.is_none()
         {
@@ -70,7 +71,7 @@ impl Core {
         Done { instances, is_enabled_again }
     }
 
-    /// Why nothing of a server may be started.
+    /// Reason why nothing of a server may be started.
     pub(crate) fn barred(&self, server: ServerId) -> Option<Cause> {
         match self.servers.get(server)?.bar()? {
             Bar::Removed => Some(Cause::Removed),
@@ -78,7 +79,7 @@ impl Core {
         }
     }
 
-    /// Open requests get an error, or go to the next process where they may.
+    /// Restarts a backend. Open requests get an error, or go to the next process if they may be repeated.
     fn restart_by_order(&mut self, backend: BackendId) -> bool {
         const RESTART_REASON: &str = "its owner restarts it";
         let Some(b) = self.backends.get_mut(&backend) else { return false };
@@ -91,7 +92,7 @@ impl Core {
         true
     }
 
-    /// Waiting requests get an error.
+    /// Stops a backend. Queued requests get an error.
     fn stop_by_order(&mut self, backend: BackendId) -> bool {
         const STOP_REASON: &str = "its owner stops it";
         let Some(b) = self.backends.get_mut(&backend) else { return false };
@@ -111,7 +112,7 @@ impl Core {
         runs.is_some()
     }
 
-    /// For those who use it; whatever the breaker says.
+    /// Starts a backend for its clients, regardless of the breaker.
     fn start_by_order(&mut self, backend: BackendId) -> bool {
         let is_down = self.backends.get(&backend).is_some_and(|b| !b.has_process() && !b.is_retired());
         if !is_down || self.lessees(backend).next().is_none() {

@@ -1,5 +1,5 @@
-//! Room for backends: a start waits in a queue until the limits allow it. Unneeded backends are stopped to make room, the
-//! least recently used first.
+//! Room for backends: a start waits in a queue until the limits allow it. Unneeded backends are stopped to
+//! make room, least recently used first.
 
 use crate::backends::Backend;
 use crate::core::{Core, Followup};
@@ -13,11 +13,11 @@ use crate::settings;
 use std::time::Duration;
 use switchboard_protocol::Method;
 
-/// How long a start counts among those that keep the machine busy.
+/// Time for which a start counts as keeping the machine busy.
 const BUSY_START_TIME: Duration = Duration::from_secs(3);
 
 impl Core {
-    /// Starts a process if there is room for it; else the backend stands in line.
+    /// Starts a process if there is room; otherwise queues the backend.
     pub(crate) fn admit(&mut self, backend: BackendId) {
         if let Some(cause) = self.backends.get(&backend).and_then(|b| self.barred(b.server())) {
             if let Some(b) = self.backends.get_mut(&backend) {
@@ -25,6 +25,7 @@ impl Core {
             }
             return self.fail_all(backend, &cause);
         }
+        // Backends of one server start in order; a new one must not overtake those that wait.
         let is_first =
             !self.backends.waiting_for_room().any(|waiting| self.backends.is_same_server(waiting, backend));
         if self.has_room_for(backend) && is_first {
@@ -40,7 +41,7 @@ impl Core {
         }
     }
 
-    /// When the next of those that wait for a start to answer may go on without it.
+    /// Time at which the next start may proceed, although earlier ones have not answered.
     pub(crate) fn next_in_line(&self) -> Option<Moment> {
         self.backends.waiting_for_room().next()?;
         let calm_at = |b: &Backend| b.last_launch() + BUSY_START_TIME;
@@ -48,7 +49,7 @@ impl Core {
         started.map(calm_at).filter(|moment| *moment > self.clock.now()).min()
     }
 
-    /// Processes that exist, are being made, or are not gone yet.
+    /// Number of processes that exist, are starting, or have not ended yet.
     pub(crate) fn running(&self) -> usize {
         self.backends.running().count()
     }
@@ -62,12 +63,12 @@ impl Core {
         self.has_place_for(backend) && !self.is_list_start_too_many(backend)
     }
 
-    /// As far as the number of processes goes.
+    /// Whether the number of processes allows a start.
     fn has_place_for(&self, backend: BackendId) -> bool {
         self.limit_of(backend).is_none()
     }
 
-    /// The limit that keeps a backend from being started now.
+    /// The limit that prevents a backend from being started now.
     pub(crate) fn limit_of(&self, backend: BackendId) -> Option<Limit> {
         let (pool, most) = (self.settings.pool.max_backends, self.most(backend));
         match () {
@@ -77,14 +78,14 @@ impl Core {
         }
     }
 
-    /// Whether a backend was started for its lists alone, and no client has used it.
+    /// Whether a backend was started only for its lists, and no client has used it.
     pub(crate) fn is_for_lists(&self, b: &Backend) -> bool {
         let is_client = |client: ClientId| self.clients.get(&client).is_some_and(|c| c.is_plain());
         !b.is_used() && b.settings().lazy && b.queue().is_empty() && !self.lessees(b.id()).any(is_client)
     }
 
-    /// Many servers of which nothing is known are started a few at a time. One that does not answer soon waits for something
-    /// other than the processor, and holds up nobody.
+    /// Whether too many servers are being started only for their lists. One that does not answer soon is
+    /// waiting for something other than the CPU, and does not count.
     fn is_list_start_too_many(&self, backend: BackendId) -> bool {
         if !self.backends.get(&backend).is_some_and(|b| self.is_for_lists(b)) {
             return false;
@@ -98,20 +99,20 @@ impl Core {
         self.backends.values().filter(is_busy).count() >= self.settings.pool.max_list_starts
     }
 
-    /// Whether a backend's server has as many instances as it may.
+    /// Whether a backend's server has reached its limit of instances.
     fn is_full_beside(&self, backend: BackendId) -> bool {
         self.running_beside(backend) >= self.most(backend)
     }
 
-    /// How many instances of a backend's server may run. Where each client has its own there are as many as clients: one
-    /// more window must not wait until another is closed.
+    /// Limit on instances of a backend's server. Private servers have as many as clients: one more window
+    /// must not wait until another is closed.
     pub(crate) fn most(&self, backend: BackendId) -> usize {
         let Some(b) = self.backends.get(&backend) else { return 0 };
         let pool = self.settings.pool.max_backends;
         if self.is_private(b.server()) { pool } else { b.settings().max_backends.min(pool) }
     }
 
-    /// Lets those in who stand in line, as far as there is room, and makes more.
+    /// Starts queued backends as far as there is room, and makes more room.
     pub(crate) fn serve_line(&mut self) {
         if self.backends.waiting_for_room().next().is_none() {
             return;
@@ -135,11 +136,12 @@ impl Core {
         let mut leaving: Vec<BackendId> =
             self.backends.values().filter(|b| b.is_going_to_rest()).map(|b| b.id()).collect();
         for waiting in self.backends.waiting_for_room().collect::<Vec<BackendId>>() {
-            // It waits for others to answer, and not for a place.
+            // This backend waits for other starts to answer, not for room.
             let Some(limit) = self.limit_of(waiting) else { continue };
-            // If its own server has as many as it may, one of those has to go; else anybody.
+            // If its own server has reached its limit, one of that server's must go; otherwise any.
             let is_full = self.is_full_beside(waiting);
             let helps = |id: &BackendId| !is_full || self.backends.is_same_server(*id, waiting);
+            // A process that is already being stopped will make the room.
             if let Some(at) = leaving.iter().position(helps) {
                 leaving.swap_remove(at);
                 continue;
@@ -151,7 +153,7 @@ impl Core {
         }
     }
 
-    /// Gives requests that waited for room the time of a start, too.
+    /// Gives requests that waited for room the time of a start as well.
     fn give_time_to_start(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let (now, start) = (self.clock.now(), b.settings().start_timeout * 2);
@@ -162,7 +164,7 @@ impl Core {
         }
     }
 
-    /// The backend that nobody needs now, and that has been needed the longest ago.
+    /// The unneeded backend that was used least recently.
     pub(crate) fn least_recently_used(&self, helps: impl Fn(&BackendId) -> bool) -> Option<BackendId> {
         let may_go = |b: &&Backend| {
             let is_free = b.is_ready() && !self.is_in_use(b) && !self.keeps_state(b);
@@ -171,7 +173,7 @@ impl Core {
         self.backends.values().filter(may_go).min_by_key(|b| b.last_used()).map(|b| b.id())
     }
 
-    /// Whether a client waits for a backend, or subscribes to it.
+    /// Whether a client waits for a backend, or is subscribed there.
     pub(crate) fn is_in_use(&self, b: &Backend) -> bool {
         !b.queue().is_empty()
             || !b.subscriptions().is_empty()
@@ -192,7 +194,7 @@ impl Core {
         }
     }
 
-    /// Stops a process that nobody needs now. The next request starts another.
+    /// Stops a process that is not needed now. The next request starts another.
     pub(crate) fn put_to_rest(&mut self, backend: BackendId, why: &'static str) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.begin_rest() else { return };
@@ -200,7 +202,7 @@ impl Core {
         self.end_process(launch, why);
     }
 
-    /// Whether a backend that may be started at any time lives, is for us to say.
+    /// Answers open pings in place of a backend that is stopped but can be started at any time.
     fn answer_pings(&mut self, backend: BackendId) {
         let is_ping = |p: &Pending| p.backend() == backend && p.method() == Method::Ping && p.is_wanted();
         for minted in self.pending.ids(is_ping) {
@@ -208,12 +210,12 @@ impl Core {
         }
     }
 
-    /// There is no process, or soon none, since nobody needs one.
+    /// Whether there is no process, or soon none, because none is needed.
     pub(crate) fn is_resting(&self, backend: BackendId) -> bool {
         self.backends.get(&backend).is_some_and(Backend::is_at_rest)
     }
 
-    /// Stops those that their clients have left, once they have done what they were asked.
+    /// Stops backends that their clients have left, once their work is done.
     pub(crate) fn end_deserted(&mut self) {
         for (backend, why) in self.followups.take_deserted() {
             if self.lessees(backend).next().is_some() {
@@ -221,7 +223,7 @@ impl Core {
             }
             let Some(b) = self.backends.get(&backend) else { continue };
             let Some(launch) = b.wanted_launch() else {
-                // Something may still wait for one that is of no use to others.
+                // A request may still be queued at a backend that is useless to others.
                 if b.is_retired() && !b.queue().is_empty() {
                     self.followups.push(Followup::EndDeserted { backend, why });
                 }
@@ -242,14 +244,14 @@ impl Core {
         }
     }
 
-    /// Asks a process to end; the state says already what follows.
+    /// Asks a process to end; the state already has the next step.
     pub(crate) fn end_process(&mut self, launch: Launch, why: &'static str) {
         self.report(Fact::Stopping { backend: launch.backend, why });
         let grace = self.settings_of(launch.backend).shutdown_grace;
         self.stop(launch, StopHow::Gently { grace });
     }
 
-    /// When a backend will have been of no use for long enough.
+    /// Time at which a backend has been idle for long enough.
     pub(crate) fn idle_at(&self, b: &Backend) -> Option<Moment> {
         if !b.is_ready() || !self.is_running() {
             return None;
@@ -257,26 +259,27 @@ impl Core {
         self.time_to_live(b).map(|ttl| b.last_used() + ttl)
     }
 
-    /// Stops a backend that has been of no use for long enough.
+    /// Stops a backend that has been idle for long enough.
     pub(crate) fn tick_idle(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         if self.idle_at(b).is_none_or(|idle_at| idle_at > self.clock.now()) {
             return;
         }
         if self.is_in_use(b) || self.keeps_state(b) {
+            // Still in use although nothing was sent lately: restart the idle time.
             return self.touch(backend);
         }
         self.put_to_rest(backend, "nobody has used it for a while");
     }
 
-    /// Notes that a backend is in use.
+    /// Records that a backend is in use.
     pub(crate) fn touch(&mut self, backend: BackendId) {
         if let Some(b) = self.backends.get_mut(&backend) {
             b.touch(self.clock.now());
         }
     }
 
-    /// Forgets backends that nobody holds and that have nothing to remember.
+    /// Removes backends without leases and without anything to remember.
     pub(crate) fn forget_unused(&mut self) {
         let is_over =
             |b: &Backend| b.is_stopped() && b.queue().is_empty() && self.lessees(b.id()).next().is_none();
@@ -288,7 +291,7 @@ impl Core {
         }
     }
 
-    /// For the simulator: how many processes there are, and how many there may be.
+    /// For the simulator: the number of processes, and the limit.
     pub fn crowd(&self) -> (usize, usize) {
         let pool = self.settings.pool.max_backends;
         let most = |(id, server): (ServerId, &Server)| match self.is_private(id) {

@@ -1,8 +1,9 @@
-//! The number of backends that run, within the limits of the config. How a process is started is for `backends` to say.
+//! The number of running backends, within the limits of the config. Must not know how a process is started:
+//! `backends` does.
 //!
 //! # Layout
-//! - `admission`: starts where there is room, and stops to make room.
-//! - `crowding`: backends that stop each other.
+//! - `admission`: starts within the limits, and stops to make room.
+//! - `crowding`: backends that displace each other.
 //! - `standby`: servers that run without a client.
 
 mod admission;

@@ -1,5 +1,6 @@
-//! Servers that run without a client, by order of the owner or with `lazy: false`. A stand-in holds the lease: it makes the
-//! handshake and asks for the lists, nothing else, so that the process has no user. Clients join it by the usual rules.
+//! Servers that run without a client, by order of the owner or with `lazy: false`. A stand-in holds the
+//! lease: it only makes the handshake and requests the lists, so that the process has no user. Clients join
+//! it by the usual rules.
 
 use crate::answers::NoStandby;
 use crate::backends::BackendState;
@@ -15,13 +16,13 @@ use crate::settings::Scope;
 use crate::transitions::Route;
 use serde_json::{Value, json};
 
-/// The version of a handshake for which no client has set an example.
+/// Protocol version of a handshake without an example from a client.
 const DEFAULT_PROTOCOL_VERSION: &str = "2025-11-25";
 
-/// How far a server has come that was started without a client.
+/// Progress of a server that was started without a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StandbyState {
-    /// Nothing is to run.
+    /// No standby is ordered.
     None,
     Starting,
     Ready,
@@ -29,7 +30,8 @@ pub enum StandbyState {
 }
 
 impl Core {
-    /// Starts a server without a client and keeps it, until [`crate::Order::Stop`]. An error says why that cannot be.
+    /// Starts a server without a client and keeps it running, until [`crate::Order::Stop`]. The error is the
+    /// reason why that is impossible.
     pub fn stand_by(
         &mut self,
         now: Moment,
@@ -51,7 +53,7 @@ impl Core {
         done
     }
 
-    /// How far those of a server have come; the worst of them.
+    /// Progress of a server's stand-ins; the worst of them.
     pub fn standby_state(&self, server: ServerId) -> StandbyState {
         let homes = self.standbys().filter(|c| c.server() == server).map(|c| c.home());
         let state = |home: Option<BackendId>| match home.and_then(|home| self.backends.get(&home)) {
@@ -81,7 +83,7 @@ impl Core {
         let Some(known) = self.servers.get(server) else { return Err(NoStandby::Removed) };
         let settings = known.settings().clone();
         let origin = self.origin_of(surroundings);
-        // An instance at no workspace would be of no use to clients that have one.
+        // An instance without a workspace would be useless to clients that have one.
         let has_root =
             matches!(decide(&origin.known, &[], self.settings.roots.policy), Decision::Root { .. });
         if !has_root && (self.scope_of(server) != Scope::Global || settings.needs_root) {
@@ -102,7 +104,7 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a process that is started now can be of use to the clients that come.
+    /// Whether a process started now can be useful to later clients.
     fn may_stand_by(&self, server: ServerId) -> Result<(), NoStandby> {
         let Some(known) = self.servers.get(server).filter(|known| !known.is_removed()) else {
             return Err(NoStandby::Removed);
@@ -115,7 +117,8 @@ impl Core {
         }
     }
 
-    /// The handshake of the last kind of client that came, so that the next of them finds what it would have started itself.
+    /// The handshake of the most recent kind of client, so that the next of its kind finds what it would have
+    /// started itself.
     fn own_greeting(&self, server: ServerId) -> Option<Greeting> {
         let example = self.servers.get(server)?.offers().newest_profile();
         let read = |profile: &str| {
@@ -132,7 +135,7 @@ impl Core {
         Some(Greeting::new(own_message(text.to_string().into())?, initialized_notice()))
     }
 
-    /// Sees to it that a standby has a process.
+    /// Makes sure that a stand-in has a process.
     fn keep_running(&mut self, client: ClientId, is_ordered: bool) {
         let home = match self.clients.get(&client).and_then(|c| c.home()) {
             Some(home) if self.backends.contains(home) => home,
@@ -143,7 +146,7 @@ impl Core {
         };
         let Some(b) = self.backends.get(&home) else { return };
         match b.state() {
-            // One that could not be started is not tried again by itself.
+            // A server that could not be started is not retried by itself.
             BackendState::Stopped if b.launches() == 0 || is_ordered || b.has_answered() => {
                 self.ensure_started(home)
             }
@@ -160,7 +163,7 @@ impl Core {
         }
     }
 
-    /// Moves standbys on that have lost their process, and ends those that are of no use any more.
+    /// Restarts stand-ins that have lost their process, and ends those that are useless.
     pub(crate) fn check_standbys(&mut self) {
         if !self.followups.take_standby_check() || !self.is_running() {
             return;
@@ -175,7 +178,7 @@ impl Core {
                     if why == NoStandby::AsksRoots
                         && let Some(home) = home.filter(|home| self.real_lessees(*home).next().is_none())
                     {
-                        // It was told that it has none.
+                        // The process was told that there are no roots, so it is of no use to clients that have some.
                         self.separate(home, None, "it asks for its client's roots, and has no client");
                     }
                     self.report(Fact::NotStarted { server: name, why: why.text() });
@@ -184,13 +187,13 @@ impl Core {
         }
     }
 
-    /// When the next of them is tried again after it crashed too often.
+    /// Time of the next attempt after too many crashes.
     pub(crate) fn next_standby_start(&self) -> Option<Moment> {
         let until = |c: &Client| self.backends.get(&c.home()?)?.cooldown_end();
         self.standbys().filter_map(until).min()
     }
 
-    /// Standbys at a backend that takes no more clients, or is another's alone, leave it.
+    /// Removes stand-ins from a backend that accepts no more clients, or has become private.
     pub(crate) fn release_standbys(&mut self, backend: BackendId) {
         let is_there = |c: &&Client| c.holds_lease_on(backend);
         for client in self.standbys().filter(is_there).map(|c| c.id()).collect::<Vec<ClientId>>() {
@@ -199,7 +202,7 @@ impl Core {
         self.followups.push(Followup::CheckStandbys);
     }
 
-    /// The owner stops a server, everywhere or at one root.
+    /// Ends the stand-ins of a server that its owner stops, everywhere or at one root.
     pub(crate) fn end_standbys(&mut self, server: ServerId, root: Option<&str>) {
         let is_meant = |c: &&Client| {
             let at = c.home().and_then(|home| self.backends.get(&home)).and_then(|b| b.root());
@@ -210,7 +213,7 @@ impl Core {
         }
     }
 
-    /// Another daemon takes our place: what nobody uses need not run here any more.
+    /// Ends all stand-ins, since another daemon takes our place.
     pub fn end_all_standbys(&mut self, now: Moment, actions: &mut Vec<Action>) {
         self.transition(now, actions, |core| {
             for client in core.standbys().map(|c| c.id()).collect::<Vec<ClientId>>() {
@@ -219,13 +222,13 @@ impl Core {
         });
     }
 
-    /// A backend that is kept without clients.
+    /// Whether a backend is kept without clients.
     pub(crate) fn is_standing_by(&self, backend: BackendId) -> bool {
         self.standbys().any(|c| c.holds_lease_on(backend))
     }
 
     fn standbys(&self) -> impl Iterator<Item = &Client> {
-        // Delegates and stand-ins have numbers of their own, beyond those of connections.
+        // Delegates and stand-ins have their own range of numbers, above those of connections.
         let own = self.has_standbys().then(|| self.clients.range(ClientId(ClientId::FIRST_DELEGATE)..));
         own.into_iter().flatten().map(|(_, c)| c).filter(|c| !c.is_lost() && c.is_standby())
     }

@@ -1,5 +1,5 @@
-//! Clients that may no longer share a process, because it cannot be known which of them its server means. Each gets a
-//! process of its own; open requests are still answered by the old one.
+//! Clients that may no longer share a process, because it is unknown which of them its server means. Each
+//! gets its own process; open requests are still answered by the old one.
 
 use crate::aggregate::Delegate;
 use crate::backends::{Backend, is_use};
@@ -11,7 +11,7 @@ use crate::pending::Pending;
 use switchboard_protocol::Method;
 
 impl Core {
-    /// A request of a client is written to a process.
+    /// Records that a request of a client is written to a process.
     pub(crate) fn record_user(&mut self, backend: BackendId, client: ClientId, method: Method) {
         if !is_use(method) {
             return;
@@ -23,7 +23,7 @@ impl Core {
         }
     }
 
-    /// The client of a server that speaks through this connection.
+    /// The client or delegate for a server behind this connection.
     pub(crate) fn client_at(&self, connection: ClientId, server: ServerId) -> Option<ClientId> {
         let c = self.clients.get(&connection)?;
         match c.aggregate() {
@@ -32,14 +32,14 @@ impl Core {
         }
     }
 
-    /// Clients that hold a lease on a backend. One that only stands in for a client that has left is none.
+    /// Clients that hold a lease on a backend, without stand-ins.
     pub(crate) fn real_lessees(&self, backend: BackendId) -> impl Iterator<Item = ClientId> {
         let is_real = |client: &ClientId| self.clients.get(client).is_some_and(|c| !c.is_stand_in());
         self.lessees(backend).filter(is_real)
     }
 
-    /// The one client that can be meant by what a process says unasked: its only user; while nobody has used it, its only
-    /// client.
+    /// The only client that an unsolicited message of a process can concern: its only user, or, before any
+    /// use, its only client.
     pub(crate) fn sole_user(&self, backend: BackendId) -> Option<ClientId> {
         let b = self.backends.get(&backend)?;
         if !b.users().is_empty() {
@@ -49,7 +49,7 @@ impl Core {
         lessees.next().filter(|_| lessees.next().is_none())
     }
 
-    /// Users of a process that are still there, the longest first.
+    /// Users of a process that are still connected, in order of first use.
     pub(crate) fn present_users(&self, b: &Backend) -> Vec<ClientId> {
         let is_present = |c: &Client| !c.is_lost();
         let present = |client: &ClientId| self.clients.get(client).is_some_and(is_present);
@@ -60,13 +60,14 @@ impl Core {
             .collect()
     }
 
-    /// Gives the clients of a server processes of their own. The longest user of each process keeps it, else its first client.
+    /// Gives the clients of a server separate processes. The longest user of each process keeps it, otherwise
+    /// its first client.
     pub(crate) fn separate_server(&mut self, server: ServerId, except: Option<BackendId>, why: &'static str) {
         let is_meant = |b: &&Backend| b.server() == server && !b.is_retired() && Some(b.id()) != except;
         let own = self.backends.values().filter(is_meant);
         for backend in own.map(|b| b.id()).collect::<Vec<BackendId>>() {
             let keeper = self.longest_user(backend);
-            // One that is only asked for its lists serves nobody.
+            // A process that is only asked for its lists serves no client.
             if keeper.is_some() || self.lessees(backend).next().is_none() {
                 self.separate(backend, keeper, why);
             }
@@ -80,9 +81,9 @@ impl Core {
         users.into_iter().find(|user| lessees.contains(user)).or_else(|| lessees.first().copied())
     }
 
-    /// A process serves its keeper alone from now on. Without one it takes no more requests, and ends when all are answered.
+    /// Makes a process private to its keeper. Without one it accepts no more requests, and ends when all are answered.
     pub(crate) fn separate(&mut self, backend: BackendId, keeper: Option<ClientId>, why: &'static str) {
-        // In the end everybody gets what is under way, and nobody anything new.
+        // During a shutdown, open requests are finished and no new ones accepted, so nothing needs separating.
         if !self.is_running() {
             return;
         }
@@ -101,7 +102,7 @@ impl Core {
                 self.followups.push(Followup::EndDeserted { backend, why });
             }
         }
-        // Also those that work elsewhere by now, and have something waiting here.
+        // Including clients that have moved elsewhere, but have requests queued here.
         let mut others: Vec<ClientId> = self.real_lessees(backend).collect();
         others.extend(self.waiting_at(backend));
         others.retain(|&client| Some(client) != keeper);
@@ -112,13 +113,13 @@ impl Core {
         }
         self.release_standbys(backend);
         for client in others {
-            // At once: one in the middle of its handshake moves later, and must have nothing sent here then.
+            // At once: a client in a handshake moves later, and nothing of it must be sent here meanwhile.
             self.park_at(client, backend);
             self.followups.push(Followup::Move { client });
         }
     }
 
-    /// Clients with a request that waits at a backend and is not written yet, each once.
+    /// Clients with an unsent request at a backend, without duplicates.
     pub(crate) fn waiting_at(&self, backend: BackendId) -> Vec<ClientId> {
         let waits = |p: &Pending| p.client().filter(|_| p.backend() == backend && p.waiting().is_some());
         let mut clients: Vec<ClientId> = self.pending.iter().filter_map(|(_, p)| waits(p)).collect();
@@ -127,7 +128,7 @@ impl Core {
         clients
     }
 
-    /// Whether a client must leave a backend: it takes no more requests, or is another's alone.
+    /// Whether a client must leave a backend: it accepts no more requests, or belongs to another client.
     pub(crate) fn must_leave(&self, client: ClientId, b: &Backend) -> bool {
         let is_anothers = b.owner().is_some_and(|owner| owner != client);
         let holds = |c: &Client| c.holds_lease_on(b.id());

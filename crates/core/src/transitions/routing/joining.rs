@@ -1,5 +1,5 @@
-//! The backend that a client joins, and the variables of a new one. Clients share a backend if it has all variables of each
-//! of them.
+//! The backend that a client joins, and the variables of a new one. Clients share a backend if it has all
+//! variables of each of them.
 
 use crate::backends::{Backend, BackendKey, FramingGuess};
 use crate::clients::Client;
@@ -9,20 +9,20 @@ use crate::ids::{BackendId, ClientId, ServerId};
 use crate::servers::Server;
 use std::cmp::Reverse;
 
-/// Why clients move to another backend.
+/// Reasons why clients move to another backend.
 const HAS_MORE_VARIABLES: &str = "another client has more variables, and now they share one";
 
 const OFFERS_THE_SAME: &str = "another one offers the same, and its clients share that";
 
-/// How a backend's key fits a client's.
+/// How well a backend's key fits a client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// Clients with other capabilities, which were seen to make no difference.
+    /// For clients with other capabilities that are known to make no difference.
     Alike,
     Exact,
 }
 
-/// How much of a client that has left is forgotten.
+/// How much of a departed client is forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forget {
     /// The values, which only the next process needs.
@@ -36,10 +36,11 @@ impl Core {
     pub(crate) fn find(&self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
         let wanted = self.clients.get(&client)?.environment();
         let candidates = self.joinable(client, key).filter(|(_, b)| b.environment().serves(wanted));
+        // Exact keys first, then the richest environment; of equal ones the oldest, so that the choice is stable.
         candidates.max_by_key(|(fit, b)| (*fit, b.environment().size(), Reverse(b.id()))).map(|(_, b)| b.id())
     }
 
-    /// Backends that a client may share as far as everything but its variables goes.
+    /// Backends that a client may share, apart from its variables.
     fn joinable(&self, client: ClientId, key: &BackendKey) -> impl Iterator<Item = (Fit, &Backend)> {
         let c = self.clients.get(&client);
         let own = c.into_iter().flat_map(|c| self.backends.values().filter(|b| b.server() == c.server()));
@@ -48,7 +49,7 @@ impl Core {
     }
 
     fn fit(&self, c: &Client, key: &BackendKey, b: &Backend) -> Option<Fit> {
-        // One that was started before it was known to keep nothing serves its own principal.
+        // A backend started before its server was known to be stateless serves only its own principal.
         let is_own = key.principal.is_none() && b.key().principal == Some(c.principal());
         let principal = if is_own { Some(c.principal()) } else { key.principal };
         let wanted = BackendKey { principal, ..key.clone() };
@@ -71,12 +72,11 @@ impl Core {
         others.fold(own, |all, b| with_clients_of(&all, b).unwrap_or(all))
     }
 
-    /// Clients of backends whose variables this one has as well, and more, move here. A backend that keeps something for its
-    /// clients stays.
+    /// Moves clients of backends with fewer variables here. A backend that keeps state for its clients stays.
     pub(crate) fn replace_poorer(&mut self, client: ClientId, backend: BackendId) {
         let Some(b) = self.backends.get(&backend).filter(|b| b.owner().is_none()) else { return };
         let is_poorer = |other: &Backend| {
-            // A process with another value, or one that somebody may come back to, is not in the way.
+            // A process with another value, or one that a client may return to, does not conflict.
             let is_covered = match self.lessees(other.id()).next() {
                 None => b.environment().serves(other.environment()),
                 Some(_) => {
@@ -94,7 +94,7 @@ impl Core {
         }
     }
 
-    /// Once it was seen that a server offers the same to clients that can do different things, they share one backend.
+    /// Unites backends once the server is known to offer the same to clients with different capabilities.
     pub(crate) fn unite_alike(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let may_share = |b: &Backend| b.owner().is_none() && !b.is_retired() && b.handshake().has_welcome();
@@ -114,7 +114,7 @@ impl Core {
             let mut pair = [backend, twin];
             pair.sort_by_key(|backend| clients(*backend));
             let [fewer, more] = pair;
-            // The one with fewer clients goes, if it can.
+            // The one with fewer clients goes, if possible.
             let goes = [(more, fewer), (fewer, more)]
                 .into_iter()
                 .find(|(stays, goes)| self.can_take_over(*stays, *goes));
@@ -124,7 +124,7 @@ impl Core {
         }
     }
 
-    /// Whether all clients of one backend can be served by the other, and lose nothing.
+    /// Whether all clients of one backend can be served by the other without a loss.
     fn can_take_over(&self, stays: BackendId, goes: BackendId) -> bool {
         let (Some(stays), Some(goes)) = (self.backends.get(&stays), self.backends.get(&goes)) else {
             return false;
@@ -142,8 +142,8 @@ impl Core {
         self.lessees(other).all(|lessee| self.clients.get(&lessee).is_none_or(has_enough))
     }
 
-    /// The variables that a backend is started with: those of the clients that are there now. Others may be about to move to
-    /// one that was never started.
+    /// The variables for the start of a backend: those of its current clients. A backend that was never
+    /// started keeps all, since others may be about to join it.
     pub(crate) fn environment_to_start(&mut self, backend: BackendId) -> Environment {
         if self.backends.get(&backend).is_some_and(|b| b.launches() > 1) {
             self.forget_values(backend, Forget::Variables);
@@ -151,7 +151,7 @@ impl Core {
         self.backends.get(&backend).map(|b| b.environment().clone()).unwrap_or_default()
     }
 
-    /// Forgets what clients brought that have left, unless nobody else is there.
+    /// Forgets what departed clients brought, unless no other client is there.
     pub(crate) fn forget_values(&mut self, backend: BackendId, what: Forget) {
         let present = self.lessees(backend).chain(self.waiting_at(backend));
         let present = present.filter_map(|client| self.clients.get(&client)).map(|c| c.environment().clone());
@@ -164,8 +164,8 @@ impl Core {
         }
     }
 
-    /// One that was started early, for a client that has not said a word to it yet, serves whoever speaks first. That
-    /// client finds its own when it speaks, and most likely the same.
+    /// Gives a backend that was started early for a silent client to the first client that speaks. The silent
+    /// client gets its own backend when it speaks, most likely the same.
     pub(crate) fn take_early(&mut self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
         let server = self.clients.get(&client).filter(|c| !c.is_greeted())?.server();
         let wanted = self.environment_for(client, key);
@@ -177,7 +177,7 @@ impl Core {
         };
         let is_mute = |owner: ClientId| self.clients.get(&owner).is_some_and(|c| c.is_new());
         let is_early = |b: &&Backend| {
-            // It was made before its client said what it can do.
+            // Its key predates its client's handshake, so it has no capabilities.
             let is_same = *b.key() == BackendKey { profile: None, owner: b.owner(), ..key.clone() };
             let is_owners = b.owner().is_some_and(|owner| owner != client && is_mute(owner));
             b.server() == server
@@ -187,7 +187,7 @@ impl Core {
                 && !b.is_retired()
                 && is_unused(b)
         };
-        // Whoever wants one for himself has one started early for him, too.
+        // A client that needs a private backend had its own started early.
         let early = self.backends.values().filter(|_| key.owner.is_none()).find(is_early)?;
         let (id, owner) = (early.id(), early.owner()?);
         if let Some(b) = self.backends.get_mut(&id) {
@@ -208,6 +208,7 @@ impl Core {
         let framing = self.servers.get(server).map_or(FramingGuess::of(settings.framing), Server::framing);
         let id = self.numbers.new_backend();
         let mut backend = Backend::new(id, server, settings, framing, (key, environment), self.clock.now());
+        // A greeted client brings its handshake along, to be replayed to the first process.
         if let Some(greeting) = self.clients.get(&client).and_then(|c| c.greeting()) {
             backend.handshake_mut().adopt(greeting.clone(), client);
         }

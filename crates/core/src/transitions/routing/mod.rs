@@ -1,13 +1,13 @@
-//! The backend that a message goes to, and the clients that share a backend. In doubt clients do not share: an answer to the
-//! wrong client would be worse than a second process.
+//! The backend for a message, and the clients that share a backend. In doubt clients do not share: an answer
+//! to the wrong client would be worse than a second process.
 //!
 //! # Layout
-//! - `route`: the backend for a message, by the paths that it names.
-//! - `joining`: the backend that a client joins, by its variables.
-//! - `sharing`: the clients that share a backend, and the client that a server's message concerns.
+//! - `route`: the backend for a message, by the paths it names.
+//! - `joining`: the backend for a client, by its variables.
+//! - `sharing`: the clients of a backend, and the recipient of a server's message.
 //! - `shared_roots`: `roots/list`, answered for all clients of a backend.
 //! - `isolation`: clients that may no longer share a backend.
-//! - `tasks`: requests that go on after their answer.
+//! - `tasks`: requests that continue after their answer.
 
 mod route;
 mod joining;

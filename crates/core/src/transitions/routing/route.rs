@@ -1,4 +1,4 @@
-//! The backend for a client's message: by the paths that the message names, else the client's home.
+//! The backend for a client's message: by the paths that it names, otherwise the client's home.
 
 use crate::answers::Cause;
 use crate::backends::{Backend, BackendKey};
@@ -12,17 +12,18 @@ use crate::settings::Scope;
 use crate::transitions::{Forget, names_task};
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
 
-/// The result of routing a request.
+/// Result of routing a request.
 #[derive(Debug)]
 pub(crate) enum Route {
     To(BackendId),
-    /// Not known yet: the client is being asked for its roots, or greeted.
+    /// Not known yet: the client's roots or handshake are pending.
     Wait,
     Refused(ErrorAnswer),
 }
 
 impl Core {
     pub(crate) fn route(&mut self, client: ClientId, message: &Message, paths: &[NamedPath]) -> Route {
+        // A task lives in one process; only that one can answer.
         if let Some(task) = message.part(Part::TaskId).filter(|_| names_task(message.method()))
             && let Some(backend) = self.backend_of_task(client, task)
         {
@@ -39,7 +40,7 @@ impl Core {
             return self.route_by(client, paths);
         }
         match c.home() {
-            // It moves when its handshake is over.
+            // The client moves when its handshake is complete.
             Some(home) if self.backends.get(&home).is_some_and(|b| self.must_leave(client, b)) => Route::Wait,
             Some(home) => self.route_by_roots(client, home, message.method()),
             None => match self.settle_home(client) {
@@ -70,13 +71,13 @@ impl Core {
         Route::To(self.lease(client, root))
     }
 
-    /// Finds the backend for what names no place.
+    /// Finds the backend for messages that name no path.
     pub(crate) fn settle_home(&mut self, client: ClientId) -> Route {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
         if self.scope_of(c.server()) == Scope::Global {
             let known = c.known();
             let root = known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first());
-            // Nothing but the launch itself asks for one.
+            // Only the launch itself needs a root.
             let is_wanted = c.settings().launch_uses_root || c.settings().needs_root;
             let root = root.filter(|_| is_wanted).cloned();
             if root.is_none() && c.settings().needs_root {
@@ -98,7 +99,7 @@ impl Core {
     pub(crate) fn set_home(&mut self, client: ClientId, home: BackendId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let before = c.set_home(home);
-        // A client that is yet to name its roots may still move.
+        // A client that has yet to name its roots may still move.
         let is_final = !c.has_roots() || c.roots_stage() == RootsStage::Told;
         let has_root = self.backends.get(&home).is_some_and(|b| b.key().root.is_some());
         if before != Some(home) && !has_root && is_final && c.settings().is_split() {
@@ -106,7 +107,7 @@ impl Core {
         }
     }
 
-    /// The backend of a client at a root, found or made.
+    /// The backend of a client at a root, found or created.
     pub(crate) fn lease(&mut self, client: ClientId, root: Option<String>) -> BackendId {
         if let Some(taken) = self.clients.get(&client).and_then(|c| c.lease_at(&root))
             && self.backends.contains(taken)
@@ -125,14 +126,14 @@ impl Core {
         self.replace_poorer(client, backend);
         self.confirm_early(backend);
         self.keep_level(backend, None);
-        // It may have come up when nobody wanted to know what it offers.
+        // The backend may have started when its lists were not needed.
         if let Some(launch) = self.backends.get(&backend).and_then(Backend::launch) {
             self.fetch_offer(launch);
         }
         backend
     }
 
-    /// A new home for a client, which nobody else uses.
+    /// A new private home for a client.
     pub(crate) fn lease_apart(&mut self, client: ClientId, root: Option<String>) -> BackendId {
         let key = BackendKey { owner: Some(client), ..self.key_of(client, root.clone()) };
         let backend = self.create(client, key);
@@ -143,7 +144,7 @@ impl Core {
         backend
     }
 
-    /// A client that goes through many workspaces keeps the leases that mean something.
+    /// Drops idle leases of a client that goes through many workspaces.
     fn give_up_leases(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let is_idle = |b: &Backend| b.is_stopped() && b.queue().is_empty() && b.subscriptions().is_empty();
@@ -158,13 +159,13 @@ impl Core {
         };
         let profile = c.profile().cloned();
         let principal = (!self.is_for_everybody(c.server())).then_some(c.principal());
-        // Whoever has made no handshake has said nothing that he could have in common with others.
+        // A client without a handshake has no known capabilities, so it cannot share a backend.
         let is_private = profile.is_none() || self.is_private(c.server());
         let in_home = self.scope_of(c.server()) == Scope::Global;
         BackendKey { root, in_home, profile, principal, owner: is_private.then_some(client) }
     }
 
-    /// The clients that hold a lease on a backend, and are there.
+    /// The connected clients that hold a lease on a backend.
     pub(crate) fn lessees(&self, backend: BackendId) -> impl Iterator<Item = ClientId> {
         let holds = move |c: &&crate::clients::Client| !c.is_lost() && c.holds_lease_on(backend);
         self.clients.values().filter(holds).map(|c| c.id())
@@ -175,17 +176,17 @@ impl Core {
         lessees.next().filter(|_| lessees.next().is_none())
     }
 
-    /// Keeps a request until it can be routed.
+    /// Holds a request until it can be routed.
     pub(crate) fn park(&mut self, client: ClientId, minted: u64, paths: Vec<NamedPath>) {
         if let Some(c) = self.clients.get_mut(&client) {
             c.park(Unrouted { minted, paths });
         }
     }
 
-    /// Routes what was parked, in its order, now that more is known.
+    /// Routes the parked requests again, in order.
     pub(crate) fn unpark(&mut self, client: ClientId) {
         if self.ending.is_stopping() {
-            // All of it is answered in a moment.
+            // The shutdown answers all of it in a moment.
             return;
         }
         let Some(c) = self.clients.get_mut(&client) else { return };
@@ -233,10 +234,10 @@ impl Core {
         }
     }
 
-    /// A client is gone, and others go on.
+    /// Ends all leases of a client that is gone, while others continue.
     pub(crate) fn leave_all(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        // Also where it worked once, and left something behind.
+        // Including backends where it worked earlier and left tasks or subscriptions.
         let is_known = |b: &&Backend| {
             c.holds_lease_on(b.id()) || b.tasks().has_client(client) || b.subscriptions().has_client(client)
         };
@@ -247,7 +248,7 @@ impl Core {
         self.forget_unused();
     }
 
-    /// A client that makes its handshake anew begins anew.
+    /// Leaves a backend after a repeated handshake, unless the client came back to it.
     pub(crate) fn leave_if_elsewhere(&mut self, client: ClientId, backend: BackendId) {
         let holds_lease = |c: &crate::clients::Client| c.holds_lease_on(backend);
         if !self.clients.get(&client).is_some_and(holds_lease) {
@@ -255,16 +256,17 @@ impl Core {
         }
     }
 
-    /// Gives a lease back. A backend that serves only this client ends with it.
+    /// Returns a lease. A private backend ends with it.
     pub(crate) fn leave(&mut self, client: ClientId, backend: BackendId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.give_back_lease(backend);
         let is_lost = c.is_lost();
+        // Values of a departed client may be secrets, and are not kept longer than needed.
         self.forget_values(backend, Forget::Values);
         let is_free = self.lessees(backend).next().is_none();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let over = b.subscriptions_mut().remove_client(client);
-        // One who only works elsewhere now still waits for what he began here.
+        // A client that only moved elsewhere still waits for its tasks here.
         if is_lost {
             b.tasks_mut().forget_client(client);
         }

@@ -1,4 +1,5 @@
-//! Answers to `roots/list`. A process gets one answer for all of its clients; clients whose answers differ do not share it.
+//! Answers to `roots/list`. A process gets one answer for all its clients; clients whose answers differ do
+//! not share it.
 
 use crate::backends::{Backend, is_use};
 use crate::clients::{RootsStage, key_of_roots};
@@ -11,11 +12,11 @@ use crate::transitions::Route;
 use std::sync::Arc;
 use switchboard_protocol::{Method, RawId};
 
-/// Why clients are separated.
+/// Reason for separating clients.
 const DIFFERENT_ROOTS: &str = "its clients have different roots";
 
 impl Core {
-    /// A client's answer to `roots/list`, in a form that is equal for equal answers; `None` while it is unknown.
+    /// A client's answer to `roots/list`, as a key that is equal for equal answers; `None` while unknown.
     pub(crate) fn roots_key(&self, client: ClientId) -> Option<Arc<str>> {
         let c = self.clients.get(&client)?;
         if let Some(root) = &c.known().pinned {
@@ -30,20 +31,20 @@ impl Core {
         Some(answer.map_or_else(|| key_of_roots(roots), |answer| answer.key().clone()))
     }
 
-    /// Whether a backend's process asks for roots, or is known to.
+    /// Whether a backend's process asks for roots, or its server is known to.
     fn asks_roots(&self, b: &Backend) -> bool {
         let server = self.servers.get(b.server());
         let asks = b.roots().matter() || server.is_some_and(|server| server.record().asks_roots);
         asks && !b.settings().relays && !b.settings().is_split()
     }
 
-    /// Others are there that hold a lease on a backend, or have used its process.
+    /// Whether other clients hold a lease on a backend, or have used its process.
     pub(crate) fn has_company(&self, client: ClientId, b: &Backend) -> bool {
         let mut users = self.present_users(b).into_iter().chain(self.real_lessees(b.id()));
         users.any(|other| other != client)
     }
 
-    /// Others have used a backend's process, or are about to.
+    /// Whether others have used a backend's process, or are about to.
     fn has_other_users(&self, client: ClientId, b: &Backend) -> bool {
         let connection = self.connection_of(client);
         let is_about_to = |p: &Pending| {
@@ -59,8 +60,8 @@ impl Core {
             || self.pending.iter().any(|(_, pending)| is_about_to(pending))
     }
 
-    /// Whether a client may join a backend, as far as its roots go. One that is yet to name them may: it is checked before its
-    /// first request goes there.
+    /// Whether a client may join a backend, as far as its roots are concerned. One that has yet to name them
+    /// may: it is checked before its first request is sent.
     pub(crate) fn fits_roots(&self, client: ClientId, b: &Backend) -> bool {
         if !self.asks_roots(b) {
             return true;
@@ -72,23 +73,23 @@ impl Core {
         }
     }
 
-    /// The backend for a request whose home was told the roots of other clients.
+    /// The backend for a request whose home may have been told other clients' roots.
     pub(crate) fn route_by_roots(&mut self, client: ClientId, home: BackendId, method: Method) -> Route {
         let Some(b) = self.backends.get(&home) else { return Route::To(home) };
         if !is_use(method) || !self.asks_roots(b) {
             return Route::To(home);
         }
         let mine = self.roots_key(client);
-        // The usual case, without a look at anybody else.
+        // The usual case, without a look at other clients.
         if mine.is_some() && b.roots().told() == mine.as_ref() {
             return Route::To(home);
         }
         let has_company = self.has_company(client, b);
         let is_greeting = self.clients.get(&client).is_some_and(|c| c.awaits_greeting());
         match mine {
-            // It makes an end of its handshake first, wherever it moves then.
+            // The client completes its handshake first, wherever it moves then.
             _ if has_company && is_greeting => Route::Wait,
-            // Whoever uses it first decides; others are checked before they do.
+            // The first user decides; others are checked before they use it.
             Some(mine) if b.roots().told().is_none() && !self.has_other_users(client, b) => {
                 if let Some(b) = self.backends.get_mut(&home) {
                     b.roots_mut().bind(Some(mine));
@@ -102,18 +103,18 @@ impl Core {
                 if self.clients.get(&client).is_some_and(|c| c.roots_stage() == RootsStage::Unasked) {
                     self.ask_roots(client);
                 }
-                // Another server may have asked before, so that they are known at once.
+                // Another server may have asked before, so that the roots are known at once.
                 match self.roots_key(client) {
                     Some(_) => self.route_by_roots(client, home, method),
                     None => Route::Wait,
                 }
             }
-            // It has made no whole handshake, and so cannot be asked.
+            // Without a complete handshake it cannot be asked.
             None => Route::To(self.lease_alone(client, home)),
         }
     }
 
-    /// A client leaves a backend whose clients have other roots than it has.
+    /// Moves a client away from a backend whose clients have other roots.
     pub(crate) fn leave_other_roots(&mut self, client: ClientId, backend: BackendId) -> Route {
         let wanted = self.leave_for_roots(client, backend);
         let route = self.settle_home(client);
@@ -124,7 +125,7 @@ impl Core {
         route
     }
 
-    /// A client leaves its home for a backend that nobody else uses.
+    /// Moves a client from its home to a private backend.
     fn lease_alone(&mut self, client: ClientId, home: BackendId) -> BackendId {
         let root = self.backends.get(&home).and_then(|b| b.key().root.clone());
         let wanted = self.leave_for_roots(client, home);
@@ -134,7 +135,7 @@ impl Core {
         backend
     }
 
-    /// Takes a client from a backend, and returns its subscriptions there.
+    /// Removes a client from a backend; returns its subscriptions there.
     fn leave_for_roots(&mut self, client: ClientId, backend: BackendId) -> Vec<Vec<u8>> {
         self.report(Fact::Separated { backend, clients: 1, why: DIFFERENT_ROOTS });
         let wanted =
@@ -154,7 +155,7 @@ impl Core {
         self.ensure_started(backend);
     }
 
-    /// A backend wants to know its roots. `false`: the client is to be asked as for anything else.
+    /// Handles a backend's `roots/list`. `false`: forward the request to the client like any other.
     pub(crate) fn backend_asks_roots(&mut self, launch: Launch, id: &RawId) -> bool {
         let backend = launch.backend;
         self.learn(backend, |record| record.asks_roots = true);
@@ -163,8 +164,8 @@ impl Core {
         is_passed_on
     }
 
-    /// A server that was taken for one that ignores the folder, and asks for roots, runs in the wrong folder. It goes when it has
-    /// its answer, which its open calls may depend on.
+    /// Retires a server that was considered independent of the folder but asks for roots: it runs in the
+    /// wrong folder. It ends after it got its answer, on which its open calls may depend.
     fn retire_misplaced(&mut self, backend: BackendId) {
         let is_misplaced = |b: &Backend| b.key().in_home && self.scope_of(b.server()) != Scope::Global;
         let Some(b) = self.backends.get(&backend).filter(|b| is_misplaced(b) && !b.roots().has_questions())
@@ -193,7 +194,8 @@ impl Core {
         }
         let clients = self.clients_meant(b);
         let Some(&first) = clients.iter().find(|client| self.has_roots(**client)) else {
-            // What a client on another machine, or without a token, calls a folder must not reach a server that works there.
+            // Folder names of a client on another machine, or without a token, must not reach a server that
+            // would use them here.
             let is_elsewhere =
                 |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.is_elsewhere());
             let Some(&foreign) = clients.iter().find(is_elsewhere) else { return false };
@@ -202,7 +204,7 @@ impl Core {
         };
         let is_unready = self.roots_key(first).is_none() && !self.may_be_asked(first);
         if clients.len() == 1 && self.connection_of(first) == first && is_unready {
-            // It may not be asked yet. When it may, it is, and the server is told that its roots have changed.
+            // The client cannot be asked yet. Once it has answered, the server is notified that its roots have changed.
             let key = self
                 .clients
                 .get(&first)
@@ -220,12 +222,12 @@ impl Core {
         true
     }
 
-    /// A client names its roots itself, or is pinned to one.
+    /// Whether a client names its roots itself, or is pinned to one.
     fn has_roots(&self, client: ClientId) -> bool {
         self.clients.get(&client).is_some_and(|c| c.has_roots() || c.known().pinned.is_some())
     }
 
-    /// The clients whose roots a process may mean: those that have used it; while nobody has, its first client.
+    /// The clients whose roots a process may mean: its users, or, before any use, its first client.
     fn clients_meant(&self, b: &Backend) -> Vec<ClientId> {
         let users = self.present_users(b);
         if !b.users().is_empty() {
@@ -238,13 +240,13 @@ impl Core {
         first.or_else(|| lessees.first().copied()).into_iter().collect()
     }
 
-    /// Answers what a process has asked, once all clients that it may mean have named their roots.
+    /// Answers a process's `roots/list` once all clients concerned have named their roots.
     pub(crate) fn answer_roots(&mut self, launch: Launch) {
         let backend = launch.backend;
         let Some(b) = self.backends.get(&backend).filter(|b| b.roots().has_questions()) else { return };
         let clients = self.clients_meant(b);
         let keys: Vec<Option<Arc<str>>> = clients.iter().map(|&client| self.roots_key(client)).collect();
-        // One that has moved on since is not asked for the sake of this process.
+        // A client that has moved away is not asked on behalf of this process.
         let lessees: Vec<ClientId> = self.real_lessees(backend).collect();
         let has_moved =
             clients.iter().zip(&keys).any(|(client, key)| key.is_none() && !lessees.contains(client));
@@ -276,7 +278,7 @@ impl Core {
         self.retire_misplaced(backend);
     }
 
-    /// Routes requests of other clients anew, after a process was told one client's roots.
+    /// Routes requests of other clients again, after a process was told one client's roots.
     fn check_waiting(&mut self, backend: BackendId, told: &[ClientId]) {
         let others = self.waiting_at(backend).into_iter().filter(|client| !told.contains(client));
         for client in others.collect::<Vec<ClientId>>() {

@@ -1,4 +1,4 @@
-//! The clients that share a backend, and the client that a server's message concerns. Nothing is guessed: an answer to the
+//! The clients that share a backend, and the recipient of a server's message. No guesses: an answer to the
 //! wrong client would be worse than an error.
 
 use crate::backends::{Backend, BackendKey, Principals};
@@ -13,13 +13,13 @@ use crate::settings::{Capabilities, Scope, StatePolicy};
 use serde_json::json;
 use switchboard_protocol::{Message, Method, Part};
 
-/// The client that a backend's question is for.
+/// The recipient of a backend's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Addressee {
     Client(ClientId),
-    /// The client that is meant is not there.
+    /// The client concerned is not connected.
     Absent,
-    /// Several clients could be meant.
+    /// Several clients are possible.
     Several,
 }
 
@@ -29,17 +29,17 @@ impl Core {
         self.servers.get(server).map_or(StatePolicy::None, Server::state_kept)
     }
 
-    /// Each client has a backend of its own.
+    /// Whether each client has its own backend.
     pub(crate) fn is_private(&self, server: ServerId) -> bool {
         self.servers.get(server).is_some_and(Server::is_private)
     }
 
-    /// The scope by which backends of the server are kept apart.
+    /// The scope by which backends of the server are separated.
     pub(crate) fn scope_of(&self, server: ServerId) -> Scope {
         self.servers.get(server).map_or(Scope::Root, Server::scope)
     }
 
-    /// Clients of different principals may share a backend of the server.
+    /// Whether clients of different principals may share a backend of the server.
     pub(crate) fn is_for_everybody(&self, server: ServerId) -> bool {
         self.servers.get(server).is_some_and(Server::is_for_everybody)
     }
@@ -49,7 +49,7 @@ impl Core {
         self.servers.get(server).is_some_and(|server| server.is_alike(there, wanted))
     }
 
-    /// Learns from an answer what the server offers.
+    /// Learns about the server's offer from an answer.
     pub(crate) fn learn_offer(&mut self, backend: BackendId, method: Method, answer: &Message) {
         if method == Method::Initialize {
             self.heard_of(backend);
@@ -77,7 +77,7 @@ impl Core {
         }
     }
 
-    /// Whether a server offers clients of two backends exactly the same, as far as anybody has asked.
+    /// Whether a server offers exactly the same to clients of two backends, as far as requested.
     pub(crate) fn offers_same(&self, one: &Backend, other: &Backend) -> bool {
         self.servers.get(one.server()).is_some_and(|server| server.offers_same(one.key(), other.key()))
     }
@@ -95,6 +95,7 @@ impl Core {
     pub(crate) fn addressee(&self, launch: Launch, message: &Message) -> Addressee {
         let backend = launch.backend;
         let Some(b) = self.backends.get(&backend) else { return Addressee::Absent };
+        // A related task names its owner; only without one do the users decide.
         if let Some(owner) = self.related_owner(backend, message) {
             return self.if_here(owner);
         }
@@ -110,7 +111,7 @@ impl Core {
 
     fn if_here(&self, client: ClientId) -> Addressee {
         let is_here = self.clients.get(&client).is_some_and(|c| {
-            // A server may be ready before the client of many servers has its answer to `initialize`.
+            // A server may be ready before the aggregate client has its answer to `initialize`.
             c.is_here() && (!c.is_delegate() || self.may_be_asked(client))
         });
         if is_here { Addressee::Client(client) } else { Addressee::Absent }
@@ -139,10 +140,10 @@ impl Core {
                 clients.retain(|&client| self.is_loud_enough(client, message));
                 clients
             }
-            // A client has its lists from its home.
+            // A client's lists come from its home.
             method if method.is_list_change() => lessees()
                 .filter(|client| {
-                    // Delegates hear of it when it is known what has changed.
+                    // Delegates are notified once it is known what has changed.
                     self.clients.get(client).is_some_and(|c| c.home() == Some(backend) && !c.is_delegate())
                 })
                 .collect(),
@@ -162,8 +163,8 @@ impl Core {
         }
     }
 
-    /// Who hears what may be about any user of a process: its only user; or, if one principal alone has used it, those of its
-    /// clients that have asked for log messages.
+    /// Recipients of a message that may concern any user of a process: its only user; or, if all users share
+    /// one principal, those clients that requested log messages.
     fn listeners(&self, b: &Backend) -> Vec<ClientId> {
         if let Some(client) = self.sole_user(b.id()) {
             return vec![client];
@@ -182,7 +183,8 @@ impl Core {
         self.real_lessees(b.id()).filter(wants).collect()
     }
 
-    /// Whoever asked for it a moment ago. If nobody did, it speaks unasked: to its one client, as it would without us.
+    /// The clients that requested the subscription a moment ago; if there are none, the server's only user,
+    /// as without us.
     fn about_to_subscribe(&self, backend: BackendId, uri: &[u8]) -> Vec<ClientId> {
         let is_it = |p: &Pending| {
             p.was_sent_to(backend)
@@ -204,9 +206,9 @@ impl Core {
         }
     }
 
-    /// Whether a log message is one that the client wants to hear. Alone, that is the server's own affair.
+    /// Whether a log message is severe enough for the client's level. Without a level the server decides.
     fn is_loud_enough(&self, client: ClientId, message: &Message) -> bool {
-        // A server that logs without having said so cannot be told, but what it says can be left out.
+        // The level cannot be set in a server that does not declare logging, but its messages can be filtered.
         let level = self.clients.get(&self.connection_of(client)).and_then(|c| c.level());
         match (level, rank_in(message)) {
             (Some(level), Some(rank)) => level.admits(rank),
@@ -214,15 +216,15 @@ impl Core {
         }
     }
 
-    /// Notes that a server's offer may depend on its clients' capabilities.
+    /// Records that a server asks its clients, so that its offer may depend on their capabilities.
     pub(crate) fn record_asking(&mut self, backend: BackendId) {
         if let Some(origin) = self.origin(backend) {
             origin.record_question();
         }
     }
 
-    /// A server has asked a client something. Its clients share no more processes: nobody but the server knows which request
-    /// a question belongs to.
+    /// Records that a server has asked a client something. Its clients no longer share processes: only the
+    /// server knows which request a question belongs to.
     pub(crate) fn record_question(&mut self, backend: BackendId, addressee: &Addressee) {
         const ASKS_QUESTIONS: &str = "it asks its clients questions";
         self.record_asking(backend);
@@ -232,18 +234,18 @@ impl Core {
         if !self.is_private(server) {
             return;
         }
-        // One that is retired is left alone.
+        // A retired backend is left alone.
         match addressee {
             Addressee::Several => self.separate(backend, None, ASKS_QUESTIONS),
             Addressee::Client(client) => self.separate(backend, Some(*client), ASKS_QUESTIONS),
             Addressee::Absent => {}
         }
-        // A question to a client that is not there decides nothing about who keeps the process.
+        // A question to an absent client does not decide who keeps the process.
         let decided = Some(backend).filter(|_| *addressee != Addressee::Absent);
         self.separate_server(server, decided, ASKS_QUESTIONS);
     }
 
-    /// Clients of a backend that keeps something for them learn that it is lost.
+    /// Tells the clients of a stateful backend that its state is lost.
     pub(crate) fn tell_of_loss(&mut self, backend: BackendId, why: &str) {
         let kept = |b: &Backend| b.launches() > 0 && self.keeps_state(b);
         if !self.backends.get(&backend).is_some_and(kept) {

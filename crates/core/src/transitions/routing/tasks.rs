@@ -1,5 +1,5 @@
-//! Tasks: requests that go on after their answer. A task belongs to the client that began it; other clients of the same
-//! process cannot list, read or cancel it.
+//! Tasks: requests that continue after their answer. A task belongs to the client that started it; other
+//! clients of the same process cannot list, read or cancel it.
 
 use crate::backends::Backend;
 use crate::core::Core;
@@ -30,7 +30,7 @@ struct ListedTask<'a> {
 }
 
 impl Core {
-    /// A request about a task was answered, or one was answered with a task.
+    /// Records the start or end of a task, from the answer to a request.
     pub(crate) fn record_task(
         &mut self,
         backend: BackendId,
@@ -72,8 +72,8 @@ impl Core {
         self.backends.values().find(has_it).map(|b| b.id())
     }
 
-    /// Whether a request that is about to be written names a task that is not its client's. One of which nothing is known may
-    /// be, if nobody else has used the process.
+    /// Whether a request that is about to be written names another client's task. An unknown task passes if
+    /// no one else has used the process.
     pub(crate) fn names_anothers_task(&self, pending: &Pending) -> bool {
         let Some(task) = pending.task().filter(|_| names_task(pending.method())) else { return false };
         let (Some(client), Some(b)) = (pending.client(), self.backends.get(&pending.backend())) else {
@@ -83,7 +83,7 @@ impl Core {
         !is_own && b.users().has_others(self.connection_of(client))
     }
 
-    /// Leaves the tasks of others out of a page of `tasks/list`.
+    /// Removes other clients' tasks from a page of `tasks/list`.
     pub(crate) fn own_tasks_only(
         &self,
         backend: BackendId,
@@ -105,20 +105,21 @@ impl Core {
         let items =
             page.as_ref().and_then(|page| serde_json::from_str::<Vec<&RawValue>>(page.tasks.get()).ok());
         let (Some(page), Some(items)) = (page, items) else {
-            // Nobody can say whose it is.
+            // The owners cannot be determined, so none is shown.
             return out.replace(whole, Patch::Text(r#"{"tasks":[]}"#.into()));
         };
         let own: Vec<&str> = items.iter().filter(is_own).map(|item| item.get()).collect();
         if own.len() == items.len() {
             return;
         }
+        // `RawValue` borrows from the result, so its address gives the position.
         let at = page.tasks.get().as_ptr() as usize - result.as_ptr() as usize + whole.range().start;
         let span = Span::new(at, at + page.tasks.get().len());
         out.replace(span, Patch::Text(format!("[{}]", own.join(",")).into()));
     }
 }
 
-/// Requests about one task.
+/// Whether a method is about one task.
 pub(crate) fn names_task(method: Method) -> bool {
     matches!(method, Method::TasksGet | Method::TasksCancel | Method::TaskResult)
 }

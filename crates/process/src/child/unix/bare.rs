@@ -1,9 +1,9 @@
-//! A child without a guard: a process group, whose leader is the program we started.
+//! A child without a guard: a process group led by the program we started.
 //!
 //! **Reaping comes last.** A group is signalled by its leader's number. Once the leader has been reaped and
-//! no member is left, the system may give that number to a process of anybody's, and a late SIGKILL would
-//! hit an innocent group. A leader that has ended but was not reaped keeps its number taken. So its end is
-//! only looked at (`WNOWAIT`), and it is reaped in one place, right after the group's last SIGKILL.
+//! no member is left, the system may reuse that number, and a late SIGKILL would hit an unrelated group. A
+//! leader that has ended but is not reaped still occupies its number. Therefore its end is only observed
+//! (`WNOWAIT`), and it is reaped in one place, directly after the group's last SIGKILL.
 
 use super::exit::{ChildState, ExitWatch, look, reap, wait_for_end};
 use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, diagnose, find};
@@ -21,12 +21,13 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// Time that a SIGKILL may take. Longer than this takes only a process that hangs in the kernel (a dead
-/// network file system); it is left to the reaper then.
+/// Time limit for a SIGKILL to take effect. Only a process stuck in the kernel (a dead network file system)
+/// takes longer; the reaper thread then waits for it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     let path = find(launch)?;
+    // Our parent may have left SIGCHLD ignored, and descriptors without close-on-exec.
     inherit::keep_children_as_zombies();
     inherit::close_descriptors_on_exec();
 
@@ -47,7 +48,7 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     else {
         unreachable!("all three were asked to be pipes");
     };
-    // From here on an early return drops the child, and so kills and reaps it.
+    // From here on an early return drops the child, which kills and reaps it.
     let child = BareChild::adopt(Pid::from_child(&started)).map_err(other)?;
     Ok(Spawned {
         child: super::OsChild::Bare(child).into(),
@@ -59,16 +60,16 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
 
 pub(crate) struct BareChild {
     pid: Pid,
-    /// The leader beyond doubt; nothing if the system does not tell.
+    /// Identity of the leader, safe against reuse of the number; `None` if the system does not provide it.
     id: Option<ProcessId>,
     leader: Leader,
 }
 
 enum Leader {
     Running(ExitWatch),
-    /// It has ended; its number is still taken, and the group can be signalled.
+    /// Ended but not reaped: the number is still taken, so the group can be signalled.
     Zombie(Ended),
-    /// The number may be anybody's by now.
+    /// The number may belong to any process by now.
     Reaped(Ended),
 }
 
@@ -100,6 +101,7 @@ impl BareChild {
                 let end = watch.end(self.pid).await;
                 self.leader = match end {
                     Some(ended) => Leader::Zombie(ended),
+                    // Reaped by someone else: the number is no longer safe to signal.
                     None => Leader::Reaped(Ended::Unknown),
                 };
                 end.unwrap_or(Ended::Unknown)
@@ -117,7 +119,7 @@ impl BareChild {
 
     pub(super) async fn terminate(&mut self, grace: Duration) -> Stopped {
         self.signal(Signal::TERM);
-        // A member that is suspended acts on SIGTERM only when it is continued.
+        // A suspended member acts on SIGTERM only once it is continued.
         self.signal(Signal::CONT);
         let how = if self.ends_within(grace).await {
             StoppedBy::Term
@@ -139,13 +141,13 @@ impl BareChild {
 
     fn signal(&self, signal: Signal) {
         match self.leader {
-            // An error says that no member is left that could be told.
+            // An error means that no member is left.
             Leader::Running(_) | Leader::Zombie(_) => drop(kill_process_group(self.pid, signal)),
             Leader::Reaped(_) => {}
         }
     }
 
-    /// Kills what is left of the group and gives up its number, if the leader has ended.
+    /// Kills the rest of the group and releases its number, if the leader has ended.
     fn finish(&mut self) -> Ended {
         match self.leader {
             Leader::Running(_) => Ended::Unknown,
@@ -169,15 +171,15 @@ impl Drop for BareChild {
     }
 }
 
-/// Kills a group whose leader was not seen to end, and reaps the leader without making the caller wait: a
-/// killed process takes a moment to go, or for ever if it hangs in the kernel.
+/// Kills a group whose leader has not been seen to end. Reaps the leader without blocking the caller: a
+/// killed process takes a moment to go, or forever if it is stuck in the kernel.
 fn end_group(pid: Pid) {
     let _ = kill_process_group(pid, Signal::KILL);
     match look(pid) {
         ChildState::Ended(_) => bury(pid),
         ChildState::Running => {
             let reaper = thread::Builder::new().name("switchboard-reap".into());
-            // Without a thread a zombie stays until we end, which is better than to stand still here.
+            // If no thread can be started, a zombie stays until we end; that is better than blocking here.
             drop(reaper.spawn(move || {
                 wait_for_end(pid);
                 bury(pid);
@@ -187,8 +189,8 @@ fn end_group(pid: Pid) {
     }
 }
 
-/// The last SIGKILL to a group whose leader has ended, and only then the reaping. No member can slip through
-/// by forking: the system signals a group as a whole, and a fork with a signal pending does not happen.
+/// Sends the last SIGKILL to a group whose leader has ended, then reaps the leader. No member can escape by
+/// forking: the kernel signals a group atomically, and a fork with a pending signal fails.
 fn bury(pid: Pid) {
     let _ = kill_process_group(pid, Signal::KILL);
     reap(pid);

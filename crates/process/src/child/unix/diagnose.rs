@@ -1,10 +1,10 @@
-//! Turns the system's refusal to start a program into a cause that a person can act on.
+//! Turns the system's refusal to start a program into a cause that a person can act on. Must not start anything.
 
 use super::{SpawnError, script};
 use rustix::io::Errno;
 use std::{io, path::Path};
 
-/// `path` was found and is executable, and the folder was there a moment ago.
+/// Expects that `path` was found and is executable, and that the folder existed a moment ago.
 pub(super) fn cause(path: &Path, source: io::Error) -> SpawnError {
     let path = path.to_owned();
     match Errno::from_io_error(&source) {
@@ -12,7 +12,7 @@ pub(super) fn cause(path: &Path, source: io::Error) -> SpawnError {
             Some(interpreter) => SpawnError::NoInterpreter { path, interpreter },
             None => SpawnError::Other { path, source },
         },
-        // A file system mounted `noexec`, or an interpreter without the right.
+        // A file system mounted `noexec`, or an interpreter without execute permission.
         Some(Errno::ACCESS) => SpawnError::NotExecutable { path },
         Some(Errno::AGAIN | Errno::MFILE | Errno::NFILE | Errno::NOMEM) => SpawnError::Limits { source },
         _ => SpawnError::Other { path, source },

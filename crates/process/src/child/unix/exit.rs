@@ -1,7 +1,7 @@
-//! How we learn that a child has ended, and how. Must not know groups or why anyone waits.
+//! Detection of a child's end and its exit status. Must not know about groups, or why anyone waits.
 //!
-//! Only ever about one process by its number: a `waitpid(-1)` would steal the ends of children that others
-//! in this process wait for.
+//! Waits for one process by its number only: a `waitpid(-1)` would steal the exit statuses of children that
+//! other code in this process waits for.
 
 use super::Ended;
 use rustix::{
@@ -13,16 +13,16 @@ use std::io;
 use std::os::fd::OwnedFd;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What a child is doing.
+/// State of a child.
 pub(super) enum ChildState {
     Running,
-    /// It has ended and can still be reaped.
+    /// Ended, not yet reaped.
     Ended(Ended),
-    /// It is no child of ours any more; someone else has reaped it.
+    /// No longer our child; someone else has reaped it.
     Gone,
 }
 
-/// Looks without waiting and without reaping.
+/// Checks the state without waiting and without reaping.
 pub(super) fn look(pid: Pid) -> ChildState {
     match wait(pid, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT) {
         Ok(Some(ended)) => ChildState::Ended(ended),
@@ -31,9 +31,9 @@ pub(super) fn look(pid: Pid) -> ChildState {
     }
 }
 
-/// Takes a child that has ended off the system's table; its number is free afterwards.
+/// Removes an ended child from the system's table, which frees its number.
 pub(crate) fn reap(pid: Pid) {
-    // It has ended, so this does not wait; and there is no error but that it is gone already.
+    // The child has ended, so this does not wait; the only possible error is that it is gone already.
     let _ = wait(pid, WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
 }
 
@@ -57,13 +57,13 @@ fn wait(pid: Pid, options: WaitIdOptions) -> rustix::io::Result<Option<Ended>> {
     }
 }
 
-/// Tells when it is time to look.
+/// Wakes up when a child's state may have changed.
 pub(crate) enum ExitWatch {
     /// Becomes readable when the process has ended.
     #[cfg(target_os = "linux")]
     Pidfd(tokio::io::unix::AsyncFd<OwnedFd>),
-    /// Some child of ours has changed its state, perhaps this one. For systems without pidfd, and for
-    /// Linux where it is forbidden (seccomp) or no descriptor is left for it.
+    /// Some child of ours has changed its state, perhaps this one. For systems without pidfd, and for Linux
+    /// where pidfd is forbidden (seccomp) or no descriptor is left.
     Sigchld(tokio::signal::unix::Signal),
 }
 
@@ -82,7 +82,7 @@ impl ExitWatch {
         use rustix::process::{PidfdFlags, pidfd_open};
         use tokio::io::{Interest, unix::AsyncFd};
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
-        // The number cannot have become another's: the child is ours and not reaped.
+        // The number cannot have been reused: the child is ours and not reaped.
         let fd = pidfd_open(pid, PidfdFlags::empty())?;
         // SAFETY: an `OwnedFd` stays open and the same until the `AsyncFd`, which owns it, is dropped.
         Ok(Self::Pidfd(unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?))
@@ -92,10 +92,10 @@ impl ExitWatch {
         Ok(Self::Sigchld(signal(SignalKind::child())?))
     }
 
-    /// Waits until the child has ended; nothing if it was reaped by someone else. Cancel-safe.
+    /// Waits for the end of the child; `None` if someone else reaped it. Cancel-safe.
     pub(crate) async fn end(&mut self, pid: Pid) -> Option<Ended> {
         loop {
-            // The watch was set up before this look, so an end after it is still reported.
+            // The watch exists before this check, so an end after the check is still reported.
             match look(pid) {
                 ChildState::Ended(ended) => return Some(ended),
                 ChildState::Gone => return None,
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::child::{Launch, spawn};
 
-    /// What other systems than Linux do, and Linux where pidfd is forbidden.
+    /// The path for systems other than Linux, and for Linux where pidfd is forbidden.
     #[tokio::test]
     async fn an_end_is_seen_by_sigchld_alone() {
         for code in 0..20 {
@@ -166,7 +166,7 @@ mod tests {
             let pid = Pid::from_raw(spawned.child.pid().cast_signed()).unwrap();
             spawned.stdin.try_write(&[io::IoSlice::new(format!("{code}\n").as_bytes())]).unwrap();
             assert_eq!(watch.end(pid).await, Some(Ended::Exited(code)));
-            // Looking has not reaped it.
+            // The check has not reaped the child.
             assert_eq!(watch.end(pid).await, Some(Ended::Exited(code)));
             drop(spawned);
             assert_eq!(watch.end(pid).await, None);

@@ -1,5 +1,4 @@
-//! A child with a guard between us and it: what we know of it is what the guard reports, and what we want is
-//! ordered from the guard.
+//! A child behind a guard: we know what the guard reports, and act by sending it orders.
 
 use super::{Ended, Remains, SpawnError, Spawned, Stopped, StoppedBy, diagnose};
 use crate::pipe::{ByteReader, ByteWriter};
@@ -17,25 +16,26 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How much longer than what is due to its tree a guard may take.
+/// Extra time for a guard beyond the time given to its tree.
 const REPORT_SLACK: Duration = Duration::from_secs(1);
-/// It kills for five seconds at most.
+/// The guard kills for at most five seconds; this is one second more.
 const KILL_TIMEOUT: Duration = Duration::from_secs(6);
-/// A guard that says nothing for so long has been suspended, or the machine is at its end.
+/// Time limit for a guard to report the start. A longer silence means that the guard is suspended or the
+/// machine is overloaded.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct GuardedChild {
     pid: u32,
     control: UnixStream,
-    /// Bytes of reports, the last of which may be cut.
+    /// Bytes of reports; the last one may be incomplete.
     inbox: Vec<u8>,
     state: TreeState,
     traces: Traces,
-    /// The guard itself.
+    /// The guard process.
     guard: Option<ProcessId>,
-    /// When what was ordered must be done. A guard that is not done by then cannot: somebody has suspended it.
+    /// Time limit for the current order. A guard that misses it has probably been suspended.
     deadline: Option<Instant>,
-    /// It was woken, and told to kill: the last that can be tried with it.
+    /// The guard was continued and told to kill: the last resort before it is killed itself.
     is_woken: bool,
 }
 
@@ -45,7 +45,7 @@ enum TreeState {
     Gone { ended: Ended, by: EndedBy, remains: Remains },
 }
 
-/// What the tree can be found by without its guard.
+/// Traces by which the tree can be found without its guard.
 #[derive(Clone)]
 struct Traces {
     mark: u64,
@@ -53,7 +53,7 @@ struct Traces {
     group: Option<PathBuf>,
 }
 
-/// Has the guard at the other end of `control` start the program.
+/// Makes the guard at the other end of `control` start the program.
 pub(crate) async fn start(assignment: Assignment, control: UnixStream) -> Result<Spawned, SpawnError> {
     let path = assignment.path.clone();
     let limits = |source: io::Error| diagnose::cause(&path, source);
@@ -67,7 +67,7 @@ pub(crate) async fn start(assignment: Assignment, control: UnixStream) -> Result
         group: assignment.cgroup.as_deref().map(|group| group_of(group, assignment.mark)),
     };
     let frame = Order::Start(Box::new(assignment)).frame();
-    // From here on an early return drops the child, and so kills what there may be.
+    // From here on an early return drops the child, which kills whatever was started.
     let mut child = GuardedChild {
         pid: 0,
         control,
@@ -79,13 +79,13 @@ pub(crate) async fn start(assignment: Assignment, control: UnixStream) -> Result
         is_woken: false,
     };
     let asked = async {
-        // Nothing is ordered from one that is not there: a suspended warden may be replaced, and wake up later.
+        // Wait for the guard before sending an order: a suspended warden may be replaced and wake up later.
         match child.report().await? {
             Some(Report::Here) => {}
             refused => return Ok(refused),
         }
         socket::send_all(&child.control, &frame, &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()]).await?;
-        // The guard has its own copies; the ends must be seen when it has passed them on.
+        // The guard has its own copies; ours must be closed, so that the end of the pipes is seen.
         drop((stdin, stdout, stderr));
         child.report().await
     };
@@ -181,16 +181,18 @@ impl GuardedChild {
     }
 
     fn order(&mut self, order: &Order, time: Duration) {
-        // A few bytes, in a socket that carries nothing else. One that is gone has nobody to obey.
+        // A few bytes into a socket used for nothing else, so the send cannot block. If the guard is gone,
+        // there is nothing to order.
         let _ = socket::send(&self.control, &order.frame(), &[]);
         let deadline = Instant::now().checked_add(time.saturating_add(REPORT_SLACK));
+        // An earlier order keeps its earlier deadline: repeated stops must not postpone the kill.
         self.deadline = match (self.deadline, deadline) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
     }
 
-    /// Takes in the next report. Cancel-safe.
+    /// Processes the next report. Cancel-safe.
     async fn listen(&mut self) {
         let known = match &self.state {
             TreeState::Running => Ended::Unknown,
@@ -200,6 +202,7 @@ impl GuardedChild {
         let report = match self.deadline {
             Some(deadline) => match timeout_at(deadline, self.report()).await {
                 Ok(report) => report,
+                // Continued and still silent: kill the guard, and the warden ends its tree.
                 Err(_) if self.is_woken => {
                     self.tell_guard(Signal::KILL);
                     Ok(None)
@@ -221,7 +224,7 @@ impl GuardedChild {
                 TreeState::Gone { ended: known, by, remains: Remains { ended, left } }
             }
             Ok(Some(Report::Here | Report::Started { .. } | Report::NotStarted { .. })) => return,
-            // Somebody killed the guard. The warden ends the tree; so do we, in case that it was killed as well.
+            // The guard was killed. The warden ends the tree; we do the same in case the warden was killed too.
             Ok(None) | Err(_) => {
                 self.traces.clone().erase();
                 TreeState::Gone { ended: known, by: EndedBy::Kill, remains: Remains::default() }
@@ -231,6 +234,7 @@ impl GuardedChild {
 
     fn wake_guard(&mut self) {
         self.is_woken = true;
+        // `order` keeps the earlier deadline, so the missed one must go first.
         self.deadline = None;
         self.order(&Order::Kill, KILL_TIMEOUT);
         self.tell_guard(Signal::CONT);
@@ -242,7 +246,7 @@ impl GuardedChild {
         }
     }
 
-    /// The next report; nothing if the guard is gone. Cancel-safe.
+    /// The next report; `None` if the guard is gone. Cancel-safe.
     async fn report(&mut self) -> io::Result<Option<Report>> {
         loop {
             if let Some(body) = take_frame(&mut self.inbox)? {
@@ -264,14 +268,14 @@ impl Drop for GuardedChild {
     fn drop(&mut self) {
         match self.state {
             TreeState::Running => self.order(&Order::Kill, Duration::ZERO),
-            // The guard sees that nobody listens any more, and goes on in short.
+            // The guard notices that the socket is closed and shortens its grace periods.
             TreeState::LeaderEnded(_) | TreeState::Gone { .. } => {}
         }
     }
 }
 
 impl Traces {
-    /// Ends whatever carries the mark, on a thread of its own: reading the table of processes takes a while.
+    /// Kills every process with the mark, on a separate thread: reading the process table takes a while.
     fn erase(self) {
         let thread = std::thread::Builder::new().name("switchboard-erase".into());
         drop(thread.spawn(move || runs::end_marked(self.mark, &self.keep, self.group.as_ref())));

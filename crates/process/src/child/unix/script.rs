@@ -1,5 +1,5 @@
-//! What a program needs in order to run at all: a script its interpreter, a binary its loader. Reads the
-//! first bytes of the file, as the kernel does. Must not start anything.
+//! Requirements of a program: a script needs its interpreter, a binary its loader. Reads the first bytes of
+//! the file, as the kernel does. Must not start anything.
 
 use super::{SpawnError, resolve};
 use std::{
@@ -13,13 +13,13 @@ use std::{
     path::Path,
 };
 
-/// How much of the first line the kernel looks at.
+/// Length of the first line that the kernel reads.
 const FIRST_LINE_BYTES: usize = 256;
 
-/// Refuses a script whose interpreter `env` would look for in vain.
+/// Refuses a script whose interpreter `env` would not find.
 ///
-/// `#!/usr/bin/env node` is how most servers start, and under a launcher's PATH the commonest failure: `env`
-/// itself runs, so that without this look the server would seem to start and then to end with code 127.
+/// Most servers start with `#!/usr/bin/env node`, and a launcher's short PATH makes this the most common
+/// failure: `env` itself runs, so that without this check the server would seem to start and then exit with code 127.
 pub(super) fn check_interpreter(
     path: &Path,
     path_var: Option<&OsStr>,
@@ -30,14 +30,14 @@ pub(super) fn check_interpreter(
         _ => return Ok(()),
     };
     let Some(name) = plain_command(wanted.as_bytes()) else { return Ok(()) };
-    // Without PATH, `env` knows folders of its own.
+    // Without PATH, `env` falls back to default folders.
     if path_var.is_none() || !matches!(resolve(name, path_var, cwd), Err(SpawnError::NotFound { .. })) {
         return Ok(());
     }
     Err(SpawnError::NoInterpreter { path: path.to_owned(), interpreter: name.to_owned() })
 }
 
-/// The command that `env` gets, where that can be told: no options (but `-S`) and no assignments.
+/// The command that `env` gets, where it is certain: no options (except `-S`) and no assignments.
 fn plain_command(argument: &[u8]) -> Option<&OsStr> {
     let name = match argument.strip_prefix(b"-S") {
         Some(words) => words.trim_ascii_start().split(|byte| matches!(byte, b' ' | b'\t')).next()?,
@@ -48,7 +48,7 @@ fn plain_command(argument: &[u8]) -> Option<&OsStr> {
     plain.then(|| OsStr::from_bytes(name))
 }
 
-/// What the system did not find, if `path` itself is there and yet "no such file" was the answer.
+/// The missing interpreter or loader, if `path` exists and the system still answered "no such file".
 pub(super) fn missing_interpreter(path: &Path) -> Option<OsString> {
     let needed = shebang(path).map(|line| line.interpreter).or_else(|| loader(path).ok().flatten())?;
     (!Path::new(&needed).exists()).then_some(needed)
@@ -63,7 +63,7 @@ fn shebang(path: &Path) -> Option<Shebang> {
     let mut start = Vec::with_capacity(FIRST_LINE_BYTES);
     File::open(path).ok()?.take(FIRST_LINE_BYTES as u64).read_to_end(&mut start).ok()?;
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    // The kernel knows blanks and tabs only: a carriage return is part of the name.
+    // The kernel splits at spaces and tabs only: a carriage return is part of the name.
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let from = line.iter().position(|byte| !blank(byte))?;
     let to = line.iter().rposition(|byte| !blank(byte))? + 1;
@@ -76,8 +76,8 @@ fn shebang(path: &Path) -> Option<Shebang> {
     })
 }
 
-/// The loader that a 64-bit little-endian ELF file asks for: it is missing when a binary was made for another
-/// C library (glibc and musl, or NixOS).
+/// The loader that a 64-bit little-endian ELF file asks for. It is missing if the binary was built for
+/// another C library (glibc and musl, or NixOS).
 fn loader(path: &Path) -> io::Result<Option<OsString>> {
     const PT_INTERP: u64 = 3;
     const ENTRY_BYTES: usize = 56;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_behind_env_is_found_where_it_is_plain() {
+    fn plain_command_behind_env_is_found() {
         let check = |argument: &str, expect: Option<&str>| {
             assert_eq!(plain_command(argument.as_bytes()), expect.map(OsStr::new), "{argument:?}");
         };
@@ -131,7 +131,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_loader_of_a_binary_is_found() {
-        // This test's own binary: dynamic or not, what it names is there, for it runs.
+        // This test's own binary: whether dynamic or static, its loader exists, since it runs.
         let me = std::env::current_exe().unwrap();
         if let Some(loader) = loader(&me).unwrap() {
             assert!(Path::new(&loader).exists(), "{loader:?}");

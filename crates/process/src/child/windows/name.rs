@@ -1,4 +1,4 @@
-//! What a process is called, for reports.
+//! The name of a process, for reports.
 
 use std::{
     ffi::OsString,
@@ -12,17 +12,17 @@ use windows_sys::Win32::System::Threading::{
     OpenProcess, PROCESS_NAME_WIN32, PROCESS_QUERY_LIMITED_INFORMATION, QueryFullProcessImageNameW,
 };
 
-/// Length of a path on Windows, in UTF-16 units.
+/// Maximum length of a path on Windows, in UTF-16 units.
 const MAX_PATH_UNITS: usize = 32 * 1024;
 
-/// The name of its executable; none if it is gone.
+/// The file name of the executable; `None` if the process is gone.
 pub(super) fn name_of(pid: u32) -> Option<String> {
-    // SAFETY: three integers; a null handle is the only failure, and is looked for.
+    // SAFETY: three integers; a null handle, the only failure, is checked for.
     let handle = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };
     if handle.is_null() {
         return None;
     }
-    // SAFETY: the handle was just opened and belongs to nobody else.
+    // SAFETY: the handle was just opened and has no other owner.
     let process = unsafe { OwnedHandle::from_raw_handle(handle) };
     let mut path = vec![0_u16; MAX_PATH_UNITS];
     let mut length = MAX_PATH_UNITS as u32;

@@ -1,4 +1,4 @@
-//! Starts a program that is nobody's: not our child, and in no group or session that ends with us.
+//! The start of a detached program: not our child, and in no group or session that ends with us.
 
 use crate::inherit;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ pub(in crate::local) fn start_detached(
     env: &[(OsString, OsString)],
     log: Option<&Path>,
 ) -> io::Result<()> {
-    // Its own folder is another one.
+    // Made absolute, since the program starts in another folder.
     let mut command = Command::new(std::path::absolute(program)?);
     command.args(args).current_dir("/");
     command.env_clear().envs(env.iter().map(|(name, value)| (name, value)));
@@ -24,33 +24,33 @@ pub(in crate::local) fn start_detached(
         Some(log) => OpenOptions::new().append(true).create(true).mode(0o600).open(log)?.into(),
     };
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-    // SAFETY: between fork and exec only system calls are made; nothing is allocated.
+    // SAFETY: only system calls between fork and exec; no allocation.
     unsafe { command.pre_exec(leave) };
-    // We wait for the process in between.
+    // We wait for the intermediate process, so it must become a zombie.
     inherit::keep_children_as_zombies();
     inherit::close_descriptors_on_exec();
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     let mut between = command.spawn()?;
-    // It has ended before the program ran. It did nothing that could fail.
+    // The intermediate process ends before the program runs, and does nothing that could fail.
     let _ = between.wait();
     Ok(())
 }
 
-/// A session without a terminal, left to a second process that does not lead it and so can get none; the first ends
-/// here, and the second is taken over by the system.
+/// Creates a session without a terminal and continues in a second process that is not its leader, so that it
+/// can never acquire one. The first process exits here, and init adopts the second.
 fn leave() -> io::Result<()> {
     rustix::process::setsid()?;
-    // SAFETY: this process has one thread, and both sides only make system calls until they are another program.
+    // SAFETY: this process has one thread, and both sides make only system calls until exec or exit.
     match unsafe { libc::fork() } {
         -1 => return Err(io::Error::last_os_error()),
         0 => {}
-        // SAFETY: it does not return, and runs nothing of ours.
+        // SAFETY: does not return, and runs no code of ours.
         _ => unsafe { libc::_exit(0) },
     }
     rustix::process::setpgid(None, None)?;
-    // What our starter chose to ignore (as a shell does for what runs in its background) is inherited.
+    // Ignored signals are inherited (a shell ignores some for its background jobs), so all are reset.
     for signal in 1..32 {
-        // SAFETY: no handler is installed; for signals that cannot be ignored the call fails.
+        // SAFETY: no handler is installed; the call fails for signals that cannot be changed.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     Ok(())

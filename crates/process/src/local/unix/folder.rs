@@ -1,20 +1,19 @@
-//! Which folder the sockets of this user are in, and what world this is.
+//! The folder for this user's sockets, and the identity of this world (user and namespaces).
 //!
-//! All that belong together must come to the same answer. Clients start their servers with little of their own
-//! environment, often without `XDG_RUNTIME_DIR` and `TMPDIR`; so the folders that such variables usually
-//! name are looked for without them too.
+//! All processes that belong together must find the same folder. Clients start their servers with a minimal
+//! environment, often without `XDG_RUNTIME_DIR` and `TMPDIR`; so the usual values of these variables are tried as well.
 
 use crate::private;
 use rustix::process::geteuid;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Length of a socket's path (`sun_path`). macOS has the least room, 104 with the zero at its end.
+/// Maximum length of a socket path (`sun_path`). macOS has the least room, 104 with the final zero.
 const MAX_PATH_BYTES: usize = 103;
-/// The length of a file's name in the folder: a slash, sixteen digits, `.sock`.
+/// Length of a file name in the folder: a slash, sixteen digits, `.sock`.
 const NAME_BYTES: usize = 1 + 16 + 5;
 
-/// The first that is possible, made if it is not there.
+/// The first usable candidate, created if it does not exist.
 pub(in crate::local) fn folder() -> io::Result<PathBuf> {
     first(candidates(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from)))
 }
@@ -35,9 +34,9 @@ fn first(candidates: Vec<Candidate>) -> io::Result<PathBuf> {
 }
 
 enum Candidate {
-    /// In a folder that is this user's alone.
+    /// Inside a folder that belongs to this user alone.
     In(PathBuf),
-    /// In one that all may share.
+    /// Inside a folder shared by all users.
     Among(PathBuf),
 }
 
@@ -61,32 +60,33 @@ fn candidates(runtime: Option<PathBuf>) -> Vec<Candidate> {
     let mut candidates: Vec<_> =
         runtime.filter(|path| path.is_absolute()).map(Candidate::In).into_iter().collect();
     candidates.extend(of_system().map(Candidate::In));
-    // Not `TMPDIR` before it: a shell that sets its own is to meet the others.
+    // Before `TMPDIR`, so that a shell with its own `TMPDIR` still finds the others.
     candidates.push(Candidate::Among("/tmp".into()));
     candidates.push(Candidate::Among(std::env::temp_dir()));
     candidates
 }
 
-/// What logins make `XDG_RUNTIME_DIR` of.
+/// The usual value of `XDG_RUNTIME_DIR`.
 #[cfg(not(target_os = "macos"))]
 fn of_system() -> Option<PathBuf> {
     Some(format!("/run/user/{}", geteuid().as_raw()).into())
 }
 
-/// What logins make `TMPDIR` of.
+/// The usual value of `TMPDIR`.
 #[cfg(target_os = "macos")]
 fn of_system() -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     let mut path = vec![0_u8; 1024];
-    // SAFETY: the buffer is as long as is said; what is filled in ends with a zero.
+    // SAFETY: the buffer has the given length; the result ends with a zero.
     let length =
         unsafe { libc::confstr(libc::_CS_DARWIN_USER_TEMP_DIR, path.as_mut_ptr().cast(), path.len()) };
-    // The length counts that zero.
+    // The length includes the final zero.
     path.truncate(length.checked_sub(1).filter(|length| *length < path.len())?);
     Some(std::ffi::OsString::from_vec(path).into())
 }
 
-/// Who we are and what we see. Programs in containers may share a folder and yet have other files and processes.
+/// Identity of our user and namespaces. Programs in containers may share a folder and still see other files
+/// and processes.
 pub(in crate::local) fn world() -> Vec<u8> {
     use std::os::unix::ffi::OsStringExt;
     let mut world = geteuid().as_raw().to_le_bytes().to_vec();
@@ -105,7 +105,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn only_a_folder_of_ones_own_is_taken() {
+    fn only_a_private_folder_is_used() {
         let scratch = std::env::temp_dir().join(format!("local-folder-{}", std::process::id()));
         let runtime = scratch.join("runtime");
         fs::create_dir_all(&runtime).unwrap();
@@ -115,7 +115,7 @@ mod tests {
         let mode = fs::metadata(chosen()).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o700);
 
-        // What others may enter, or could have made a link of.
+        // A folder that others may enter, or could have replaced with a link.
         fs::set_permissions(chosen(), Permissions::from_mode(0o755)).unwrap();
         assert!(!chosen().starts_with(&runtime));
         fs::remove_dir(runtime.join("switchboard")).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_relative_is_not_taken() {
+    fn long_or_relative_folder_is_not_used() {
         let scratch = std::env::temp_dir().join(format!("local-long-{}", std::process::id()));
         let long = scratch.join("x".repeat(100));
         fs::create_dir_all(&long).unwrap();

@@ -1,7 +1,8 @@
-//! A file that one process at a time holds. The system lets go of it when that process ends.
+//! A lock file held by one process at a time. The system releases it when that process ends. Must not know
+//! what the lock protects.
 //!
-//! The holder takes the file away at its end. One who waited for it then holds a file that nobody else will find; so
-//! whoever gets hold of one looks whether it is still the one with that name.
+//! The holder deletes the file at its end. A process that waited then holds a deleted file that no other
+//! process will find; so after locking, each checks that the path still leads to the locked file.
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, lstat, open, unlink};
 use rustix::io::Errno;
@@ -16,7 +17,7 @@ pub(in crate::local) struct FileLock {
 }
 
 impl FileLock {
-    /// None, if another has it.
+    /// Returns `None` if another process holds the lock.
     pub(in crate::local) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         loop {
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -29,7 +30,7 @@ impl FileLock {
             if is_at(&file, path) {
                 return Ok(Some(Self { file, path: path.to_owned() }));
             }
-            // The holder has just taken it away.
+            // The holder has just deleted the file: try again with the new one.
         }
     }
 }

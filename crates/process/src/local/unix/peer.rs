@@ -1,4 +1,4 @@
-//! Who is at the other end of a socket, as the system knows it.
+//! Identity of the peer of a socket, as the system knows it. Must not know what the connection is for.
 
 use rustix::process::geteuid;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, RawFd};
 
 pub(in crate::local) use process::PeerProcess;
 
-/// The other's process, if it is one of this user; 0 if its number is not known. Root is another user too.
+/// The peer's process id, if it belongs to this user; 0 if unknown. Root counts as another user too.
 pub(super) fn same_user(socket: &impl AsRawFd) -> io::Result<u32> {
     let (user, process) = credentials(socket.as_raw_fd())?;
     if user == geteuid().as_raw() {
@@ -19,7 +19,7 @@ pub(super) fn same_user(socket: &impl AsRawFd) -> io::Result<u32> {
     }
 }
 
-/// Not by `rustix`: there a process cannot have the number 0, which those of another PID namespace have.
+/// Avoids `rustix`, which rejects the process id 0 of a peer in another PID namespace.
 #[cfg(target_os = "linux")]
 fn credentials(socket: RawFd) -> io::Result<(u32, u32)> {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
@@ -30,7 +30,7 @@ fn credentials(socket: RawFd) -> io::Result<(u32, u32)> {
 #[cfg(not(target_os = "linux"))]
 fn credentials(socket: RawFd) -> io::Result<(u32, u32)> {
     let (mut user, mut group) = (0, 0);
-    // SAFETY: the descriptor is open, and both numbers are there to be written.
+    // SAFETY: the descriptor is open, and both numbers are valid for writing.
     if unsafe { libc::getpeereid(socket, &mut user, &mut group) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -48,12 +48,12 @@ fn number(_: RawFd) -> u32 {
     0
 }
 
-/// Only for options whose value is a plain number or a structure of such.
+/// Only for options whose value is a plain number or a structure of plain numbers.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn option<T: Copy>(socket: RawFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
     let wanted = size_of::<T>() as libc::socklen_t;
     let mut length = wanted;
-    // SAFETY: the descriptor is open, and no more is written than the size that is given.
+    // SAFETY: the descriptor is open, and the size limits what is written.
     let result = unsafe { libc::getsockopt(socket, level, name, (&raw mut *value).cast(), &mut length) };
     match result {
         0 if length == wanted => Ok(()),
@@ -62,20 +62,20 @@ fn option<T: Copy>(socket: RawFd, level: i32, name: i32, value: &mut T) -> io::R
     }
 }
 
-/// A process that can be ended. Its number may be another's by then, so that it is held by a descriptor.
+/// A process that can be killed. A descriptor holds it, since its number may be reused.
 #[cfg(target_os = "linux")]
 mod process {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-    /// Not in `libc` for every C library. Linux 6.5.
+    /// Missing from `libc` for some C libraries. Needs Linux 6.5.
     const SO_PEERPIDFD: i32 = 77;
 
     pub(in crate::local) struct PeerProcess(Option<OwnedFd>);
 
     impl PeerProcess {
-        /// For one whom we never end.
+        /// For a peer that we never kill.
         pub(in crate::local) fn none() -> Self {
             Self(None)
         }
@@ -94,11 +94,12 @@ mod process {
     fn exactly(socket: &impl AsRawFd) -> Option<OwnedFd> {
         let mut fd: i32 = -1;
         super::option(socket.as_raw_fd(), libc::SOL_SOCKET, SO_PEERPIDFD, &mut fd).ok()?;
-        // SAFETY: the system has just opened it for us, and nobody else knows of it.
+        // SAFETY: the system has just opened it for us; it has no other owner.
         (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
-    /// For older systems. If it has not hung up by the time that its number was looked up, the number was still its own.
+    /// Fallback for older systems. If the peer has not hung up after its number was looked up, the number was
+    /// still its own.
     fn by_number(socket: &impl AsFd, number: u32) -> Option<OwnedFd> {
         let number = Pid::from_raw(i32::try_from(number).ok()?)?;
         let process = pidfd_open(number, PidfdFlags::empty()).ok()?;
@@ -116,7 +117,7 @@ mod process {
     pub(in crate::local) struct PeerProcess(u32);
 
     impl PeerProcess {
-        /// For one whom we never end.
+        /// For a peer that we never kill.
         pub(in crate::local) fn none() -> Self {
             Self(0)
         }

@@ -1,5 +1,5 @@
-//! Starts a program that is nobody's: outside the job that we are in, without a console, and with no handle of ours
-//! but the three streams that it is given.
+//! The start of a detached program: outside our job, without a console, and with no handle of ours except its
+//! three streams.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -32,20 +32,22 @@ pub(in crate::local) fn start_detached(
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP | CREATE_BREAKAWAY_FROM_JOB);
     keep_own_streams();
-    // A job that lets nobody out refuses. Inside it the program would end with our client, so it is not started there.
+    // A job that allows no breakaway refuses. Inside it the program would end with our client, so it is not
+    // started there.
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     command.spawn().map(drop)
 }
 
-/// Those that we were given are inheritable, or they would not be here. Others of ours are not.
+/// Makes our standard streams non-inheritable; they were inherited themselves, so they still have the flag.
+/// Our other handles lack it.
 fn keep_own_streams() {
     for which in [STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, STD_ERROR_HANDLE] {
-        // SAFETY: only a flag is changed; the call fails for what is no handle.
+        // SAFETY: only a flag changes; the call fails for a value that is not a handle.
         unsafe { SetHandleInformation(GetStdHandle(which), HANDLE_FLAG_INHERIT, 0) };
     }
 }
 
-/// The root of the drive, so that no other folder is held.
+/// The root of the drive, so that no other folder is kept in use.
 fn root_of(program: &Path) -> PathBuf {
     program
         .components()

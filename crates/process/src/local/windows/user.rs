@@ -1,4 +1,4 @@
-//! Who a process belongs to, and how something is made that only this user can open.
+//! The owner of a process, and security attributes for objects that only this user can open.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -15,28 +15,28 @@ use windows_sys::Win32::System::Threading::{
     GetCurrentProcess, OpenProcess, OpenProcessToken, PROCESS_QUERY_LIMITED_INFORMATION,
 };
 
-/// Words that a `TOKEN_USER` with the longest identifier takes.
+/// Size in words of a `TOKEN_USER` with the longest identifier.
 const TOKEN_USER_WORDS: usize = 32;
 
 /// This user's identifier, as text.
 pub(super) fn own_id() -> io::Result<String> {
-    // SAFETY: the call has no arguments, and its answer is a constant that stands for this process.
+    // SAFETY: no arguments, and the result is a constant that stands for this process.
     id_of(unsafe { GetCurrentProcess() })
 }
 
-/// Whether a process is one of this user.
+/// Whether a process belongs to this user.
 pub(super) fn is_own(pid: u32) -> bool {
-    // SAFETY: three integers; a null handle is the only failure, and is looked for.
+    // SAFETY: three integers; a null handle, the only failure, is checked for.
     let handle = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };
     if handle.is_null() {
         return false;
     }
-    // SAFETY: the handle was just opened and belongs to nobody else.
+    // SAFETY: the handle was just opened and has no other owner.
     let process = unsafe { OwnedHandle::from_raw_handle(handle) };
     matches!((id_of(process.as_raw_handle()), own_id()), (Ok(its), Ok(ours)) if its == ours)
 }
 
-/// Whether this process has an administrator's rights in use.
+/// Whether this process runs with administrator rights.
 pub(super) fn is_elevated() -> bool {
     // SAFETY: as above.
     let us = unsafe { GetCurrentProcess() };
@@ -45,12 +45,12 @@ pub(super) fn is_elevated() -> bool {
 }
 
 fn id_of(process: HANDLE) -> io::Result<String> {
-    // Words, so that it is aligned as the structure at its beginning wants it.
+    // Words, for the alignment of the structure at its start.
     let mut user = [0_usize; TOKEN_USER_WORDS];
     fill(process, TokenUser, &mut user)?;
     let mut text = ptr::null_mut();
-    // SAFETY: the system has put a `TOKEN_USER` at the beginning, which points to an identifier behind itself. `user`
-    // has stayed where it was.
+    // SAFETY: the system has put a `TOKEN_USER` at the start, which points to an identifier behind itself.
+    // `user` has not moved since.
     let is_made =
         unsafe { ConvertSidToStringSidW((*user.as_ptr().cast::<TOKEN_USER>()).User.Sid, &mut text) };
     if is_made == 0 {
@@ -59,19 +59,19 @@ fn id_of(process: HANDLE) -> io::Result<String> {
     let _freed = Local(text.cast());
     // SAFETY: the text ends with a zero, and lives until it is freed at the end of this function.
     let length = (0..).take_while(|at| unsafe { *text.add(*at) } != 0).count();
-    // SAFETY: so many were just looked at.
+    // SAFETY: the loop above has read that many units.
     Ok(String::from_utf16_lossy(unsafe { std::slice::from_raw_parts(text, length) }))
 }
 
-/// What the system knows of a process by its token. Only for plain numbers and structures of such.
+/// Reads information from a process's token. Only for plain numbers and structures of plain numbers.
 fn fill<T: Copy>(process: HANDLE, class: TOKEN_INFORMATION_CLASS, into: &mut T) -> io::Result<()> {
     let mut token = ptr::null_mut();
     // SAFETY: the process is open, and there is room for a handle.
     ok(unsafe { OpenProcessToken(process, TOKEN_QUERY, &mut token) })?;
-    // SAFETY: the handle was just opened and belongs to nobody else.
+    // SAFETY: the handle was just opened and has no other owner.
     let token = unsafe { OwnedHandle::from_raw_handle(token) };
     let (size, mut filled) = (size_of::<T>() as u32, 0);
-    // SAFETY: the token is open, and no more is written than the size that is given.
+    // SAFETY: the token is open, and the size limits what is written.
     ok(unsafe {
         GetTokenInformation(token.as_raw_handle(), class, (&raw mut *into).cast(), size, &mut filled)
     })
@@ -81,29 +81,29 @@ fn ok(result: i32) -> io::Result<()> {
     if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// What the system wants to have freed.
+/// Memory to be freed with `LocalFree`.
 struct Local(*mut c_void);
 
 impl Drop for Local {
     fn drop(&mut self) {
-        // SAFETY: it was given to us by a call that says so, and nobody else has it.
+        // SAFETY: allocated by a call that requires `LocalFree`, and has no other owner.
         unsafe { LocalFree(self.0) };
     }
 }
 
-/// What lets only this user in.
+/// Security attributes that admit only this user.
 pub(super) struct Security {
     attributes: SECURITY_ATTRIBUTES,
-    /// What they point to.
+    /// The descriptor to which the attributes point.
     _descriptor: Local,
 }
 
-// SAFETY: it is a piece of memory that is only read after it was made.
+// SAFETY: plain memory that is only read once it is set up.
 unsafe impl Send for Security {}
 
 impl Security {
     pub(super) fn own_user() -> io::Result<Self> {
-        // All rights for one user, none inherited. What an administrator has started takes no word from those below.
+        // All rights for one user, none inherited. With administrator rights, unprivileged processes may not write.
         let label = if is_elevated() { "S:(ML;;NW;;;HI)" } else { "" };
         let text: Vec<u16> = format!("D:P(A;;GA;;;{}){label}\0", own_id()?).encode_utf16().collect();
         let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();
@@ -124,7 +124,7 @@ impl Security {
         Ok(Self { attributes, _descriptor: Local(descriptor) })
     }
 
-    /// As the system wants it. Valid as long as this is.
+    /// Pointer for system calls, valid as long as `self`.
     pub(super) fn attributes(&mut self) -> *mut c_void {
         (&raw mut self.attributes).cast()
     }

@@ -1,4 +1,4 @@
-//! What wakes a guard on Linux: signals as something to read, and a descriptor of the process it works for.
+//! Wake-ups of a guard on Linux: signals through a descriptor, and a pidfd of the main process.
 
 use super::Woken;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,14 +12,14 @@ use std::time::Duration;
 
 pub(in crate::role) struct WakeSource {
     signals: OwnedFd,
-    /// Without it the end of the pipe has to do.
+    /// `None` if unavailable; the end of the pipe then has to suffice.
     us: Option<OwnedFd>,
-    /// It is told once. A dead process stays ready, and would wake us for ever.
+    /// The end was reported. A dead process stays readable, and would wake us forever.
     has_told: Cell<bool>,
 }
 
 impl WakeSource {
-    /// `us` is our parent now; if it is not any more, it is gone.
+    /// `us` must be our parent; if it no longer is, it is gone.
     pub(in crate::role) fn on_parent(us: Pid) -> io::Result<Self> {
         let process = pidfd_open(us, PidfdFlags::empty()).ok();
         if getppid() != Some(us) {
@@ -28,13 +28,13 @@ impl WakeSource {
         Ok(Self { signals: signals()?, us: process, has_told: Cell::new(false) })
     }
 
-    /// The same for another process, after a fork.
+    /// A copy for a forked process.
     pub(in crate::role) fn again(&self) -> io::Result<Self> {
         let us = self.us.as_ref().map(OwnedFd::try_clone).transpose()?;
         Ok(Self { signals: signals()?, us, has_told: Cell::new(false) })
     }
 
-    /// Waits for a signal, for the end of us, or until one of these can be read.
+    /// Waits for a signal, for the end of the main process, or until one of the descriptors is readable.
     pub(in crate::role) fn wait(
         &self,
         fds: &[Option<BorrowedFd<'_>>; 2],
@@ -58,18 +58,18 @@ impl WakeSource {
         Ok(Woken { us_gone, readable: [first, second], asked_to_end })
     }
 
-    /// Says whether one of them asks to end; the others only say that a child has changed.
+    /// Reads all pending signals and returns whether one asks us to end; SIGCHLD only reports a changed child.
     fn take_signals(&self) -> bool {
         let mut asked = false;
         loop {
             let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
-            // SAFETY: any bytes are a valid value of this structure of integers; so much of it is written as is said.
+            // SAFETY: any bytes are a valid value of this structure of integers; the length limits what is written.
             let buffer = unsafe {
                 std::slice::from_raw_parts_mut(info.as_mut_ptr().cast::<u8>(), mem::size_of_val(&info))
             };
             match rustix::io::read(&self.signals, buffer) {
                 Ok(length) if length == mem::size_of::<libc::signalfd_siginfo>() => {
-                    // SAFETY: it was filled as a whole.
+                    // SAFETY: the read filled all of it.
                     let signal = unsafe { info.assume_init() }.ssi_signo;
                     asked |= signal != libc::SIGCHLD.cast_unsigned();
                 }
@@ -79,10 +79,10 @@ impl WakeSource {
     }
 }
 
-/// Blocks the signals that would end us, or that would come unnoticed, and makes them readable. What is started
-/// later gets an empty mask.
+/// Blocks the signals that would end us or be missed, and makes them readable. Programs started later get an
+/// empty mask.
 fn signals() -> io::Result<OwnedFd> {
-    // SAFETY: a zeroed set is made a valid one by sigemptyset; the calls only read it afterwards.
+    // SAFETY: sigemptyset makes the zeroed set valid; the later calls only read it.
     unsafe {
         let mut set: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&mut set);

@@ -1,5 +1,5 @@
-//! What wakes a guard on macOS and the BSDs: one kernel queue for signals, for the end of the process it works
-//! for, and for what can be read.
+//! Wake-ups of a guard on macOS and the BSDs: one kernel queue for signals, the end of the main process, and
+//! readable descriptors.
 
 use super::Woken;
 use rustix::event::kqueue::{Event, EventFilter, EventFlags, ProcessEvents, kevent, kqueue};
@@ -18,7 +18,7 @@ pub(in crate::role) struct WakeSource {
 }
 
 impl WakeSource {
-    /// `us` is our parent now; if it is not any more, it is gone.
+    /// `us` must be our parent; if it no longer is, it is gone.
     pub(in crate::role) fn on_parent(us: Pid) -> io::Result<Self> {
         let watch = Self::on(us)?;
         if getppid() != Some(us) {
@@ -27,7 +27,7 @@ impl WakeSource {
         Ok(watch)
     }
 
-    /// The same for another process: a queue does not survive a fork.
+    /// A new queue for a forked process: a queue does not survive a fork.
     pub(in crate::role) fn again(&self) -> io::Result<Self> {
         Self::on(self.us)
     }
@@ -45,12 +45,12 @@ impl WakeSource {
         let filter = EventFilter::Proc { pid: us, flags: ProcessEvents::EXIT };
         wanted.push(Event::new(filter, EventFlags::ADD, ptr::null_mut()));
         let mut none: Vec<Event> = Vec::new();
-        // SAFETY: no descriptor is named in these filters.
+        // SAFETY: these filters name no descriptor.
         unsafe { kevent(&queue, &wanted, &mut none, Some(Duration::ZERO)) }?;
         Ok(Self { queue, us })
     }
 
-    /// Waits for a signal, for the end of us, or until one of these can be read.
+    /// Waits for a signal, for the end of the main process, or until one of the descriptors is readable.
     pub(in crate::role) fn wait(
         &self,
         fds: &[Option<BorrowedFd<'_>>; 2],
@@ -65,7 +65,7 @@ impl WakeSource {
             })
             .collect();
         let mut found: Vec<Event> = Vec::with_capacity(16);
-        // SAFETY: the descriptors are borrowed for as long as this call; once closed they leave the queue by themselves.
+        // SAFETY: the descriptors are borrowed during the call; closed ones leave the queue by themselves.
         match unsafe { kevent(&self.queue, &wanted, &mut found, time) } {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -87,9 +87,9 @@ impl WakeSource {
     }
 }
 
-/// A queue reports signals also while they are blocked, and blocked they do not end us.
+/// Blocks the signals: the queue reports them even when blocked, and blocked signals do not end us.
 fn block_signals() -> io::Result<()> {
-    // SAFETY: a zeroed set is made a valid one by sigemptyset; the calls only read it afterwards.
+    // SAFETY: sigemptyset makes the zeroed set valid; the later calls only read it.
     unsafe {
         let mut set: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&mut set);
