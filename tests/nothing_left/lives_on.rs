@@ -1,5 +1,5 @@
-//! Only the guard or the server dies: the program lives on. Who waits gets an error, the backend goes whole, and
-//! the next request is served by a fresh one. Only the warden dies: nobody but the next guard notices.
+//! Partial deaths. Guard or server: open requests get an error, the whole backend ends, and a fresh one
+//! serves the next request. Warden: only the next guard notices.
 
 use super::scene::Scene;
 use super::setting::Setting;
@@ -24,7 +24,7 @@ pub(super) fn check(setting: Setting, hurt: impl FnOnce(&Scene)) {
     check_fresh_one(scene, setting, since);
 }
 
-/// The server goes by itself, and all that it started goes with it.
+/// The server crashes, and its children end with it.
 #[track_caller]
 pub(super) fn check_crash(setting: Setting) {
     let mut scene = Scene::open(setting);
@@ -35,7 +35,7 @@ pub(super) fn check_crash(setting: Setting) {
     check_fresh_one(scene, setting, since);
 }
 
-/// A guard does without its warden. The next one gets a new one.
+/// A guard works without its warden; the next guard gets a new warden.
 #[track_caller]
 pub(super) fn check_warden(setting: Setting) {
     let mut scene = Scene::open(setting);
@@ -54,7 +54,7 @@ pub(super) fn check_warden(setting: Setting) {
 
 #[track_caller]
 pub(super) fn check_fresh_one(mut scene: Scene, setting: Setting, since: Instant) {
-    // The warden has other backends to look after, and stays if it can.
+    // The warden looks after other backends too, and stays if it can.
     let backend: Vec<Process> =
         scene.family.iter().filter(|process| process.name != "sb-warden").cloned().collect();
     scene.check_these_gone(since, &backend, 1);
