@@ -1,6 +1,6 @@
 //! Commands that act as a client (`tools`, `call`, …): the real program, which starts itself as the gateway.
 
-use crate::support::{fake_backend, literally, program, saying};
+use crate::support::{escape_percent, fake_backend, program, saying};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, End, Start};
 use switchboard_testkit::pids::{Word, is_alive};
@@ -45,7 +45,7 @@ fn check_failure(start: Start, code: i32, expect: &str) {
 
 /// A call of `say` that makes the fake backend answer with `result`.
 fn answering(words: &[&str], result: &str) -> Start {
-    let template = format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{}}}"#, literally(result));
+    let template = format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{}}}"#, escape_percent(result));
     let arguments = saying(&template).to_string();
     fake(&[&["call", "say", &arguments], words].concat(), &[])
 }

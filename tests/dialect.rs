@@ -1,6 +1,6 @@
 //! Clients and servers with and without `"jsonrpc":"2.0"`.
 
-use crate::support::{configured, fake, greeted, say_under};
+use crate::support::{configured, fake, greeted, say_with_id};
 use serde_json::json;
 
 #[test]
@@ -34,7 +34,7 @@ fn client_that_sends_jsonrpc_gets_it_back() {
 #[test]
 fn bare_servers_messages_get_jsonrpc() {
     let mut client = greeted(&["--bare"]);
-    say_under(&client, "1", r#"{"method":"notifications/message","params":{"level":"info","data":"x"}}"#);
+    say_with_id(&client, "1", r#"{"method":"notifications/message","params":{"level":"info","data":"x"}}"#);
     assert_eq!(
         client.recv_text(),
         r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#

@@ -73,13 +73,13 @@ fn promises_name_existing_tests() {
             .skip(1)
             .step_by(2)
             .filter(|word| word.starts_with("tests/") || word.starts_with("crates/"));
-        let missing: Vec<&str> = named.filter(|test| !is_there(test)).collect();
+        let missing: Vec<&str> = named.filter(|test| !test_exists(test)).collect();
         assert_eq!(missing, Vec::<&str>::new(), "{page} names them");
     }
 }
 
 /// Accepts a file, a folder, or `FILE::TEST`.
-fn is_there(test: &str) -> bool {
+fn test_exists(test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else { return root().join(test).exists() };
     let text = fs::read_to_string(root().join(path)).unwrap_or_default();
     text.contains(&format!("fn {name}()"))
@@ -104,11 +104,11 @@ fn architecture_names_existing_code() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let sources = source_texts();
     let words = text.split('`').skip(1).step_by(2);
-    let missing: Vec<&str> = words.filter(|word| !is_in_the_code(word, &sources)).collect();
+    let missing: Vec<&str> = words.filter(|word| !names_existing_code(word, &sources)).collect();
     assert_eq!(missing, Vec::<&str>::new(), "ARCHITECTURE.md names them");
 }
 
-fn is_in_the_code(word: &str, sources: &str) -> bool {
+fn names_existing_code(word: &str, sources: &str) -> bool {
     const CRATES: [&str; 5] = ["protocol", "core", "process", "gateway", "testkit"];
     if let Some((krate, path)) = word.split_once('/').filter(|(krate, _)| CRATES.contains(krate)) {
         let below = root().join("crates").join(krate).join("src").join(path);

@@ -1,6 +1,6 @@
 //! Logs: content and files. Logging never fails or delays anything.
 
-use crate::support::{error, fake, greet, greeted, log_with, say_under, through};
+use crate::support::{error, fake, greet, greeted, log_with, say_with_id, through};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -181,7 +181,7 @@ fn late_answers_and_noise_are_counted() {
 {"jsonrpc":"2.0","id":%ID,"result":3}
 hello
 hello"#;
-    say_under(&client, "1", template);
+    say_with_id(&client, "1", template);
     client.recv();
     client.finish();
     let log = log_with(&client, "finished");

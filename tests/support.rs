@@ -140,19 +140,19 @@ pub(crate) fn gateway_pid(client: &Client) -> u32 {
 /// The fake backend's binary.
 pub(crate) fn fake_backend() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| of_the_testkit("fake-backend", "fake"))
+    BINARY.get_or_init(|| testkit_binary("fake-backend", "fake"))
 }
 
 /// The binary of a client in its own process.
 #[cfg(target_os = "linux")]
 pub(crate) fn fake_ide() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| of_the_testkit("fake-ide", "ide"))
+    BINARY.get_or_init(|| testkit_binary("fake-ide", "ide"))
 }
 
 /// A binary of another package, which `cargo test` does not build for us; built here unless it is newer than
 /// its sources.
-fn of_the_testkit(name: &str, sources: &str) -> PathBuf {
+fn testkit_binary(name: &str, sources: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
     let binary = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
     if !is_fresh(&binary, sources) {
@@ -215,14 +215,14 @@ pub(crate) fn saying(template: &str) -> Value {
 }
 
 /// Calls the tool `say` with an id in this spelling.
-pub(crate) fn say_under(client: &Client, id: &str, template: &str) {
+pub(crate) fn say_with_id(client: &Client, id: &str, template: &str) {
     let arguments = saying(template);
     let params = format!(r#"{{"name":"say","arguments":{arguments}}}"#);
     client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#));
 }
 
 /// Escapes percent signs for the fake backend's templates.
-pub(crate) fn literally(text: &str) -> String {
+pub(crate) fn escape_percent(text: &str) -> String {
     text.replace('%', "%%")
 }
 

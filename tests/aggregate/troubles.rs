@@ -199,7 +199,7 @@ fn fifty_thousand_tools_are_listed() {
     assert_eq!(servers.launches(["good", "bad"]), [1, 1]);
 }
 
-/// From the second time on the list is sent from one shared copy, whole or in pages, interleaved with other
+/// From the second time on, the list is spliced from a sealed file in memory, whole or in pages, between other
 /// messages.
 #[test]
 fn repeated_long_list_is_identical() {

@@ -366,7 +366,7 @@ fn any_id_is_answered_after_a_handover() {
 #[test]
 fn shared_file_holds_no_daemon_addresses() {
     use std::os::unix::fs::FileExt;
-    /// Offset of the kernel's send counters.
+    /// Offset of the control page, which counts sent bytes.
     const CONTROL: u64 = 1 << 51;
     let house = House::new();
     let mut window = open(house.window("a").over_sockets());

@@ -157,7 +157,7 @@ fn invalid_message_is_refused() {
         let answer = reply.json();
         assert_eq!((status, &answer["error"]["code"]), (400, &json!(code)), "{body}: {answer}");
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn id_in_use_cannot_be_reused() {
     talk.call("release", json!({}));
     assert!(answer(Reply::read(wire).unwrap(), 7)["result"].is_object());
     assert!(answer(talk.say(&call(7, "echo", json!({}))).send(), 7)["result"].is_object());
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]

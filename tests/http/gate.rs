@@ -78,7 +78,7 @@ fn unknown_host_is_refused() {
             "{host}"
         );
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 /// The host of an absolute target is checked like the header.
@@ -99,7 +99,7 @@ fn absolute_target_must_name_our_host() {
     }
     let ours = format!("http://localhost:{port}{FAKE}");
     assert_eq!(served.web.post(&ours, hello("2025-11-25", json!({})).to_string()).send().status, 200);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn two_origins_are_refused() {
             assert_eq!(reply.status, 403, "{text}");
         }
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 /// The scheme is case-insensitive (RFC 9110): the session is found with any spelling.
@@ -184,7 +184,7 @@ fn unknown_origin_is_refused() {
         assert_eq!((reply.status, reply.header("access-control-allow-origin")), (200, Some(origin)));
         assert!(reply.header("access-control-expose-headers").unwrap().contains("mcp-session-id"));
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn only_json_bodies_are_accepted() {
         }
     }
     refused(served.web.post(FAKE, knock().to_string()).without("Content-Type"), 415);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn missing_or_wrong_token_is_refused() {
     }
     assert_eq!(served.web.without("Authorization").get("/healthz").send().status, 200);
     assert_eq!(served.web.without("Authorization").get("/readyz").send().status, 401);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 /// The refusal arrives before the body is sent.

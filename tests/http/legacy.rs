@@ -60,5 +60,5 @@ fn messages_need_the_sessions_path() {
     refused(served.web.post(&to, say.clone()).header("Content-Type", "text/plain"), 415);
     refused(served.web.get(&to), 405);
     refused(served.web.post("/sse", say), 405);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }

@@ -15,7 +15,7 @@ fn body_over_the_limit_is_refused() {
     let said = refused(talk.say(&message), 413);
     assert!(said.contains("maxMessageBytes"), "{said}");
     assert!(text(&talk.call("echo", json!({ "fill": "x".repeat(60_000) }))).len() > 60_000);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]

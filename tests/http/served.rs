@@ -57,7 +57,7 @@ impl Served {
 
     /// Checks that no refused message reached a server: `word` was part of each.
     #[track_caller]
-    pub(crate) fn check_unheard(&self, word: &str) {
+    pub(crate) fn check_not_forwarded(&self, word: &str) {
         // Everything forwarded before this call has arrived by its answer.
         let talk = self.open();
         talk.call("echo", json!({ "mark": "the last one" }));

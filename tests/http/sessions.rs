@@ -12,7 +12,7 @@ fn request_without_session_gets_a_hint() {
     assert!(text.contains("initialize"), "{text}");
     refused(served.web.get(FAKE).send(), 400);
     refused(served.web.delete(FAKE).send(), 400);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn unknown_session_is_not_found() {
         refused(served.web.get(FAKE).header("Mcp-Session-Id", other).send(), 404);
         refused(served.web.delete(FAKE).header("Mcp-Session-Id", other).send(), 404);
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn session_is_bound_to_its_path() {
     let all = Talk::open(&served.web, "/mcp");
     let here = Talk::of(&served.web, FAKE, &all.session);
     refused(here.begin("echo", json!({ "is": "forbidden" })), 404);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 /// Without authentication by us, a proxy in front may check tokens.
@@ -83,7 +83,7 @@ fn session_is_bound_to_its_token() {
         alice.call("echo", json!({ "is": "allowed" }))["result"]["content"][0]["text"],
         r#"{"is":"allowed"}"#
     );
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn hidden_names_are_unknown() {
                 let params = json!({ "ref": { "type": "ref/prompt", "name": name }, "argument": {} });
                 error(&client.request("completion/complete", params), -32602, "unknown_name");
             }
-            check_unheard(site, &mut client, ["write", "echo", "secret", "hello"]);
+            check_not_forwarded(site, &mut client, ["write", "echo", "secret", "hello"]);
         },
     );
 }
@@ -122,7 +122,7 @@ fn hidden_resources_are_not_found() {
                 let params = json!({ "ref": { "type": "ref/resource", "uri": uri }, "argument": {} });
                 error(&client.request("completion/complete", params), -32002, "resource_not_found");
             }
-            check_unheard(site, &mut client, [".env"]);
+            check_not_forwarded(site, &mut client, [".env"]);
             assert!(client.read("file:///p/a").get("result").is_some());
         },
     );
@@ -130,7 +130,7 @@ fn hidden_resources_are_not_found() {
 
 /// Checks that none of these words has reached the server, which has received a later call.
 #[track_caller]
-fn check_unheard<const N: usize>(site: &Site, client: &mut Guest, words: [&str; N]) {
+fn check_not_forwarded<const N: usize>(site: &Site, client: &mut Guest, words: [&str; N]) {
     let answer = client.call("facts", json!({ "mark": "the last one" }));
     assert!(answer.get("result").is_some(), "{answer}");
     assert_eq!(site.told("the last one"), 1);

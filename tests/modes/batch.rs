@@ -91,7 +91,7 @@ fn crash_answers_all_members_of_a_batch() {
 fn servers_batch_is_split() {
     let mut client = MODE.greeted(&[]);
     let template = r#"[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":%ID,"result":{"in":"batch"}}]"#;
-    crate::support::say_under(&client, "1", template);
+    crate::support::say_with_id(&client, "1", template);
     assert_eq!(client.recv_json()["params"]["data"], 1);
     assert_eq!(client.recv_json(), json!({ "jsonrpc": "2.0", "id": 1, "result": { "in": "batch" } }));
 }

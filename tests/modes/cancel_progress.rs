@@ -1,7 +1,7 @@
 //! Cancellation and progress: each side uses its own ids and tokens.
 
 use super::MODE;
-use crate::support::{log_with, say_under, text};
+use crate::support::{log_with, say_with_id, text};
 use serde_json::{Value, json};
 use switchboard_testkit::client::Client;
 
@@ -62,7 +62,7 @@ fn servers_cancel_carries_the_clients_id() {
     let request = r#"{"jsonrpc":"2.0","id":"theirs-1","method":"sampling/createMessage","params":{}}"#;
     client.start_call("ask", json!({ "id": "\"theirs-1\"", "request": request }));
     let id = client.told("sampling/createMessage")["id"].clone();
-    say_under(
+    say_with_id(
         &client,
         "99",
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"unknown"}}
@@ -123,7 +123,7 @@ fn unknown_server_tokens_pass_unchanged() {
     let template = r#"{"jsonrpc":"2.0","id":%ID,"result":{}}
 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%ID,"progress":2}}
 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"foreign","progress":0.10}}"#;
-    say_under(&client, "1", template);
+    say_with_id(&client, "1", template);
     assert_eq!(client.recv_json()["id"], 1);
     assert_eq!(
         client.recv_text(),

@@ -1,7 +1,7 @@
 //! Invalid messages: the waiting side always gets an error.
 
 use super::MODE;
-use crate::support::{error, literally, say_under};
+use crate::support::{error, escape_percent, say_with_id};
 use serde_json::{Value, json};
 
 /// Invalid client messages, with the code and the id of the answer.
@@ -103,7 +103,7 @@ fn broken_server_answers_fail_requests() {
         r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":"#,
         r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":"unclosed}}"#,
     ] {
-        say_under(&client, "\"w\"", template);
+        say_with_id(&client, "\"w\"", template);
         let answer = client.answer("w");
         error(&answer, -32603, "bad_answer");
         assert_eq!(answer["error"]["data"]["server"], "fake-backend", "{template}");
@@ -127,7 +127,7 @@ fn incomplete_answers_fail_requests() {
         r#"{"jsonrpc":"2.0","id":%ID}{"jsonrpc":"2.0","id":987654,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":987654,"result":{}}{"jsonrpc":"2.0","id":%ID,"result":"#,
     ] {
-        say_under(&client, "\"w\"", template);
+        say_with_id(&client, "\"w\"", template);
         let answer = client.answer("w");
         assert_eq!(answer["error"]["data"]["kind"], "bad_answer", "{template}\n{answer}");
     }
@@ -145,7 +145,7 @@ fn broken_server_requests_are_refused() {
     .iter()
     .enumerate()
     {
-        let id = client.start_call("ask", json!({ "id": "\"q\"", "request": literally(broken) }));
+        let id = client.start_call("ask", json!({ "id": "\"q\"", "request": escape_percent(broken) }));
         let answer = client.answer(id);
         let told: Value = serde_json::from_str(crate::support::text(&answer)).unwrap();
         assert_eq!(told["id"], "q", "{number}");
@@ -169,7 +169,11 @@ fn clients_broken_answer_becomes_an_error() {
 #[test]
 fn error_with_null_id_ends_the_only_request() {
     let mut client = MODE.greeted(&[]);
-    say_under(&client, "5", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#);
+    say_with_id(
+        &client,
+        "5",
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+    );
     assert_eq!(
         client.recv_text(),
         r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32700,"message":"Parse error"}}"#
@@ -180,7 +184,7 @@ fn error_with_null_id_ends_the_only_request() {
 fn error_without_id_ends_the_only_request() {
     let mut client = MODE.greeted(&[]);
     let error = r#""jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}"#;
-    say_under(&client, "5", &format!("{{{error}"));
+    say_with_id(&client, "5", &format!("{{{error}"));
     assert_eq!(client.recv_text(), format!(r#"{{"id":5,{error}"#));
 }
 
@@ -192,7 +196,7 @@ fn unexpected_answers_are_dropped() {
 {"jsonrpc":"2.0","id":987654,"result":{}}
 {"jsonrpc":"2.0","id":"never","result":{}}
 {"jsonrpc":"2.0","id":null,"result":{}}"#;
-    say_under(&client, "1", twice);
+    say_with_id(&client, "1", twice);
     assert_eq!(client.recv_json()["result"]["first"], true);
     // Unexpected answers of a client are dropped as well.
     client.send(r#"{"jsonrpc":"2.0","id":77,"result":{}}"#);

@@ -1,7 +1,7 @@
 //! Stdout firewall: neither a server's stray output nor our own reaches the client.
 
 use super::MODE;
-use crate::support::{Mode, error, greet, log_with, say_under};
+use crate::support::{Mode, error, greet, log_with, say_with_id};
 use serde_json::json;
 use std::fs;
 
@@ -12,7 +12,7 @@ const EXPECT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}}}"#;
 #[track_caller]
 fn check_recovered(template: &str) {
     let mut client = MODE.greeted(&[]);
-    say_under(&client, "1", template);
+    say_with_id(&client, "1", template);
     assert_eq!(client.recv_text(), EXPECT, "{template}");
     let end = client.finish();
     assert_eq!((end.code, end.stdout), (Some(0), vec![]), "{template}");
@@ -61,7 +61,7 @@ fn message_glued_to_text_is_recovered() {
 fn two_messages_on_one_line_are_split() {
     let mut client = MODE.greeted(&[]);
     let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
-    say_under(&client, "1", &format!("{note}{ANSWER}"));
+    say_with_id(&client, "1", &format!("{note}{ANSWER}"));
     assert_eq!(client.recv_text(), note);
     assert_eq!(client.recv_text(), EXPECT);
 }
@@ -97,7 +97,7 @@ fn quarantined_lines_are_logged_redacted() {
     let mut client = MODE.greeted(&[]);
     let secret = "GITHUB_TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     let long = "y".repeat(3000);
-    say_under(&client, "1", &format!("first {secret}\nsecond {long}\n{ANSWER}"));
+    say_with_id(&client, "1", &format!("first {secret}\nsecond {long}\n{ANSWER}"));
     assert_eq!(client.recv_text(), EXPECT);
     let log = log_with(&client, "second yyy");
     assert!(log.contains("first GITHUB_TOKEN=[redacted]"), "{log}");

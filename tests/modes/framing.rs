@@ -1,7 +1,7 @@
 //! Framing: messages are split in any form, and each peer is answered in its own framing.
 
 use super::MODE;
-use crate::support::{config, error, greet, program, say_under};
+use crate::support::{config, error, greet, program, say_with_id};
 use serde_json::{Value, json};
 use std::fs;
 use switchboard_testkit::client::{Client, Framing};
@@ -103,7 +103,7 @@ fn multi_line_body_becomes_one_line() {
 fn servers_bom_and_crlf_are_accepted() {
     let mut client = greet(MODE.fake(&["--bom", "--crlf"]));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
-    say_under(&client, "1", "\r\n\n\u{feff}{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":{}}\r");
+    say_with_id(&client, "1", "\r\n\n\u{feff}{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":{}}\r");
     assert_eq!(client.recv(), PONG);
 }
 

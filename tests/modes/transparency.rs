@@ -1,7 +1,7 @@
 //! Transparency: payloads pass byte for byte in both directions, and ids come back as spelled.
 
 use super::MODE;
-use crate::support::{greet, literally, say_under, text};
+use crate::support::{escape_percent, greet, say_with_id, text};
 use serde_json::json;
 use switchboard_testkit::client::Client;
 
@@ -48,13 +48,17 @@ const IDS: &[&str] = &[
 fn results_pass_byte_for_byte() {
     let mut client = MODE.greeted(&[]);
     for payload in EXOTIC {
-        say_under(&client, "7", &format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{}}}"#, literally(payload)));
+        say_with_id(
+            &client,
+            "7",
+            &format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{}}}"#, escape_percent(payload)),
+        );
         assert_eq!(client.recv_text(), format!(r#"{{"jsonrpc":"2.0","id":7,"result":{payload}}}"#));
         let template = format!(
             r#" {{ "error" :{{"code":-1,"data":{},"message":"m"}} ,"id": %ID,"jsonrpc":"2.0" }}"#,
-            literally(payload)
+            escape_percent(payload)
         );
-        say_under(&client, "7", &template);
+        say_with_id(&client, "7", &template);
         assert_eq!(
             client.recv_text(),
             format!(
@@ -88,8 +92,8 @@ fn notifications_pass_byte_for_byte() {
         client.send(&line);
         assert_eq!(client.record().wait_for(1, &format!("notifications/test/{number}")), line);
         // An answer follows, so that the call is over.
-        let template = format!("{}\n{}", literally(&line), r#"{"jsonrpc":"2.0","id":%ID,"result":{}}"#);
-        say_under(&client, "7", &template);
+        let template = format!("{}\n{}", escape_percent(&line), r#"{"jsonrpc":"2.0","id":%ID,"result":{}}"#);
+        say_with_id(&client, "7", &template);
         assert_eq!(client.recv_text(), line);
         assert_eq!(client.recv_text(), r#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
     }
@@ -100,7 +104,7 @@ fn ids_keep_their_spelling() {
     let mut client = MODE.greeted(&[]);
     let long = format!("\"{}\"", "x".repeat(5000));
     for id in IDS.iter().copied().chain([long.as_str()]) {
-        say_under(&client, id, r#"{"result":{},"jsonrpc":"2.0","id":%ID}"#);
+        say_with_id(&client, id, r#"{"result":{},"jsonrpc":"2.0","id":%ID}"#);
         assert_eq!(client.recv_text(), format!(r#"{{"result":{{}},"jsonrpc":"2.0","id":{id}}}"#));
     }
 }
@@ -109,7 +113,7 @@ fn ids_keep_their_spelling() {
 fn respelled_id_is_recognised() {
     let mut client = MODE.greeted(&[]);
     for spelling in [r#""%ID""#, "%ID.0", " %ID "] {
-        say_under(&client, r#""mine""#, &format!(r#"{{"jsonrpc":"2.0","id":{spelling},"result":1}}"#));
+        say_with_id(&client, r#""mine""#, &format!(r#"{{"jsonrpc":"2.0","id":{spelling},"result":1}}"#));
         assert_eq!(client.recv_text().replace(' ', ""), r#"{"jsonrpc":"2.0","id":"mine","result":1}"#);
     }
 }
@@ -141,7 +145,7 @@ fn unknown_methods_and_fields_pass() {
         heard.ends_with(r#","method":"vendor/never.heard","params":[1,{"a":2}],"extra":{"b":3}}"#),
         "{heard}"
     );
-    say_under(&client, "7", r#"{"jsonrpc":"2.0","id":%ID,"result":{"new":1},"vendor":[2]}"#);
+    say_with_id(&client, "7", r#"{"jsonrpc":"2.0","id":%ID,"result":{"new":1},"vendor":[2]}"#);
     assert_eq!(client.recv_text(), r#"{"jsonrpc":"2.0","id":7,"result":{"new":1},"vendor":[2]}"#);
 }
 

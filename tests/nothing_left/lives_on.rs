@@ -21,7 +21,7 @@ pub(super) fn check(setting: Setting, hurt: impl FnOnce(&Scene)) {
     hurt(&scene);
     let answer = scene.client.answer(pending);
     assert!(answer.get("error").is_some(), "{answer}");
-    check_fresh_one(scene, setting, since);
+    check_replacement(scene, setting, since);
 }
 
 /// The server crashes, and its children end with it.
@@ -32,7 +32,7 @@ pub(super) fn check_crash(setting: Setting) {
     let since = Instant::now();
     let answer = scene.client.call("crash", json!({ "signal": 9 }));
     assert!(answer.get("error").is_some(), "{answer}");
-    check_fresh_one(scene, setting, since);
+    check_replacement(scene, setting, since);
 }
 
 /// A guard works without its warden; the next guard gets a new warden.
@@ -49,11 +49,11 @@ pub(super) fn check_warden(setting: Setting) {
     let since = Instant::now();
     let answer = scene.client.call("crash", json!({ "signal": 9 }));
     assert!(answer.get("error").is_some(), "{answer}");
-    check_fresh_one(scene, setting, since);
+    check_replacement(scene, setting, since);
 }
 
 #[track_caller]
-pub(super) fn check_fresh_one(mut scene: Scene, setting: Setting, since: Instant) {
+pub(super) fn check_replacement(mut scene: Scene, setting: Setting, since: Instant) {
     // The warden looks after other backends too, and stays if it can.
     let backend: Vec<Process> =
         scene.family.iter().filter(|process| process.name != "sb-warden").cloned().collect();

@@ -27,7 +27,7 @@ const SERVING: &[&str] = &["accounting", "connection", "parting", "slow", "tidyi
 const EARLY: &[&str] = &["sweeping"];
 
 /// Makes the task panic once a file of this name exists.
-fn doomed(start: Start, task: &str) -> Start {
+fn panicking_in(start: Start, task: &str) -> Start {
     let file = start.scratch().join("panic");
     start.env("SWITCHBOARD_PANIC_IN", format!("{task}@{}", file.display()))
 }
@@ -55,7 +55,7 @@ fn panic_in_any_task_leaves_nothing() {
             "remains" => USUAL.start_with(json!({ "shutdownGrace": "1h" }), json!({}), zoo::EIGHT),
             _ => USUAL.start_by_flags(flags),
         };
-        let start = doomed(start, task);
+        let start = panicking_in(start, task);
         let mut scene = if task == "lookup" { greet_with_roots(start) } else { Scene::greet(start) };
         scene.check_complete(USUAL, 1);
         if task == "remains" {
@@ -76,7 +76,7 @@ fn panic_in_a_remote_task_ends_us() {
     }
     for task in REMOTE {
         let web = Web::start(|seen, wire| mcp(seen, wire, "s-1"));
-        let mut client = doomed(far(&web.url("/mcp"), json!({})).arg("--solo"), task).start();
+        let mut client = panicking_in(far(&web.url("/mcp"), json!({})).arg("--solo"), task).start();
         client.initialize();
         client.call("one", json!({}));
         fs::write(client.scratch().join("panic"), "").unwrap();
@@ -106,7 +106,7 @@ fn panic_at_the_start_leaves_nothing() {
         return;
     }
     for task in EARLY {
-        let start = doomed(USUAL.start(zoo::EIGHT), task);
+        let start = panicking_in(USUAL.start(zoo::EIGHT), task);
         start.scratch().file("panic", "");
         let mut client = start.start();
         // The program may be gone already.

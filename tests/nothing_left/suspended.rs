@@ -52,7 +52,7 @@ fn suspended_warden_is_woken_for_a_start() {
         let since = Instant::now();
         let answer = scene.client.call("crash", json!({ "signal": 9 }));
         error(&answer, -32002, "backend_unavailable");
-        lives_on::check_fresh_one(scene, setting, since);
+        lives_on::check_replacement(scene, setting, since);
     }
 }
 

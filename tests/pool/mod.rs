@@ -2,7 +2,7 @@
 //!
 //! - `census`: repeated counts of a server's processes.
 //! - `cap`: the limit of instances. `crowding`: instances that stop each other. `memory`, `health`, `idle`,
-//! `state`: when an instance is stopped, and when not.
+//!   `state`: when an instance is stopped, and when not.
 //! - `rounds`: many roots for a minute. `debounce`, `ignored`: notifications, and folders to leave out.
 
 #[cfg(target_os = "linux")]

@@ -160,7 +160,7 @@ await report();"#
             "{report:#}"
         );
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
@@ -185,5 +185,5 @@ await report();"#
     assert!(report["hello"]["session"].is_string(), "{report:#}");
     assert!(report["call"]["text"].as_str().is_some_and(|text| text.contains("a page")), "{report:#}");
     assert_eq!(report["end"]["status"], 200, "{report:#}");
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
