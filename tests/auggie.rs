@@ -1,5 +1,5 @@
-//! `--backend auggie`: found and started without a config file. The package is a stand-in, laid out as npm does it;
-//! the real one is in `real/auggie.rs`.
+//! `--backend auggie`: found and started without a config file. The package is a stand-in in npm's layout;
+//! `real/auggie.rs` tests the real one.
 
 use crate::support::{error, greet, log_with, program, text};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use switchboard_testkit::scratch::Scratch;
 const STAND_IN: &str = include_str!("auggie/augment.mjs");
 const PACKAGE: &str = "prefix/lib/node_modules/@augmentcode/auggie";
 
-/// The program on a machine where `npm install -g` has put auggie into a prefix of its own, and its link into PATH.
+/// The program on a machine where `npm install -g` has put auggie into its own prefix, with a link in PATH.
 fn with_auggie(args: &[&str]) -> Start {
     let start = program().args(args);
     let scratch = start.scratch();
@@ -32,7 +32,7 @@ fn with_auggie(args: &[&str]) -> Start {
     start.env("PATH", path).env("AUGMENT_SESSION_AUTH", "secret").cwd(work)
 }
 
-/// How it was started.
+/// Arguments, folder and environment that auggie was started with.
 #[track_caller]
 fn started(start: Start) -> Value {
     let mut client = greet(start);
@@ -41,7 +41,7 @@ fn started(start: Start) -> Value {
 }
 
 #[test]
-fn it_is_found_and_started_in_the_workspace() {
+fn auggie_is_started_in_the_workspace() {
     let start = with_auggie(&["stdio", "--backend", "auggie"])
         .env("AUGMENT_API_URL", "https://example.invalid")
         .env("AUGMENT_DISABLE_AUTO_UPDATE", "0")
@@ -60,7 +60,7 @@ fn it_is_found_and_started_in_the_workspace() {
 }
 
 #[test]
-fn the_flags_say_which_root_mode_and_variables() {
+fn flags_set_root_mode_and_variables() {
     let args =
         ["stdio", "--backend", "auggie", "--root", "../a b", "--mode", "fast lane", "--pass-env", "GITHUB_*"];
     let start = with_auggie(&args).env("GITHUB_TOKEN", "token");
@@ -75,16 +75,16 @@ fn the_flags_say_which_root_mode_and_variables() {
 }
 
 #[test]
-fn the_template_is_cut_into_words_before_it_is_filled_in() {
+fn template_is_split_before_substitution() {
     let template = "--mcp  --model={mode} {root}";
     let start = with_auggie(&["stdio", "--backend", "auggie"]).env("AUGGIE_ARGS_TEMPLATE", template);
     let root = start.scratch().join("my work");
     assert_eq!(started(start)["argv"], json!(["--mcp", "--model=default", root]));
 }
 
-/// The founding document's, as it is written there.
+/// The command line of the founding document, as written there.
 #[test]
-fn the_founding_command_line_works_without_a_subcommand() {
+fn founding_command_line_works() {
     let start = with_auggie(&["--backend", "auggie"]);
     let entry = start.scratch().file("else where/entry.mjs", STAND_IN);
     let start = start.arg("--node").arg(node()).arg("--auggie-entry").arg(&entry);
@@ -92,9 +92,9 @@ fn the_founding_command_line_works_without_a_subcommand() {
     assert_eq!(started(start.args(["--log-level", "info"]))["script"], json!(entry));
 }
 
-/// A call goes to the workspace that it names, and no more of them run than may.
+/// A call goes to the workspace that it names; the limit of instances holds.
 #[test]
-fn the_path_that_a_call_names_is_its_workspace() {
+fn call_is_routed_by_the_path_it_names() {
     let start = with_auggie(&["--backend", "auggie", "--max-backends", "2"]);
     let roots = ["one", "two", "three"].map(|name| {
         start.scratch().folder(&format!("{name}/.git"));
@@ -120,7 +120,7 @@ fn the_path_that_a_call_names_is_its_workspace() {
     assert!(!pids.iter().any(|&pid| pids::is_alive(pid)), "{pids:?}");
 }
 
-/// Two windows with the same flags have one daemon, and one instance per workspace.
+/// Two windows with the same flags share a daemon and one instance per workspace.
 #[test]
 fn windows_share_an_instance_per_workspace() {
     let scratch = Scratch::new();
@@ -128,13 +128,14 @@ fn windows_share_an_instance_per_workspace() {
     fs::set_permissions(&runtime, fs::Permissions::from_mode(0o700)).unwrap();
     let first = with_auggie(&["--backend", "auggie"]);
     let (entry, work) = (first.scratch().join(PACKAGE).join("augment.mjs"), first.scratch().join("my work"));
-    // One user, and one terminal's PATH: auggie gets both, and with others it would be another.
+    // Both windows need the same user and PATH: auggie gets both, and different values would need another
+    // instance.
     let bin = first.scratch().join("prefix/bin");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path))).unwrap();
     let home = scratch.folder("home");
     let shared = |start: Start| start.env("XDG_RUNTIME_DIR", &runtime).home(&home).env("PATH", &path);
-    // The second is told where auggie is, and the first has found it there.
+    // The second window is told the path where the first has found auggie.
     let second = with_auggie(&["--backend", "auggie", "--auggie-entry", entry.to_str().unwrap()]).cwd(work);
     let mut windows = [first, second].map(|start| greet(shared(start)));
     let pids = windows.each_mut().map(|window| {
@@ -151,9 +152,9 @@ fn windows_share_an_instance_per_workspace() {
     patience::until_true("it is gone with its daemon", || !pids::is_alive(pids[0]));
 }
 
-/// Nothing says where the client works: auggie would index all of the home folder.
+/// Without a known workspace, auggie would index the whole home folder.
 #[test]
-fn a_home_folder_is_no_workspace() {
+fn home_folder_is_not_a_workspace() {
     let start = with_auggie(&["--backend", "auggie"]);
     let home = start.scratch().folder("home");
     let mut client = start.cwd(home).start();
@@ -162,7 +163,7 @@ fn a_home_folder_is_no_workspace() {
 }
 
 #[test]
-fn the_variables_name_node_and_entry() {
+fn variables_name_node_and_entry() {
     let start = with_auggie(&["--backend", "auggie"]);
     let entry = start.scratch().file("entry.mjs", STAND_IN);
     let node = start.scratch().join("my-node");
@@ -171,7 +172,7 @@ fn the_variables_name_node_and_entry() {
     assert_eq!(started(start)["script"], json!(entry));
 }
 
-/// Node itself.
+/// Path of the real Node.
 fn node() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join("node")).find(|node| node.is_file());
@@ -179,7 +180,7 @@ fn node() -> PathBuf {
 }
 
 #[test]
-fn what_is_missing_is_told_to_the_client_and_on_stderr() {
+fn missing_file_is_reported_to_the_client() {
     for (args, variable, named, remedy) in [
         (&["--node", "/no/node"][..], "", "--node is /no/node", "executable"),
         (&["--auggie-entry", "/no/x.mjs"], "", "--auggie-entry is /no/x.mjs", "augment.mjs"),
@@ -198,7 +199,7 @@ fn what_is_missing_is_told_to_the_client_and_on_stderr() {
 }
 
 #[test]
-fn without_a_login_the_client_hears_what_it_said_and_how_to_log_in() {
+fn missing_login_is_reported_with_a_hint() {
     let mut client = with_auggie(&["stdio", "--backend", "auggie"])
         .env("AUGMENT_SESSION_AUTH", "")
         .env("GITHUB_TOKEN", "secret")
@@ -214,7 +215,7 @@ fn without_a_login_the_client_hears_what_it_said_and_how_to_log_in() {
 }
 
 #[test]
-fn a_wrong_combination_is_refused() {
+fn conflicting_flags_are_refused() {
     for args in [
         &["stdio", "--backend", "auggie", "--", "true"][..],
         &["stdio", "--backend", "auggie", "--server", "x"],
@@ -228,14 +229,14 @@ fn a_wrong_combination_is_refused() {
     }
 }
 
-// ---- its variable for the log
+// ---- auggie's log variable
 
 #[test]
-fn its_log_variable_is_honoured_and_ours_wins() {
+fn mcp_proxy_log_sets_the_log_level() {
     let tells_routes = |start: Start| {
         let mut client = greet(start);
         client.call("codebase-retrieval", json!({}));
-        // Lines are written in their order: that of the answer comes after that of the route.
+        // Log lines keep their order: the answer's line follows the route's.
         log_with(&client, "tools/call").contains("routed")
     };
     let start = || with_auggie(&["--backend", "auggie"]);
@@ -248,9 +249,9 @@ fn its_log_variable_is_honoured_and_ours_wins() {
     assert!(end.stderr.contains("MCP_PROXY_LOG is not"), "{}", end.stderr);
 }
 
-/// Alone, as one of several, and by itself: what the entry says is used, what it does not say is found.
+/// One server or all, solo or shared: given keys are used, missing ones are found.
 #[test]
-fn preset_in_a_config_entry() {
+fn preset_works_in_a_config_entry() {
     let routes: [(&[&str], &str); 4] = [
         (&["--server", "ctx"], "codebase-retrieval"),
         (&["--server", "ctx", "--solo"], "codebase-retrieval"),
@@ -275,7 +276,7 @@ fn preset_in_a_config_entry() {
 }
 
 #[test]
-fn preset_takes_named_files_and_says_what_is_missing() {
+fn preset_uses_named_files() {
     let entry = |entry: &str| json!({ "mcpServers": { "ctx": { "preset": "auggie", "node": node(), "entry": entry } } });
     let start = with_auggie(&["stdio", "--server", "ctx", "--config"]);
     let script = start.scratch().file("else where/entry.mjs", STAND_IN);
@@ -291,7 +292,7 @@ fn preset_takes_named_files_and_says_what_is_missing() {
 }
 
 #[test]
-fn defaults_count_for_the_backend_flag() {
+fn defaults_apply_to_the_backend_flag() {
     for flags in [&["--solo"][..], &[]] {
         let start = with_auggie(&["stdio", "--backend", "auggie"]).args(flags).env("MINE", "1");
         let config = json!({ "defaults": { "passEnv": ["MINE"] }, "mcpServers": {} });

@@ -1,5 +1,5 @@
-//! The command line: what is printed, where, and with which exit code. Snapshots in `snapshots/`; to accept a
-//! change, run the tests with `INSTA_UPDATE=always` and read the difference.
+//! Command line: output and exit codes. Snapshots are in `snapshots/`; to accept a change, run the tests with
+//! `INSTA_UPDATE=always` and read the difference.
 
 use crate::support::program;
 use insta::assert_snapshot;
@@ -40,7 +40,7 @@ const DOUBTFUL: &str = r#"{
 }
 "#;
 
-/// The program with these arguments, in an empty folder, as wide as a terminal usually is.
+/// The program in an empty folder, with a terminal of 80 columns.
 fn switchboard(args: &[&str]) -> Start {
     program().env("COLUMNS", "80").args(args)
 }
@@ -57,7 +57,7 @@ fn finish(start: Start) -> (Client, End) {
     (client, end)
 }
 
-/// What a person sees, without what differs from machine to machine.
+/// Output and exit code, with machine-specific parts masked.
 fn show((client, end): (Client, End)) -> String {
     let folder = client.scratch().path().display().to_string();
     let part = |name: &str, text: &str| match text {
@@ -71,7 +71,7 @@ fn show((client, end): (Client, End)) -> String {
         .replace(env!("CARGO_PKG_VERSION"), "[version]")
 }
 
-/// Which layers are active depends on the machine; that each is named does not.
+/// Masks the state of each layer, which depends on the machine; the names stay.
 fn without_states(stdout: &str) -> String {
     const LAYERS: [&str; 5] = ["guard", "cgroup", "PID namespace", "run file", "parent watch"];
     let mut is_layer = false;
@@ -80,7 +80,7 @@ fn without_states(stdout: &str) -> String {
             is_layer = true;
             format!("  {name}: [state]\n")
         }
-        // The reason may take more than a line.
+        // The reason may continue on the next lines.
         None if is_layer && line.starts_with("    ") => String::new(),
         None => {
             is_layer = false;
@@ -91,7 +91,7 @@ fn without_states(stdout: &str) -> String {
 }
 
 #[test]
-fn help_is_worth_reading() {
+fn help_matches_its_snapshots() {
     assert_snapshot!("help", show(run(&["--help"])));
     assert_snapshot!("help_stdio", show(run(&["stdio", "--help"])));
     assert_snapshot!("help_check", show(run(&["check", "--help"])));
@@ -131,7 +131,7 @@ fn help_fits_into_80_columns() {
 }
 
 #[test]
-fn the_version_is_printed() {
+fn version_is_printed() {
     assert_snapshot!(show(run(&["--version"])), @r"
     exit code 0
     --- stdout
@@ -140,7 +140,7 @@ fn the_version_is_printed() {
 }
 
 #[test]
-fn what_is_not_understood_is_said_with_a_way_out() {
+fn usage_errors_come_with_a_remedy() {
     assert_snapshot!("unknown_subcommand", show(run(&["chekc"])));
     assert_snapshot!("unknown_word", show(run(&["npx", "-y", "some-server"])));
     assert_snapshot!("forgotten_dashes", show(run(&["stdio", "npx", "-y", "some-server"])));
@@ -154,7 +154,7 @@ fn what_is_not_understood_is_said_with_a_way_out() {
 }
 
 #[test]
-fn a_workspace_is_a_folder_that_is_there() {
+fn workspace_must_be_an_existing_folder() {
     let check = |start: Start, expect: &str| {
         start.scratch().file("a-file", "");
         let (_client, end) = finish(start);
@@ -168,12 +168,12 @@ fn a_workspace_is_a_folder_that_is_there() {
     }
     let pinned = |value: &str| switchboard(&["stdio", "--", "true"]).env("SWITCHBOARD_ROOT", value);
     check(pinned("nowhere"), &format!("switchboard: $SWITCHBOARD_ROOT nowhere: {missing}"));
-    // Nothing is no folder, and no mistake either.
+    // An empty value is ignored.
     assert_eq!(finish(pinned("")).1.code, Some(0));
 }
 
 #[test]
-fn a_default_root_of_the_config_that_is_not_there_is_a_warning() {
+fn missing_default_root_is_a_warning() {
     let start = switchboard(&["stdio", "--config", "config.json"]);
     let config = json!({ "mcpServers": { "a": { "command": "true" } }, "defaultRoot": "nowhere" });
     start.scratch().file("config.json", config.to_string());
@@ -191,44 +191,44 @@ fn check(config: &str) -> String {
 }
 
 #[test]
-fn a_good_config_is_described() {
+fn check_describes_a_good_config() {
     assert_snapshot!("check_good", check(GOOD));
 }
 
 #[test]
-fn problems_have_a_line_a_column_and_a_remedy() {
+fn check_reports_line_column_and_remedy() {
     assert_snapshot!("check_bad", check(BAD));
     assert_snapshot!("check_broken", check("{ \"mcpServers\": { "));
     assert_snapshot!("check_duplicate", check("{\n  \"mcpServers\": {},\n  \"mcpServers\": {}\n}\n"));
 }
 
 #[test]
-fn what_may_not_be_meant_is_a_warning() {
+fn check_warns_about_likely_mistakes() {
     assert_snapshot!("check_doubtful", check(DOUBTFUL));
 }
 
 #[test]
-fn the_values_of_a_config_are_not_repeated() {
+fn check_prints_no_values() {
     let shown = check(BAD);
     assert!(!shown.contains("hunter2"), "{shown}");
 }
 
 #[test]
-fn without_a_config_file_it_says_where_it_looked() {
+fn missing_config_lists_searched_places() {
     assert_snapshot!("check_nothing", show(run(&["check"])));
     assert_snapshot!("check_missing", show(run(&["check", "--config", "nowhere.json"])));
     assert_snapshot!("stdio_nothing", show(run(&["stdio"])));
 }
 
 #[test]
-fn the_variable_names_the_config_file() {
+fn config_variable_names_the_file() {
     let start = switchboard(&["check"]);
     let path = start.scratch().file("elsewhere.json", GOOD);
     assert_snapshot!("check_variable", show(finish(start.env("SWITCHBOARD_CONFIG", path))));
 }
 
 #[test]
-fn the_users_own_config_file_is_found() {
+fn user_config_file_is_found() {
     let start = switchboard(&["check"]);
     start.scratch().file("home/.config/switchboard/config.json", GOOD);
     assert_snapshot!("check_user", show(finish(start)));
@@ -237,7 +237,7 @@ fn the_users_own_config_file_is_found() {
 // ---- which server
 
 #[test]
-fn a_server_that_is_not_there_cannot_be_chosen() {
+fn unknown_server_is_refused() {
     let two = json!({ "mcpServers": { "a": { "command": "true" }, "b": { "command": "true" } } }).to_string();
     let stdio = |more: &[&str]| {
         let start = switchboard(&["stdio", "--config", "config.json"]).args(more);
@@ -248,14 +248,14 @@ fn a_server_that_is_not_there_cannot_be_chosen() {
 }
 
 #[test]
-fn a_config_with_errors_is_not_served() {
+fn config_with_errors_is_not_served() {
     let start = switchboard(&["stdio", "--config", "config.json"]);
     start.scratch().file("config.json", "{ \"mcpServers\": 5 }");
     assert_snapshot!("stdio_bad_config", show(finish(start)));
 }
 
 #[test]
-fn without_a_subcommand_and_a_terminal_it_is_stdio() {
+fn stdio_is_the_default_command() {
     for args in [&["--"][..], &["stdio", "--"], &["--solo", "--log-level", "debug", "--"]] {
         let example = [env!("CARGO_BIN_EXE_switchboard"), "example-server"];
         let mut client = program().args(args).args(example).start();
@@ -265,7 +265,7 @@ fn without_a_subcommand_and_a_terminal_it_is_stdio() {
 }
 
 #[test]
-fn without_a_subcommand_the_config_file_is_served() {
+fn default_command_serves_the_config_file() {
     let start = program();
     let server = json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] });
     let config = json!({ "mcpServers": { "example": server } }).to_string();
@@ -280,7 +280,7 @@ fn without_a_subcommand_the_config_file_is_served() {
 
 // ---- trust
 
-/// The program in a project folder whose `switchboard.json` may be trusted, with one state for all runs.
+/// The program in a project folder with a `switchboard.json`, and one state folder for all runs.
 struct Project {
     home: Start,
 }
@@ -304,7 +304,7 @@ impl Project {
 }
 
 #[test]
-fn a_projects_config_file_counts_only_when_it_is_trusted() {
+fn project_config_must_be_trusted() {
     let project = Project::new(GOOD);
     assert_snapshot!("trust_1_untrusted", project.run(&["check"]));
     assert_snapshot!("trust_2_untrusted_stdio", project.run(&["stdio"]));
@@ -319,7 +319,7 @@ fn a_projects_config_file_counts_only_when_it_is_trusted() {
 }
 
 #[test]
-fn a_file_with_errors_or_that_is_not_there_is_not_trusted() {
+fn bad_or_missing_file_cannot_be_trusted() {
     let project = Project::new("{ \"mcpServers\": 5 }");
     assert_snapshot!("trust_bad", project.run(&["trust"]));
     assert_snapshot!("trust_missing", project.run(&["trust", "nowhere.json"]));
@@ -328,7 +328,7 @@ fn a_file_with_errors_or_that_is_not_there_is_not_trusted() {
 // ---- schema and completions
 
 #[test]
-fn the_schema_is_json_and_knows_the_keys() {
+fn schema_is_json_and_has_the_keys() {
     let (_client, end) = run(&["schema"]);
     assert_eq!(end.code, Some(0));
     let schema: Value = serde_json::from_slice(&end.stdout).unwrap();
@@ -345,7 +345,7 @@ fn the_schema_is_json_and_knows_the_keys() {
 }
 
 #[test]
-fn completions_know_the_subcommands_and_not_the_hidden_one() {
+fn completions_omit_hidden_subcommands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let (_client, end) = run(&["completions", shell]);
         let script = String::from_utf8(end.stdout).unwrap();
@@ -369,7 +369,7 @@ fn completions_know_the_subcommands_and_not_the_hidden_one() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn closed_stdout_is_not_an_error() {
     let mut client = switchboard(&["schema"]).not_reading().start();
     client.close_output();
     assert_eq!(client.wait_for_end(), End { code: Some(0), stdout: Vec::new(), stderr: String::new() });
@@ -378,19 +378,19 @@ fn a_reader_that_goes_away_is_no_error() {
 // ---- exit codes
 
 #[test]
-fn exit_codes_are_those_of_the_documentation() {
+fn exit_codes_match_the_documentation() {
     let code = |args: &[&str]| run(args).1.code;
     assert_eq!(code(&["schema"]), Some(0));
     assert_eq!(code(&["--no-such-flag"]), Some(2));
     assert_eq!(code(&["check"]), Some(3));
     assert_eq!(code(&["stdio", "--config", "nowhere.json"]), Some(3));
-    // The client is told what is wrong; the program itself ended in order.
+    // The client is told the reason; the program itself ends normally.
     assert_eq!(code(&["stdio", "--", "no-such-program"]), Some(0));
 }
 
 #[cfg(unix)]
 #[test]
-fn with_raw_the_exit_code_is_that_of_the_command() {
+fn raw_exit_code_is_the_commands() {
     let code = |args: &[&str]| {
         let (_client, end) = finish(switchboard(&["stdio", "--raw", "--"]).args(args));
         (end.code, end.stderr)

@@ -1,16 +1,16 @@
-//! What the servers offer, asked from the command line: the real program, which starts itself as a client's gateway.
+//! Commands that act as a client (`tools`, `call`, …): the real program, which starts itself as the gateway.
 
-use crate::support::{fake_backend, literally, program, saying};
+use crate::support::{escape_percent, fake_backend, program, saying};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, End, Start};
 use switchboard_testkit::pids::{Word, is_alive};
 
-/// `switchboard COMMAND… --config config.json --server example`: with its own names.
+/// `switchboard COMMAND… --config config.json --server example`: tools keep their own names.
 fn example(words: &[&str]) -> Start {
     configured(&[words, &["--server", "example"]].concat())
 }
 
-/// `switchboard COMMAND… --config config.json`, whose only server is the example's.
+/// `switchboard COMMAND… --config config.json`, with the example server as the only one.
 fn configured(words: &[&str]) -> Start {
     let server = json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] });
     let start = program().args(words).args(["--config", "config.json"]);
@@ -31,27 +31,27 @@ fn run(start: Start) -> (Option<i32>, String, String) {
     (code, String::from_utf8(stdout).unwrap(), stderr)
 }
 
-/// It went well, said this, and complained of nothing.
+/// Checks for success with this stdout and an empty stderr.
 #[track_caller]
 fn check(start: Start, expect: &str) {
     assert_eq!(run(start), (Some(0), expect.to_owned(), String::new()));
 }
 
-/// It failed with this code, said nothing, and complained of this.
+/// Checks for this exit code and stderr, with an empty stdout.
 #[track_caller]
 fn check_failure(start: Start, code: i32, expect: &str) {
     assert_eq!(run(start), (Some(code), String::new(), expect.to_owned()));
 }
 
-/// A call of `say` which makes the fake backend answer this.
+/// A call of `say` that makes the fake backend answer with `result`.
 fn answering(words: &[&str], result: &str) -> Start {
-    let template = format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{}}}"#, literally(result));
+    let template = format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{}}}"#, escape_percent(result));
     let arguments = saying(&template).to_string();
     fake(&[&["call", "say", &arguments], words].concat(), &[])
 }
 
 #[test]
-fn lists_are_a_line_for_each() {
+fn lists_have_one_line_per_item() {
     check(
         example(&["tools"]),
         "echo   Gives back the text.\n\
@@ -73,13 +73,13 @@ fn lists_are_a_line_for_each() {
         example(&["resources"]),
         "example://status  The process that serves you, and how often it was called.\n",
     );
-    // A server that has none of these is not asked for them.
+    // A server without prompts is not asked for them.
     let (code, stdout, stderr) = run(fake(&["prompts"], &[]));
     assert_eq!((code, &*stdout, &*stderr), (Some(0), "", "No prompts are offered.\n"));
 }
 
 #[test]
-fn json_is_what_the_servers_sent() {
+fn json_output_is_what_the_server_sent() {
     let (code, stdout, stderr) = run(example(&["tools", "--json"]));
     assert_eq!((code, &*stderr), (Some(0), ""));
     let tools: Value = serde_json::from_str(&stdout).unwrap();
@@ -92,7 +92,7 @@ fn json_is_what_the_servers_sent() {
 }
 
 #[test]
-fn many_servers_are_one() {
+fn commands_see_all_servers_as_one() {
     let many = |words: &[&str]| {
         let start = program().args(words).args(["--config", "config.json"]);
         let record = start.record();
@@ -124,8 +124,8 @@ fn many_servers_are_one() {
 }
 
 #[test]
-fn all_pages_are_asked_for() {
-    // A server that pages is not at hand: a small one is.
+fn all_pages_are_requested() {
+    // A small server that pages.
     const SERVER: &str = r#"
 import json, sys
 for line in sys.stdin:
@@ -142,7 +142,7 @@ for line in sys.stdin:
 }
 
 #[test]
-fn arguments_are_written_in_several_ways() {
+fn arguments_have_several_spellings() {
     check(example(&["call", "add", "a=1", "b=41"]), "42\n");
     check(example(&["call", "echo", "text=41"]), "41\n");
     check(example(&["call", "add", "{\"a\": 1,\n\"b\": 2}"]), "3\n");
@@ -153,7 +153,7 @@ fn arguments_are_written_in_several_ways() {
     client.send(r#"{ "a": 3, "b": 2 }"#);
     let end = client.finish();
     assert_eq!((end.code, end.stdout), (Some(0), b"5\n".to_vec()));
-    // As they are written.
+    // Arguments keep their bytes.
     let written = r#"{ "n": 1.00, "m": 12345678901234567890 }"#;
     let mut client = fake(&["call", "echo", written], &[]).start();
     assert_eq!(client.finish().code, Some(0));
@@ -161,7 +161,7 @@ fn arguments_are_written_in_several_ways() {
 }
 
 #[test]
-fn content_that_is_not_text_is_a_line() {
+fn non_text_content_is_one_line() {
     let content = json!({ "content": [
         { "type": "text", "text": "one" },
         { "type": "image", "data": "AAAA", "mimeType": "image/png" },
@@ -182,7 +182,7 @@ fn resources_and_prompts_are_printed() {
 }
 
 #[test]
-fn a_failure_says_what_to_do() {
+fn failure_comes_with_a_hint() {
     check_failure(
         example(&["call", "eco", "text=x"]),
         1,
@@ -216,7 +216,7 @@ fn a_failure_says_what_to_do() {
 }
 
 #[test]
-fn what_keeps_the_gateway_from_starting_is_passed_on() {
+fn start_failure_is_passed_on() {
     let (code, _, stderr) = run(program().args(["tools", "--config", "nowhere.json"]));
     assert_eq!(code, Some(3));
     assert!(stderr.starts_with("switchboard: cannot read the config file nowhere.json"), "{stderr}");
@@ -225,12 +225,12 @@ fn what_keeps_the_gateway_from_starting_is_passed_on() {
     let (code, _, stderr) = run(program().args(["call", "x", "--", "no-such-program"]));
     assert_eq!(code, Some(1));
     assert!(stderr.contains("(backend_spawn_failed)\n  hint: "), "{stderr}");
-    // Otherwise it is nobody's business.
+    // After a successful call, the server's stderr is not shown.
     check(fake(&["call", "complain", "text=words"], &[]), "");
 }
 
 #[test]
-fn progress_and_log_messages_are_shown_meanwhile() {
+fn progress_and_log_messages_are_shown() {
     let lines = [
         r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"begun"}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":1,"total":2,"message":"half"}}"#,
@@ -242,7 +242,7 @@ fn progress_and_log_messages_are_shown_meanwhile() {
     assert_eq!(stderr, "[info] begun\nprogress: 1/2 (50 %) half\n");
 }
 
-/// The server has heard of the end of a call, and is gone.
+/// Checks that the server got the cancellation and has ended.
 #[track_caller]
 fn check_cancelled(mut client: Client, code: i32) {
     let end = client.wait_for_end();
@@ -252,7 +252,7 @@ fn check_cancelled(mut client: Client, code: i32) {
 }
 
 #[test]
-fn an_interrupted_call_is_cancelled() {
+fn interrupted_call_is_cancelled() {
     let client = fake(&["call", "hang"], &[]).start();
     client.record().wait_for(1, "tools/call");
     client.signal(Word::Interrupt);
@@ -260,12 +260,12 @@ fn an_interrupted_call_is_cancelled() {
 }
 
 #[test]
-fn a_call_that_takes_too_long_is_cancelled() {
+fn timed_out_call_is_cancelled() {
     check_cancelled(fake(&["call", "hang", "--timeout", "1"], &[]).start(), 1);
 }
 
 #[test]
-fn servers_are_told_of_the_folder() {
+fn servers_get_the_folder_as_root() {
     let start = fake(
         &[
             "call",
@@ -281,7 +281,7 @@ fn servers_are_told_of_the_folder() {
 }
 
 #[test]
-fn what_we_cannot_do_is_refused() {
+fn unsupported_server_requests_are_refused() {
     let ask = |method: &str| {
         let request = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": {} }).to_string();
         let arguments = json!({ "id": "7", "request": request }).to_string();

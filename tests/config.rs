@@ -1,4 +1,4 @@
-//! A server from the config file is started as the file says.
+//! Start of a server from its config entry.
 
 use crate::support::{config, configured, error, fake_backend, greet, program};
 use serde_json::{Value, json};
@@ -10,14 +10,14 @@ fn facts(start: Start) -> Value {
     client.call("facts", json!({}))["result"].take()
 }
 
-/// What was given to the server behind `--`.
+/// Arguments of the server after `--`.
 fn words(facts: &Value) -> Vec<&str> {
     let words = facts["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
     words.skip_while(|word| *word != "--").skip(1).collect()
 }
 
 #[test]
-fn a_file_with_comments_as_people_have_it() {
+fn commented_config_from_an_ide_works() {
     let start = program();
     let record = start.record();
     let text = format!(
@@ -42,7 +42,7 @@ fn a_file_with_comments_as_people_have_it() {
 }
 
 #[test]
-fn variables_are_filled_in() {
+fn variables_are_expanded() {
     let server = json!({ "env": { "V": "${VALUE}", "E": "${env:VALUE}", "D": "${MISSING:-default}", "L": "$${VALUE} $VALUE" } });
     let start = configured(json!({}), server, &["--", "${VALUE}", "${MISSING:-a b}", "${userHome}"]);
     let home = start.scratch().join("home").display().to_string();
@@ -56,7 +56,7 @@ fn variables_are_filled_in() {
 }
 
 #[test]
-fn a_variable_that_is_not_set_is_named() {
+fn unset_variable_is_named() {
     let mut client = configured(json!({}), json!({ "env": { "T": "${NO_SUCH_VARIABLE}" } }), &[]).start();
     let answer = client.request("initialize", json!({}));
     let told = error(&answer, -32001, "backend_spawn_failed");
@@ -64,7 +64,7 @@ fn a_variable_that_is_not_set_is_named() {
 }
 
 #[test]
-fn the_root_is_where_it_was_said() {
+fn root_is_expanded_in_arguments() {
     let start = configured(
         json!({}),
         json!({}),
@@ -78,7 +78,7 @@ fn the_root_is_where_it_was_said() {
 }
 
 #[test]
-fn a_folder_may_be_given() {
+fn cwd_may_be_given() {
     let start = configured(json!({}), json!({ "cwd": "${root}/sub" }), &[]);
     let sub = start.scratch().folder("project/sub");
     let root = start.scratch().join("project");
@@ -86,7 +86,7 @@ fn a_folder_may_be_given() {
 }
 
 #[test]
-fn ignored_folders_are_handed_on() {
+fn ignored_folders_are_passed_on() {
     let file = json!({ "ignoredFolders": [".git", "out"] });
     let server = json!({ "env": { "IGNORE": "${ignoredFolders}" } });
     let facts = facts(configured(file, server, &["--", "-x=${ignoredFolder}", "${ignoredFolders}"]));
@@ -94,7 +94,7 @@ fn ignored_folders_are_handed_on() {
     assert_eq!(facts["env"]["IGNORE"], ".git,out");
 }
 
-/// Two servers, of which one is disabled or chosen.
+/// Two servers, with extra keys.
 fn two(extra: Value) -> Start {
     let start = program();
     let record = start.record();
@@ -107,9 +107,9 @@ fn two(extra: Value) -> Start {
     start.arg("stdio").arg("--config").arg(path)
 }
 
-/// There is nothing that could be taken for it.
+/// No other server is chosen instead.
 #[test]
-fn a_disabled_server_cannot_be_chosen() {
+fn disabled_server_cannot_be_chosen() {
     for (name, off) in [("fake", json!({ "disabled": true })), ("other", json!({ "enabled": false }))] {
         let end = two(json!({ name: off })).args(["--server", name]).start().finish();
         assert_eq!((end.code, end.stdout), (Some(3), vec![]));
@@ -120,14 +120,14 @@ fn a_disabled_server_cannot_be_chosen() {
 }
 
 #[test]
-fn of_several_one_is_chosen_by_name() {
+fn server_is_chosen_by_name() {
     assert_eq!(words(&facts(two(json!({})).args(["--server", "other"]))), ["second"]);
     let end = two(json!({})).args(["--server", "third"]).start().finish();
     assert_eq!(end.code, Some(3));
 }
 
 #[test]
-fn a_wrong_file_is_not_served() {
+fn invalid_config_is_not_served() {
     let start = program();
     let path = start
         .scratch()
@@ -139,7 +139,7 @@ fn a_wrong_file_is_not_served() {
 
 /// A project's file names commands: cloning a repository must not run them.
 #[test]
-fn a_projects_file_is_ignored_until_it_is_trusted() {
+fn project_file_needs_trust() {
     let start = program();
     let record = start.record();
     let project = start.scratch().folder("project");
@@ -158,16 +158,15 @@ fn a_projects_file_is_ignored_until_it_is_trusted() {
     assert_eq!(in_project(&["trust"]).start().finish().code, Some(0));
     assert_eq!(words(&facts(in_project(&["stdio", "--server", "fake"]))), ["one"]);
 
-    // Another content is another file.
+    // Changed content must be trusted again.
     write(&["--", "evil"]);
     let launches = record.launches();
     assert_eq!(in_project(&["stdio"]).start().finish().code, Some(3));
     assert_eq!(record.launches(), launches);
 }
 
-/// Without a subcommand, and with stdin not a terminal, it is `stdio`.
 #[test]
-fn no_subcommand_is_stdio() {
+fn missing_subcommand_means_stdio() {
     let start = program();
     let record = start.record();
     let start = start.arg("--").arg(fake_backend()).arg("--record").arg(record.folder());

@@ -1,4 +1,4 @@
-//! With nothing to serve, the client is told why: an error to `initialize`, and no closed connection.
+//! Without anything to serve, `initialize` gets an error with the reason, and the connection stays open.
 
 use crate::support::{error, program};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use switchboard_testkit::client::{Client, Framing, Start, initialize_params};
 const BROKEN: &str = "{\n  \"mcpServers\": 5\n}";
 const OTHER: &str = r#"{ "mcpServers": { "other": { "command": "true" } } }"#;
 
-/// Through the daemon, which is the default, and alone.
+/// Values of `SWITCHBOARD_SOLO`: through the daemon (the default), and alone.
 const MODES: [&str; 2] = ["0", "1"];
 
 /// `switchboard stdio --config config.json`
@@ -26,7 +26,8 @@ fn refused<'a>(answer: &'a Value, message: &str, hint: &str) -> &'a Value {
     error
 }
 
-/// `initialize` fails with these words; the process stays until its input ends, and says the same on stderr.
+/// Checks that `initialize` fails with these words, that the process stays until its input ends, and that
+/// stderr says the same.
 #[track_caller]
 fn check(start: Start, message: &str, hint: &str) {
     let mut client = start.start();
@@ -78,7 +79,7 @@ fn missing_servers_are_an_error() {
     }
 }
 
-/// A project's file that nobody has trusted is none; the client learns that it is there.
+/// An untrusted project file is not used, but named.
 #[test]
 fn untrusted_file_is_named() {
     let start = program().env("SWITCHBOARD_SOLO", "0").arg("stdio");
@@ -86,7 +87,7 @@ fn untrusted_file_is_named() {
     check(start, "switchboard.json is not trusted", "reconnect");
 }
 
-/// A folder of the command line that is not there is an error of its own, with its own exit code.
+/// A missing folder of the command line has its own exit code.
 #[test]
 fn missing_root_is_an_error() {
     let mut client = with_config("0", OTHER).args(["--root", "nowhere"]).start();
@@ -95,7 +96,7 @@ fn missing_root_is_an_error() {
 }
 
 #[test]
-fn ids_and_framings_are_the_clients() {
+fn errors_use_the_clients_ids_and_framing() {
     for framing in [Framing::Newline, Framing::ContentLength] {
         let mut client = with_config("0", BROKEN).framing(framing).start();
         for id in ["7", "\"a\"", "1.50", "-3"] {
@@ -113,7 +114,7 @@ fn ids_and_framings_are_the_clients() {
     }
 }
 
-/// Our own commands say what they said before, once.
+/// Commands print the problem once, with its excerpt.
 #[test]
 fn commands_show_the_excerpt() {
     let start = program().env("SWITCHBOARD_SOLO", "0").args(["tools", "--config", "config.json"]);

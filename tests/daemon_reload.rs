@@ -1,4 +1,4 @@
-//! A changed config file, and what a command line may share: through the daemon, end to end.
+//! Config reloads and shared command lines through the daemon.
 
 use crate::support::{error, fake_backend, greet, program};
 use serde_json::{Value, json};
@@ -12,7 +12,8 @@ use switchboard_testkit::pids::Word;
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::{patience, pids};
 
-/// A user's folders, in which all of a test's windows run. Its name is short: a socket's path has to be.
+/// Folders of one user, for all windows of a test. The name is short, since a socket's path has a length
+/// limit.
 struct Home {
     scratch: Scratch,
     runtime: PathBuf,
@@ -32,7 +33,7 @@ impl Home {
     }
 
     fn bare(&self, args: &[&str]) -> Start {
-        // One user: servers get HOME, and with another one they would be others.
+        // One user: servers get HOME, so another HOME would mean other instances.
         let start = program().args(args).env("XDG_RUNTIME_DIR", &self.runtime).home(self.scratch.home());
         start.env("XDG_CONFIG_HOME", self.scratch.folder("config"))
     }
@@ -63,7 +64,7 @@ impl Home {
     }
 }
 
-/// Not one daemon outlives its test.
+/// Kills every daemon that is left.
 impl Drop for Home {
     fn drop(&mut self) {
         let status = self.status();
@@ -82,7 +83,7 @@ fn pid(client: &mut Client) -> u64 {
 }
 
 #[test]
-fn a_reload_changes_what_has_changed_and_nothing_else() {
+fn reload_changes_only_changed_servers() {
     let home = Home::new();
     let config = |servers: Value| home.write("c.json", &json!({ "mcpServers": servers }));
     let file = config(json!({ "a": server(&[]), "b": server(&[]), "c": server(&[]) }));
@@ -111,7 +112,7 @@ fn a_reload_changes_what_has_changed_and_nothing_else() {
 }
 
 #[test]
-fn the_file_is_watched_and_one_with_errors_changes_nothing() {
+fn watched_file_with_errors_is_rejected() {
     let home = Home::new();
     let file = home.write("c.json", &json!({ "mcpServers": { "a": server(&[]) } }));
     let mut a = home.window(&file, "a");
@@ -130,9 +131,9 @@ fn the_file_is_watched_and_one_with_errors_changes_nothing() {
     assert_ne!(pid(&mut a), before);
 }
 
-/// What a project's file runs is what its owner has seen.
+/// A changed project file must be trusted again.
 #[test]
-fn a_projects_file_must_be_trusted_anew() {
+fn changed_project_file_needs_new_trust() {
     let home = Home::new();
     let work = home.scratch.folder("work");
     let write =
@@ -156,7 +157,7 @@ fn a_projects_file_must_be_trusted_anew() {
 }
 
 #[test]
-fn what_needs_a_restart_is_said() {
+fn settings_that_need_a_restart_are_named() {
     let home = Home::new();
     let config = |more: Value| {
         let mut config = json!({ "mcpServers": { "a": server(&[]) } });
@@ -167,7 +168,7 @@ fn what_needs_a_restart_is_said() {
     let mut a = home.window(&file, "a");
     let before = pid(&mut a);
     config(json!({ "maxMessageBytes": "1MiB", "linger": "0s" }));
-    // Whoever is first, the reload or the watch, says so.
+    // Either the reload or the watcher logs it first.
     home.run(&["reload"]);
     patience::until_true("it is said", || home.log().contains("maxMessageBytes"));
     assert_eq!(pid(&mut a), before);
@@ -176,7 +177,7 @@ fn what_needs_a_restart_is_said() {
 }
 
 #[test]
-fn a_command_line_is_shared_if_the_users_config_says_so() {
+fn share_ad_hoc_shares_command_lines() {
     let home = Home::new();
     home.write("config/switchboard/config.json", &json!({ "mcpServers": {}, "shareAdHoc": true }));
     let fake = fake_backend();
@@ -194,9 +195,9 @@ fn a_command_line_is_shared_if_the_users_config_says_so() {
     assert_eq!(names, [name.to_owned(), format!("{name}-2")]);
 }
 
-/// Whatever the attachment says: the daemon asks its own config.
+/// The daemon checks its own config, whatever the attachment says.
 #[test]
-fn the_daemon_refuses_a_command_line_if_its_config_does_not_say_so() {
+fn daemon_refuses_unshared_command_line() {
     let home = Home::new();
     let write = |shares: bool| {
         let config = json!({ "mcpServers": { "a": server(&[]) }, "shareAdHoc": shares, "linger": "1m" });
@@ -228,10 +229,10 @@ fn the_daemon_refuses_a_command_line_if_its_config_does_not_say_so() {
     assert!(taken["error"].is_null(), "{taken}");
 }
 
-/// Servers get the limit of open files that their user has set; the daemon itself has more.
+/// Servers get the user's limit of open files; the daemon raises its own.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_daemon_opens_more_files_than_its_servers_may() {
+fn servers_keep_the_users_file_limit() {
     let home = Home::new();
     let said = home.scratch.join("limit");
     let script = format!("ulimit -S -n > '{}'; exec \"$0\"", said.display());

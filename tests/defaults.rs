@@ -1,15 +1,15 @@
-//! `defaults` of the config file count for every server on every route; an entry's own key wins.
+//! `defaults` of the config file: they apply to every server on every route; an entry's own key wins.
 
 use crate::support::{config, error, fake_backend, greet, program, text};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, Start};
 
-/// Soon over, and yet enough for a busy machine to answer what is meant to be answered.
+/// A short timeout that still lets a busy machine answer other requests.
 fn short() -> Value {
     json!({ "timeout": "1s", "onTimeout": "keep" })
 }
 
-/// A call that is never answered ends by the default timeout.
+/// Checks that an unanswered call ends by the default timeout.
 #[track_caller]
 fn check_times_out(client: &mut Client, tool: &str) {
     let answer = client.call(tool, json!({}));
@@ -17,7 +17,7 @@ fn check_times_out(client: &mut Client, tool: &str) {
     assert!(told["data"]["timeoutMs"].as_u64().is_some_and(|ms| (1000..600_000).contains(&ms)), "{told}");
 }
 
-/// The program with a config file, which it does not know of yet.
+/// The program and a config file, which it has not been given yet.
 fn with_file(keys: Value, server: Value) -> (Start, std::path::PathBuf) {
     let start = program();
     let record = start.record();
@@ -27,7 +27,7 @@ fn with_file(keys: Value, server: Value) -> (Start, std::path::PathBuf) {
 }
 
 #[test]
-fn defaults_count_on_every_stdio_route() {
+fn defaults_apply_on_every_stdio_route() {
     for flags in [&["--server", "fake"][..], &["--server", "fake", "--solo"], &[], &["--solo"]] {
         let (start, path) = with_file(json!({ "defaults": short() }), json!({}));
         let tool = if flags.contains(&"--server") { "hang" } else { "fake__hang" };
@@ -47,8 +47,8 @@ fn own_key_wins_over_defaults() {
 }
 
 #[test]
-fn defaults_count_for_a_command_line() {
-    // Named, and as the user's own file. Both also with a daemon that takes command lines.
+fn defaults_apply_to_a_command_line() {
+    // The file is given by name or is the user's own, each also with a daemon that shares command lines.
     for share in [false, true] {
         for is_named in [false, true] {
             let keys = json!({ "defaults": { "timeout": "1s", "onTimeout": "keep", "inheritEnv": "none" }, "shareAdHoc": share });
@@ -73,7 +73,7 @@ fn defaults_count_for_a_command_line() {
 }
 
 #[test]
-fn timeout_flags_are_over_the_config() {
+fn timeout_flags_override_the_config() {
     for flags in [&["--solo"][..], &[]] {
         let (start, path) = with_file(json!({}), json!({ "timeout": "1h", "onTimeout": "keep" }));
         let start = start.args(["stdio", "--server", "fake", "--timeout", "1s"]).args(flags);
@@ -90,7 +90,7 @@ fn timeout_flags_are_over_the_config() {
 }
 
 #[test]
-fn check_says_what_cannot_be_a_default() {
+fn check_names_keys_that_cannot_be_defaults() {
     let keys = json!({ "defaults": { "command": "npx", "timout": "1s", "headers": {} } });
     let (start, path) = with_file(keys, json!({}));
     let end = start.args(["check", "--config"]).arg(path).start().finish();
@@ -114,7 +114,7 @@ mod over_http {
     use switchboard_testkit::http::Talk;
 
     #[test]
-    fn defaults_count_over_http() {
+    fn defaults_apply_over_http() {
         let served = Served::with(json!({ "defaults": short() }), json!({}), &[]);
         for (path, tool) in [("/mcp", "fake__hang"), ("/servers/fake/mcp", "hang")] {
             let answer = Talk::open(&served.web, path).call(tool, json!({}));

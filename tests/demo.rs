@@ -1,5 +1,5 @@
-//! `switchboard demo` shows what it promises and leaves nothing, however it ends; and the example server behind it is an
-//! honest one.
+//! `switchboard demo`: it shows what it promises and leaves nothing, however it ends. Also the example server
+//! behind it.
 
 use crate::support::{program, text};
 use serde_json::json;
@@ -9,7 +9,8 @@ use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
-/// A demo with a PATH, an empty home, and nothing else in its environment. Its folder is known by its name.
+/// A demo with a PATH, an empty home and nothing else in its environment. `folder` identifies its processes
+/// and files.
 struct Demo {
     client: Client,
     temporary: PathBuf,
@@ -17,7 +18,7 @@ struct Demo {
 }
 
 impl Demo {
-    /// In a temporary folder of its own.
+    /// In its own temporary folder.
     fn start() -> Self {
         Self::inside("t", |start| start)
     }
@@ -38,23 +39,23 @@ impl Demo {
         String::from_utf8_lossy(&self.client.unread_bytes()).into_owned()
     }
 
-    /// Its daemon and everything else that has its folder in the command line.
+    /// All processes with the demo's folder in their command line.
     fn processes(&self) -> Vec<u32> {
         pids::with_text(&self.folder)
     }
 
-    /// The gateways that it opened as an IDE would.
+    /// Windows that the demo opened, as an IDE would.
     fn windows(&self) -> Vec<u32> {
         self.processes().into_iter().filter(|&pid| pids::mentions(pid, "stdio")).collect()
     }
 
-    /// Nothing of it runs. Looked at twice: while the processes are counted, one may start another and end, and be
-    /// missed together with it.
+    /// Whether nothing of the demo runs. Checks twice: a process that starts another and ends during the
+    /// first scan would hide both.
     fn has_no_process(&self) -> bool {
         self.processes().is_empty() && self.processes().is_empty()
     }
 
-    /// Ends with this code, and its output.
+    /// Checks the exit code and an empty stderr; returns stdout.
     #[track_caller]
     fn finish(&mut self, code: i32) -> String {
         let end = self.client.finish();
@@ -63,7 +64,7 @@ impl Demo {
         shown
     }
 
-    /// No process, no folder of its own, and no file in the home.
+    /// Checks that no process, no folder of the demo and no file in the home is left.
     #[track_caller]
     fn check_nothing_left(&self) {
         patience::until_true(format_args!("no process; there are {:?}", self.processes()), || {
@@ -109,7 +110,7 @@ fn demo_shows_all_steps_and_leaves_nothing() {
     check_shown(&shown);
     assert!(shown.contains(env!("CARGO_BIN_EXE_switchboard")), "the path of the program\n{shown}");
     assert!(!shown.contains('\x1b'), "no colours where there is no terminal");
-    // Only what holds the program's own path may be longer.
+    // Only lines with the program's path may be longer.
     let long = shown
         .lines()
         .find(|line| line.chars().count() > 80 && !line.contains(env!("CARGO_BIN_EXE_switchboard")));
@@ -143,7 +144,7 @@ fn demo_needs_neither_home_nor_tmpdir() {
     demo.check_nothing_left();
 }
 
-/// Its folder is no place for a socket: another one is found, and cleared as well.
+/// The folder's path is too long for a socket: another one is found, and removed as well.
 #[test]
 fn demo_works_where_paths_are_long() {
     let mut demo = Demo::inside(&"x".repeat(100), |start| start);
@@ -152,7 +153,7 @@ fn demo_works_where_paths_are_long() {
 }
 
 #[test]
-fn two_demos_at_once() {
+fn two_demos_run_at_once() {
     let mut demos = [Demo::start(), Demo::start()];
     for demo in &mut demos {
         check_shown(&demo.finish(0));
@@ -160,7 +161,7 @@ fn two_demos_at_once() {
     }
 }
 
-/// The moments of the story at which it is disturbed, from before there is a daemon to the call that hangs.
+/// Moments at which the demo is disturbed, from before the daemon's start to the hanging call.
 const MOMENTS: [&str; 4] = ["", "1. The IDE", "3. A server", "5. A call"];
 
 #[test]
@@ -169,7 +170,7 @@ fn interrupted_demo_leaves_nothing() {
         [Word::Interrupt, Word::Terminate, Word::HangUp].into_iter().cycle().zip(MOMENTS.repeat(3))
     {
         let mut demo = Demo::start();
-        // Before its first word it is ended by the signal itself.
+        // Before its first output, the signal itself ends it.
         patience::until_true(format_args!("`{moment}` is shown"), || {
             let shown = demo.shown();
             shown.contains("(one daemon)") && shown.contains(moment)
@@ -181,7 +182,7 @@ fn interrupted_demo_leaves_nothing() {
     }
 }
 
-/// Nobody is left to remove its folder, but everything that runs goes by itself.
+/// The folder stays, but every process ends.
 #[test]
 fn killed_demo_leaves_no_process() {
     for moment in MOMENTS {
@@ -194,11 +195,11 @@ fn killed_demo_leaves_no_process() {
     }
 }
 
-/// A step fails when its window dies in the middle of it. The reason is shown, and everything is cleared up.
+/// A step fails when its window dies within it. The cause is shown, and everything is removed.
 #[test]
 fn failed_demo_leaves_nothing() {
     let mut demo = Demo::start();
-    // The first window has more than a hundred requests to answer after this: whenever it dies, one of them fails.
+    // The first window has more than a hundred requests left, so its death always fails one of them.
     patience::until_true("a window in the first step", || {
         demo.shown().contains("1. The IDE") && !demo.windows().is_empty()
     });
@@ -217,7 +218,7 @@ fn example_server() -> Client {
 }
 
 #[test]
-fn the_version_that_the_client_wants_is_spoken_if_it_is_known() {
+fn example_server_negotiates_the_version() {
     for (wanted, spoken) in [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
@@ -234,7 +235,7 @@ fn the_version_that_the_client_wants_is_spoken_if_it_is_known() {
 }
 
 #[test]
-fn what_it_offers_can_be_used() {
+fn example_server_offers_work() {
     let mut server = example_server();
     server.initialize();
     assert_eq!(text(&server.call("echo", json!({ "text": "hé" }))), "hé");
@@ -259,7 +260,7 @@ fn what_it_offers_can_be_used() {
 }
 
 #[test]
-fn what_it_does_not_offer_is_refused_with_the_right_code() {
+fn example_server_refuses_with_right_codes() {
     let mut server = example_server();
     server.initialize();
     let mut code = |method: &str, params| server.request(method, params)["error"]["code"].as_i64();
@@ -269,7 +270,7 @@ fn what_it_does_not_offer_is_refused_with_the_right_code() {
     assert_eq!(code("resources/read", json!({ "uri": "example://nothing" })), Some(-32002));
     assert_eq!(code("prompts/get", json!({ "name": "no-such-prompt" })), Some(-32602));
     assert_eq!(code("prompts/get", json!({ "name": "greet" })), Some(-32602));
-    // Wrong arguments are for the model to read.
+    // Wrong arguments are reported to the model, as tool errors.
     for (tool, arguments) in
         [("echo", json!({})), ("add", json!({ "a": "1", "b": 2 })), ("wait", json!({ "seconds": -1 }))]
     {
@@ -287,7 +288,7 @@ fn what_it_does_not_offer_is_refused_with_the_right_code() {
 }
 
 #[test]
-fn waiting_reports_progress_and_can_be_cancelled() {
+fn example_wait_has_progress_and_cancel() {
     let mut server = example_server();
     server.initialize();
     let params =
@@ -300,7 +301,7 @@ fn waiting_reports_progress_and_can_be_cancelled() {
     assert_eq!(text(&server.answer(id)), "waited 0.05 s");
 
     let long = server.start_call("wait", json!({ "seconds": 600 }));
-    // Others are served meanwhile.
+    // Other calls are served meanwhile.
     assert_eq!(text(&server.call("echo", json!({ "text": "still here" }))), "still here");
     server.notify("notifications/cancelled", json!({ "requestId": long }));
     assert_eq!(server.request("ping", json!({}))["result"], json!({}));
@@ -309,7 +310,7 @@ fn waiting_reports_progress_and_can_be_cancelled() {
 }
 
 #[test]
-fn it_misbehaves_only_when_asked_to() {
+fn example_server_misbehaves_only_on_demand() {
     let mut server = example_server();
     server.initialize();
     let id = server.start_call("noise", json!({}));

@@ -1,10 +1,10 @@
 //! Clients and servers with and without `"jsonrpc":"2.0"`.
 
-use crate::support::{configured, fake, greeted, say_under};
+use crate::support::{configured, fake, greeted, say_with_id};
 use serde_json::json;
 
 #[test]
-fn a_bare_client_is_answered_bare_and_its_server_hears_the_standard() {
+fn bare_client_is_answered_bare() {
     let mut client = fake(&[]).start();
     client.send(r#"{"id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#);
     let greeting = client.recv_text();
@@ -12,7 +12,7 @@ fn a_bare_client_is_answered_bare_and_its_server_hears_the_standard() {
     client.send(r#"{"method":"notifications/initialized"}"#);
     client.send(r#"{"id":"p","method":"ping"}"#);
     assert_eq!(client.recv_text(), r#"{"id":"p","result":{}}"#);
-    // Our own errors too.
+    // Our own errors follow the dialect too.
     client.send(r#"{"id":2,"method":"server/discover"}"#);
     let error = client.recv_text();
     assert!(error.starts_with(r#"{"id":2,"error":"#), "{error}");
@@ -22,19 +22,19 @@ fn a_bare_client_is_answered_bare_and_its_server_hears_the_standard() {
 }
 
 #[test]
-fn who_sends_the_field_always_gets_it_back() {
+fn client_that_sends_jsonrpc_gets_it_back() {
     let mut client = greeted(&["--bare"]);
     let answer = client.request("ping", json!({}));
     assert_eq!(answer["jsonrpc"], "2.0");
-    // Once seen, it is kept up, whatever the client leaves out later.
+    // Once seen, the member is always sent, even if the client omits it later.
     client.send(r#"{"id":"p","method":"ping"}"#);
     assert_eq!(client.recv_text(), r#"{"jsonrpc":"2.0","id":"p","result":{}}"#);
 }
 
 #[test]
-fn a_bare_servers_notifications_and_requests_get_the_field() {
+fn bare_servers_messages_get_jsonrpc() {
     let mut client = greeted(&["--bare"]);
-    say_under(&client, "1", r#"{"method":"notifications/message","params":{"level":"info","data":"x"}}"#);
+    say_with_id(&client, "1", r#"{"method":"notifications/message","params":{"level":"info","data":"x"}}"#);
     assert_eq!(
         client.recv_text(),
         r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#
@@ -44,7 +44,7 @@ fn a_bare_servers_notifications_and_requests_get_the_field() {
 }
 
 #[test]
-fn the_config_may_fix_the_dialect() {
+fn config_can_fix_the_dialect() {
     let mut client = configured(json!({ "dialect": "bare" }), json!({}), &[]).start();
     client.send(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     assert_eq!(client.recv_text(), r#"{"id":1,"result":{}}"#);

@@ -1,4 +1,4 @@
-//! The documents: links lead somewhere, and the tests that stand behind the promises are there.
+//! Documents: links have targets, and the tests named behind promises exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = fs::DirEntry> {
     fs::read_dir(folder).expect("the repository has this folder").flatten()
 }
 
-/// Every document of ours.
+/// All documents of the repository.
 fn documents() -> Vec<PathBuf> {
     let folders = ["", "docs", "docs/decisions", "examples", "crates/core/src/backends"]
         .map(|folder| root().join(folder));
@@ -20,19 +20,19 @@ fn documents() -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
-/// A document without its blocks of code.
+/// Text without code blocks.
 fn prose(path: &Path) -> String {
     let text = fs::read_to_string(path).expect("a document that is there can be read");
     text.split("\n```").step_by(2).collect::<Vec<_>>().join("\n")
 }
 
-/// What `[…](target)` leads to, without the links that leave the repository.
+/// Targets of `[…](target)` within the repository.
 fn links(text: &str) -> Vec<String> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
 }
 
-/// The anchors of a document's headings, as GitHub makes them.
+/// Anchors of the headings, as GitHub makes them.
 fn anchors(path: &Path) -> BTreeSet<String> {
     let text = prose(path);
     let headings = text.lines().filter(|line| line.starts_with('#'));
@@ -46,7 +46,7 @@ fn anchors(path: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_have_targets() {
     let mut broken = Vec::new();
     for document in documents() {
         for link in links(&prose(&document)) {
@@ -65,7 +65,7 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn the_tests_behind_the_promises_are_there() {
+fn promises_name_existing_tests() {
     for page in ["docs/testing.md", "docs/security.md"] {
         let text = fs::read_to_string(root().join(page)).unwrap();
         let named = text
@@ -73,20 +73,20 @@ fn the_tests_behind_the_promises_are_there() {
             .skip(1)
             .step_by(2)
             .filter(|word| word.starts_with("tests/") || word.starts_with("crates/"));
-        let missing: Vec<&str> = named.filter(|test| !is_there(test)).collect();
+        let missing: Vec<&str> = named.filter(|test| !test_exists(test)).collect();
         assert_eq!(missing, Vec::<&str>::new(), "{page} names them");
     }
 }
 
-/// A file or folder, or `FILE::TEST`.
-fn is_there(test: &str) -> bool {
+/// Accepts a file, a folder, or `FILE::TEST`.
+fn test_exists(test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else { return root().join(test).exists() };
     let text = fs::read_to_string(root().join(path)).unwrap_or_default();
     text.contains(&format!("fn {name}()"))
 }
 
 #[test]
-fn every_decision_is_in_the_list() {
+fn decisions_are_listed() {
     let folder = root().join("docs/decisions");
     let list = fs::read_to_string(folder.join("README.md")).unwrap();
     for entry in entries(&folder) {
@@ -104,11 +104,11 @@ fn architecture_names_existing_code() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let sources = source_texts();
     let words = text.split('`').skip(1).step_by(2);
-    let missing: Vec<&str> = words.filter(|word| !is_in_the_code(word, &sources)).collect();
+    let missing: Vec<&str> = words.filter(|word| !names_existing_code(word, &sources)).collect();
     assert_eq!(missing, Vec::<&str>::new(), "ARCHITECTURE.md names them");
 }
 
-fn is_in_the_code(word: &str, sources: &str) -> bool {
+fn names_existing_code(word: &str, sources: &str) -> bool {
     const CRATES: [&str; 5] = ["protocol", "core", "process", "gateway", "testkit"];
     if let Some((krate, path)) = word.split_once('/').filter(|(krate, _)| CRATES.contains(krate)) {
         let below = root().join("crates").join(krate).join("src").join(path);
@@ -117,12 +117,12 @@ fn is_in_the_code(word: &str, sources: &str) -> bool {
     let name = word.strip_suffix("()").or_else(|| word.split_once("::").map(|(_, name)| name));
     let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let Some(name) = name.filter(is_name) else { return true };
-    // A function, or a variant of an enum.
+    // A function or an enum variant.
     let begins = [format!("fn {name}("), format!("fn {name}<"), format!(" {name} {{"), format!(" {name},")];
     begins.iter().any(|begin| sources.contains(begin.as_str()))
 }
 
-/// All of our source code.
+/// Text of all source files.
 fn source_texts() -> String {
     let mut open = vec![root().join("crates"), root().join("src")];
     let mut all = String::new();

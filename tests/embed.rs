@@ -1,4 +1,4 @@
-//! The gateway inside another program: `examples/embed.rs` serves a client over streams in memory, and leaves nothing.
+//! Embedded gateway: `examples/embed.rs` serves a client over in-memory streams and leaves nothing.
 
 use crate::support::{example, fake_backend};
 use switchboard_testkit::client::Start;

@@ -1,4 +1,4 @@
-//! What a server gets of our environment, and what is said when that may be why it does not start.
+//! Environment of servers, and the hints when a missing variable may be why one does not start.
 
 use crate::support::{configured, error, fake, fake_backend, greet, program, through};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn seen(start: Start) -> Value {
     client.call("facts", json!({}))["result"]["env"].take()
 }
 
-/// An environment with something of each kind.
+/// An environment with variables of each kind.
 fn with_ours(start: Start) -> Start {
     let state = start.scratch().state("");
     start
@@ -46,7 +46,7 @@ const OTHERS: &[&str] = &["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_SETTING",
 const OURS: &[&str] = &["SWITCHBOARD_STATE_DIR"];
 
 #[test]
-fn by_default_only_the_safe_list_passes() {
+fn default_environment_is_the_safe_list() {
     let env = seen(with_ours(configured(json!({}), json!({}), &[])));
     check(&env, SAFE, OTHERS);
     check(&env, &[], OURS);
@@ -58,14 +58,14 @@ fn by_default_only_the_safe_list_passes() {
 }
 
 #[test]
-fn patterns_pass_more() {
+fn pass_env_patterns_add_variables() {
     let server = json!({ "passEnv": ["GITHUB_*", "MY_SETTING"] });
     let env = seen(with_ours(configured(json!({}), server, &[])));
     check(&env, &["PATH", "GITHUB_TOKEN", "MY_SETTING"], &["AWS_SECRET_ACCESS_KEY"]);
     assert_eq!(env["GITHUB_TOKEN"], "secret-github");
 }
 
-/// All of the client's variables but ours, with the client's own values.
+/// Checks for all of the client's variables except ours, with the client's values.
 #[track_caller]
 fn check_unchanged(env: &Value) {
     check(env, SAFE, OURS);
@@ -92,9 +92,9 @@ fn inherit_env_overrides_for_a_command() {
     assert_eq!(env["LOG_FILE"], "/mine.log");
 }
 
-/// With `shareAdHoc`, where the daemon starts the command.
+/// With `shareAdHoc`, the daemon starts the command.
 #[test]
-fn shared_command_gets_the_clients_environment() {
+fn shared_command_gets_client_environment() {
     let start = with_ours(fake(&[])).without_env("SWITCHBOARD_STATE_DIR").env("SWITCHBOARD_LOG", "info");
     let folder = start.scratch().folder("config");
     start.scratch().file("config/switchboard/config.json", r#"{ "mcpServers": {}, "shareAdHoc": true }"#);
@@ -105,7 +105,7 @@ fn shared_command_gets_the_clients_environment() {
     check(&env, &[], &["SWITCHBOARD_LOG"]);
 }
 
-/// The fake backend after `--`, behind a shell that writes its environment into a file first.
+/// The fake backend after `--`, behind a shell that first writes its environment into a file.
 fn writing(start: Start, file: &Path) -> Start {
     let script = format!("env >'{}'; exec \"$0\" \"$@\"", file.display());
     let record = start.record();
@@ -159,7 +159,7 @@ fn raw_command_gets_the_environment() {
 }
 
 #[test]
-fn all_passes_everything_and_none_nothing() {
+fn inherit_env_all_and_none() {
     let env = seen(with_ours(configured(json!({}), json!({ "inheritEnv": "all" }), &[])));
     check_unchanged(&env);
 
@@ -170,7 +170,7 @@ fn all_passes_everything_and_none_nothing() {
 }
 
 #[test]
-fn the_servers_own_env_wins() {
+fn servers_own_env_wins() {
     let own = json!({ "LOG_FILE": "/tmp/own.log", "MCP_STDIO_MODE": "", "PATH": "/usr/bin:/bin", "TOKEN": "${GITHUB_TOKEN}" });
     let env = seen(with_ours(configured(json!({}), json!({ "env": own }), &[])));
     assert_eq!(
@@ -180,7 +180,7 @@ fn the_servers_own_env_wins() {
 }
 
 #[test]
-fn arguments_and_folder_arrive_as_they_were_given() {
+fn arguments_and_cwd_arrive_unchanged() {
     let words = ["--", "two words", "", "*", "$HOME", "${root}", "é", "--config"];
     let start = fake(&words);
     let here = start.scratch().path().to_owned();
@@ -192,7 +192,7 @@ fn arguments_and_folder_arrive_as_they_were_given() {
 }
 
 #[test]
-fn a_command_that_is_not_found_names_the_path_that_was_searched() {
+fn missing_command_names_the_searched_path() {
     let command = ["stdio", "--inherit-env", "safe", "--", "no-such-server-x"];
     let start = program().args(command).env("PATH", "/usr/bin:/bin");
     let mut client = with_ours(start).start();
@@ -207,9 +207,9 @@ fn a_command_that_is_not_found_names_the_path_that_was_searched() {
     assert!(!answer.to_string().contains("secret-"), "names, never values: {answer}");
 }
 
-/// It starts, and ends because it misses something: the error names what it was not given.
+/// The server starts and exits for lack of a variable: the error names those withheld.
 #[test]
-fn a_server_that_ends_at_once_names_what_was_withheld() {
+fn early_exit_names_withheld_variables() {
     let options = ["--stderr", "Error: GITHUB_TOKEN is not set", "--exit-at-start", "1"];
     let start = through(&["--inherit-env", "safe"], &options);
     let mut client = with_ours(start).start();
@@ -222,7 +222,7 @@ fn a_server_that_ends_at_once_names_what_was_withheld() {
 }
 
 #[test]
-fn what_cannot_be_started_says_what_to_do() {
+fn spawn_failures_come_with_a_hint() {
     let start = program();
     let plain = start.scratch().file("plain", "no program");
     let script = start.scratch().file("script", "#!/usr/bin/env no-such-interpreter-x\n");

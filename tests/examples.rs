@@ -1,4 +1,4 @@
-//! The example config files load without a warning, and `switchboard check` accepts them.
+//! Example config files: they load without a warning, and `switchboard check` accepts them.
 
 use crate::support::program;
 use std::fs;
@@ -18,12 +18,12 @@ fn examples_pass_check() {
     assert!(examples().len() >= 5);
     for path in examples() {
         let start = program().args(["check", "--config", "config.json"]);
-        // A copy, whose mode does not depend on how the repository was cloned.
+        // A copy, so that the mode does not depend on how the repository was cloned.
         start.scratch().file("config.json", fs::read_to_string(&path).unwrap());
         let end = start.start().finish();
         let stdout = String::from_utf8(end.stdout).unwrap();
         assert_eq!((end.code, &*end.stderr), (Some(0), ""), "{}: {stdout}", path.display());
-        // A runner that this machine does not have is another matter.
+        // A runner may be missing on this machine.
         let is_other = |line: &&str| line.contains("warning:") && !line.contains("was not found");
         let warnings: Vec<&str> = stdout.lines().filter(is_other).collect();
         assert_eq!(warnings, Vec::<&str>::new(), "{}", path.display());

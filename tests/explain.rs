@@ -1,10 +1,10 @@
-//! `switchboard explain`: where a request would go, and why, in folders that are there.
+//! `switchboard explain`: the workspace of a request and the reason, for real folders.
 
 use crate::support::program;
 use serde_json::{Value, json};
 use switchboard_testkit::client::{End, Start};
 
-/// A scratch folder with some projects in it; `@` in a text stands for its path.
+/// A scratch folder with some projects; `@` in a text stands for its path.
 struct House {
     start: Start,
     folder: String,
@@ -34,7 +34,7 @@ impl House {
         self
     }
 
-    /// Runs in a folder that is no workspace, unless told otherwise.
+    /// Runs in `cwd` with these variables; returns the end, and stdout with `@` for the folder.
     fn run(mut self, cwd: &str, vars: &[(&str, &str)]) -> (End, String) {
         let path = |text: &str| text.replace('@', &self.folder);
         for (name, value) in vars {
@@ -46,7 +46,7 @@ impl House {
     }
 }
 
-/// What came out, as `root: why`, or `none: why`, with the error's code if there is one.
+/// The decision as `root: why` or `none: why`, with the error's code if there is one.
 #[track_caller]
 fn decided(house: House, cwd: &str, vars: &[(&str, &str)]) -> String {
     let (end, shown) = house.args(&["--json"]).run(cwd, vars);
@@ -54,7 +54,7 @@ fn decided(house: House, cwd: &str, vars: &[(&str, &str)]) -> String {
     let explained: Value = serde_json::from_str(&shown).unwrap();
     let [answer] = explained["answers"].as_array().unwrap().as_slice() else { panic!("{explained}") };
     let used = answer["considered"].as_array().unwrap().iter().filter(|rung| rung["used"] == true);
-    // What is everybody's needs none.
+    // A global server needs no root.
     let expect = usize::from(answer["instances"] != "one for everybody" || answer["root"].is_string());
     assert_eq!(used.count(), expect, "{answer}");
     let code = answer["error"]["code"].as_i64().map(|code| format!(" ({code})")).unwrap_or_default();
@@ -68,7 +68,7 @@ fn ask(method: &str, params: &str, args: &[&str]) -> House {
 
 #[track_caller]
 fn check(params: &str, args: &[&str], expect: &str) {
-    // The user's home is around everything: where the program runs says nothing.
+    // The home is the parent of all folders, so the working folder decides nothing.
     assert_eq!(
         decided(ask("tools/call", params, args), "@", &[("HOME", "@/home")]),
         expect,
@@ -79,7 +79,7 @@ fn check(params: &str, args: &[&str], expect: &str) {
 const ROOTS: &[&str] = &["--client-root", "@/a", "--client-root", "@/b"];
 
 #[test]
-fn what_the_request_names() {
+fn uri_in_a_root_selects_it() {
     let uri = |path: &str| format!(r#"{{"uri":"file://{path}"}}"#);
     check(&uri("@/b/x"), ROOTS, "@/b: the URI lies in it");
     check(&uri("@/b/../a/x"), ROOTS, "@/a: the URI lies in it");
@@ -96,7 +96,7 @@ fn what_the_request_names() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_followed() {
+fn symlinks_are_resolved() {
     check(r#"{"uri":"file://@/link/x"}"#, ROOTS, "@/b: the URI lies in it");
     check(
         r#"{"uri":"file://@/b/x"}"#,
@@ -106,7 +106,7 @@ fn links_are_followed() {
 }
 
 #[test]
-fn arguments_that_are_paths() {
+fn path_arguments_select_the_root() {
     let path = |path: &str| format!(r#"{{"name":"t","arguments":{{"path":"{path}","x":"1"}}}}"#);
     let by_path = [ROOTS, &["--root-argument", "path"]].concat();
     check(&path("@/b/x"), &by_path, "@/b: the argument `path` lies in it");
@@ -121,7 +121,7 @@ fn arguments_that_are_paths() {
 }
 
 #[test]
-fn what_counts_when_the_request_names_nothing() {
+fn fallbacks_apply_without_a_path() {
     let check = |args: &[&str], cwd: &str, vars: &[(&str, &str)], expect: &str| {
         let house = ask("tools/list", "{}", args);
         let vars = [&[("HOME", "@/home")], vars].concat();
@@ -138,7 +138,7 @@ fn what_counts_when_the_request_names_nothing() {
     check(&[], "/", &[], "none: nothing says where it belongs");
 }
 
-/// A config with one server, and what it says about itself.
+/// A config with one server and these extra keys.
 fn with_server(file: Value, server: Value) -> Value {
     let mut config = json!({ "mcpServers": { "s": { "command": "true" } } });
     config.as_object_mut().unwrap().extend(file.as_object().unwrap().clone());
@@ -147,7 +147,7 @@ fn with_server(file: Value, server: Value) -> Value {
 }
 
 #[test]
-fn the_config_has_its_say() {
+fn config_settings_decide() {
     let check = |file: Value, server: Value, expect: &str| {
         let params = r#"{"arguments":{"dir":"@/b/x"}}"#;
         let house = ask("tools/call", params, &[]).config(&with_server(file.clone(), server.clone()));
@@ -166,7 +166,7 @@ fn the_config_has_its_say() {
     check(json!({ "fallback": "off" }), json!({ "scope": "global" }), at_home);
 }
 
-/// What `explain` says about the instances of a server.
+/// The description of a server's instances by `explain`.
 #[track_caller]
 fn instances(server: Value) -> String {
     let house = ask("ping", "{}", ROOTS).config(&with_server(json!({}), server)).args(&["--json"]);
@@ -176,7 +176,7 @@ fn instances(server: Value) -> String {
 }
 
 #[test]
-fn what_an_instance_is_there_for() {
+fn instances_are_described() {
     assert_eq!(instances(json!({ "args": ["${root}"] })), "one for each workspace");
     assert_eq!(instances(json!({ "cwd": "sub" })), "one for each workspace");
     assert_eq!(instances(json!({ "rootArguments": ["path"] })), "one for each workspace");
@@ -186,9 +186,9 @@ fn what_an_instance_is_there_for() {
     assert_eq!(instances(json!({ "scope": "global" })), "one for everybody");
 }
 
-/// A server that serves all roots of a client does not move with what a request names.
+/// A server for all roots of a client does not move with the path that a request names.
 #[test]
-fn servers_that_differ_get_answers_of_their_own() {
+fn differing_servers_are_explained_apart() {
     let server = |more: Value| with_server(json!({}), more)["mcpServers"]["s"].clone();
     let config = json!({ "mcpServers": {
         "whole": server(json!({})),
@@ -210,7 +210,7 @@ fn servers_that_differ_get_answers_of_their_own() {
 }
 
 #[test]
-fn it_is_read_at_once() {
+fn explanation_matches_snapshots() {
     let params = r#"{"name":"t","arguments":{"dir":"@/c/src","path":"@/plain"}}"#;
     let house = ask("tools/call", params, ROOTS).args(&["--root", "@/w"]);
     let config = with_server(json!({}), json!({ "rootArguments": ["path", "dir"] }));
@@ -231,7 +231,7 @@ fn it_is_read_at_once() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn usage_errors_are_reported() {
     let check = |args: &[&str], code: i32, expect: &str| {
         let (end, _) = House::new().args(&["explain"]).args(args).run("@", &[("HOME", "@/home")]);
         assert_eq!(end.code, Some(code), "{args:?}: {}", end.stderr);
@@ -250,9 +250,8 @@ fn what_is_wrong_is_said() {
     assert!(end.stderr.contains("has no server `t`"), "{}", end.stderr);
 }
 
-/// Nothing is started, whatever the config names.
 #[test]
-fn nothing_is_started() {
+fn explain_starts_no_server() {
     let house = ask("tools/list", "{}", ROOTS);
     let record = house.start.record();
     let server = json!({ "command": crate::support::fake_backend(), "args": ["--record", record.folder()] });

@@ -1,5 +1,5 @@
-//! The beginning and the end: the client hears its server's greeting byte for byte; whatever ends the
-//! conversation, what is in flight is answered and the program ends in order.
+//! Start and end of a connection: the server's `initialize` answer arrives byte for byte; at the end,
+//! requests in flight are answered and the program ends in order.
 
 use crate::support::{Mode, configured, error, fake, fake_backend, greet, greeted, program, text};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use switchboard_testkit::client::{Client, Start, initialize_params};
 use switchboard_testkit::pids::{self, Word};
 
 #[test]
-fn the_greeting_arrives_byte_for_byte() {
+fn initialize_answer_keeps_its_bytes() {
     let result = r#"{ "serverInfo":{"version":"1.0e0","name":"f\u00e9"},"instructions":"a\/b", "capabilities":{"tools":{"listChanged":true},"experimental":{"x":0.10}},"protocolVersion":"2024-11-05","_meta":{"k":[1.50]} }"#;
     let template = format!("{{\"result\":{result},\"jsonrpc\":\"2.0\",\"id\":%ID}}\n");
     let mut client = fake(&["--greeting", &template]).start();
@@ -26,7 +26,7 @@ fn the_greeting_arrives_byte_for_byte() {
 }
 
 #[test]
-fn a_servers_refusal_is_passed_on_and_may_be_tried_again() {
+fn refused_initialize_can_be_retried() {
     let refusal =
         r#"{"jsonrpc":"2.0","id":%ID,"error":{"code":-32602,"message":"Unsupported protocol version"}}"#;
     let mut client = fake(&["--greeting", &format!("{refusal}\n")]).start();
@@ -37,7 +37,7 @@ fn a_servers_refusal_is_passed_on_and_may_be_tried_again() {
 }
 
 #[test]
-fn discover_is_answered_by_us() {
+fn discover_is_answered_by_the_gateway() {
     let mut client = fake(&[]).start();
     client.send(r#"{"jsonrpc":"2.0","id":"d","method":"server/discover","params":{}}"#);
     let answer = client.answer("d");
@@ -47,9 +47,9 @@ fn discover_is_answered_by_us() {
     assert!(!String::from_utf8(client.record().heard(1)).unwrap().contains("discover"));
 }
 
-/// As in `printf '…' | switchboard stdio -- server`: everything at once, and the end.
+/// As in `printf '…' | switchboard stdio -- server`: all input at once, then its end.
 #[test]
-fn everything_that_came_before_the_end_is_answered() {
+fn requests_before_eof_are_answered() {
     let mut client = fake(&[]).start();
     let mut lines = format!(
         "{}\n",
@@ -71,22 +71,22 @@ fn everything_that_came_before_the_end_is_answered() {
 }
 
 #[test]
-fn nothing_but_the_end_is_an_end() {
+fn empty_input_ends_the_program() {
     let mut client = fake(&[]).start();
     let end = client.finish();
     assert_eq!((end.code, end.stdout), (Some(0), vec![]));
 }
 
-/// A call that the server can only answer once its client has said something; gives both ids.
+/// A call that the server answers only after its client has answered a request; returns both ids.
 fn call_that_waits(client: &mut Client) -> (u64, Value) {
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
     let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
     (call, client.told("roots/list")["id"].clone())
 }
 
-/// Of a window that serves itself. One that is served by the daemon lets it finish too, but does not read on.
+/// For a solo window. A window of the daemon also lets calls finish, but reads no more input.
 #[test]
-fn a_signal_lets_what_is_in_flight_finish() {
+fn signal_lets_open_calls_finish() {
     for word in [Word::Terminate, Word::Interrupt, Word::HangUp] {
         let mut client = greet(Mode::Solo.configured(
             json!({ "shutdownGrace": "1h" }),
@@ -95,7 +95,7 @@ fn a_signal_lets_what_is_in_flight_finish() {
         ));
         let (call, asked) = call_that_waits(&mut client);
         client.signal(word);
-        // The drain has begun when new requests are refused.
+        // Refused requests show that the drain has begun.
         let refused = loop {
             let answer = client.request("ping", json!({}));
             if answer.get("error").is_some() {
@@ -111,7 +111,7 @@ fn a_signal_lets_what_is_in_flight_finish() {
 }
 
 #[test]
-fn a_second_signal_ends_everything_at_once() {
+fn second_signal_ends_everything_at_once() {
     // Without the second signal this would take an hour.
     let shell = ["-c", "trap '' TERM; exec \"$@\"", "sh"];
     let start = program();
@@ -139,7 +139,7 @@ fn a_second_signal_ends_everything_at_once() {
 }
 
 #[test]
-fn the_grace_ends_what_does_not_finish() {
+fn grace_period_ends_hanging_calls() {
     let grace = json!({ "shutdownGrace": "200ms" });
     let mut client = greet(configured(grace.clone(), grace, &[]));
     let call = client.start_call("hang", json!({}));
@@ -150,9 +150,9 @@ fn the_grace_ends_what_does_not_finish() {
     assert_eq!((end.code, end.stdout), (Some(0), vec![]));
 }
 
-/// A client that closed its end cannot answer any more: its server is told so and can finish.
+/// A client that closed its input cannot answer: its server is told so and can finish.
 #[test]
-fn a_server_that_waits_for_a_client_that_left_is_told() {
+fn server_learns_that_its_client_left() {
     let mut client = greeted(&[]);
     let (call, _) = call_that_waits(&mut client);
     client.close_input();
@@ -189,9 +189,9 @@ fn exit_alone_ends_at_once() {
     assert_eq!(client.wait_for_end().code, Some(0));
 }
 
-/// A client that is gone, both ends: nobody is answered, and the program ends.
+/// Both ends of the client are closed.
 #[test]
-fn a_client_that_vanishes_ends_the_program() {
+fn vanished_client_ends_the_program() {
     let mut client = fake(&[]).not_reading().start();
     client.ask("initialize", initialize_params());
     client.record().wait_for(1, "initialize");
@@ -200,9 +200,9 @@ fn a_client_that_vanishes_ends_the_program() {
     assert_eq!(client.wait_for_end().code, Some(0));
 }
 
-/// Some clients only close the end that they read. What they are told next shows that nobody is there.
+/// Some clients close only the end that they read. The next write then fails.
 #[test]
-fn a_client_that_no_longer_reads_ends_the_program() {
+fn client_that_stops_reading_ends_program() {
     let mut client = fake(&[]).not_reading().start();
     client.ask("initialize", initialize_params());
     client.record().wait_for(1, "initialize");
@@ -211,10 +211,10 @@ fn a_client_that_no_longer_reads_ends_the_program() {
     assert_eq!(client.wait_for_end().code, Some(0));
 }
 
-/// Not only pipes: `switchboard stdio -- server < asked > answered`.
+/// Files instead of pipes: `switchboard stdio -- server < asked > answered`.
 #[cfg(unix)]
 #[test]
-fn input_and_output_may_be_files() {
+fn stdin_and_stdout_may_be_files() {
     let start = Start::new("sh");
     let record = start.record();
     let lines = (1..=20).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n"));
@@ -230,9 +230,9 @@ fn input_and_output_may_be_files() {
     }
 }
 
-/// Not every client that says `shutdown` says `exit`.
+/// Some clients send `shutdown` without `exit`.
 #[test]
-fn shutdown_and_the_end_of_the_input_end_it_too() {
+fn shutdown_without_exit_ends_at_eof() {
     let mut client = greeted(&[]);
     assert_eq!(client.request("shutdown", json!({}))["result"], Value::Null);
     let end = client.finish();

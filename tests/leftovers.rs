@@ -1,5 +1,5 @@
-//! Whatever ends a program that serves itself, no process of its server is left: neither the server nor what it started.
-//! (We ourselves killed by SIGKILL is for the guard process, which is to come.)
+//! Leftovers of a solo program: however it ends, neither the server nor its children are left. `nothing_left`
+//! tests SIGKILL.
 
 use crate::support::{Mode, error, fake, fake_backend, greet, program};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
-/// A client whose server has started two processes of its own: one holds its pipes open, one does not.
+/// A client whose server has started two processes: one holds its pipes open, one does not.
 fn with_family(start: Start) -> (Client, Vec<u32>) {
     let mut client = greet(start);
     let mut family = vec![client.record().pid(1)];
@@ -30,7 +30,7 @@ fn short(server: Value, options: &[&str]) -> Start {
     Mode::Solo.configured(json!({ "shutdownGrace": "200ms" }), server, options)
 }
 
-/// Each way to end the program.
+/// Ends the program with `end` and checks for leftovers.
 #[track_caller]
 fn check_end(start: Start, end: impl Fn(&mut Client)) {
     let (mut client, family) = with_family(start);
@@ -42,21 +42,21 @@ fn check_end(start: Start, end: impl Fn(&mut Client)) {
 }
 
 #[test]
-fn after_the_end_of_the_input() {
+fn end_of_input_leaves_nothing() {
     check_end(fake(&[]), |client| client.close_input());
 }
 
 #[test]
-fn after_a_signal() {
+fn signal_leaves_nothing() {
     for word in [Word::Terminate, Word::Interrupt, Word::HangUp] {
         check_end(fake(&[]), |client| client.signal(word));
     }
 }
 
-/// The server does not mind the end of its input: SIGTERM comes at once, and not after its grace.
+/// The server ignores the end of its input: SIGTERM comes at once, not after the grace period.
 #[cfg(unix)]
 #[test]
-fn after_a_signal_without_a_wait() {
+fn signal_skips_the_wait_for_eof() {
     for word in [Word::Terminate, Word::Interrupt, Word::HangUp] {
         let start = short(json!({ "shutdownGrace": "1h" }), &["--ignore-eof"]);
         check_end(start, |client| client.signal(word));
@@ -64,7 +64,7 @@ fn after_a_signal_without_a_wait() {
 }
 
 #[test]
-fn after_a_second_signal() {
+fn second_signal_leaves_nothing() {
     check_end(short(json!({ "shutdownGrace": "1h" }), &["--ignore-eof"]), |client| {
         client.start_call("hang", json!({}));
         client.signal(Word::Terminate);
@@ -74,12 +74,12 @@ fn after_a_second_signal() {
 }
 
 #[test]
-fn after_exit() {
+fn exit_leaves_nothing() {
     check_end(fake(&["--ignore-eof"]), |client| client.send(r#"{"jsonrpc":"2.0","method":"exit"}"#));
 }
 
 #[test]
-fn after_shutdown_and_exit() {
+fn shutdown_and_exit_leave_nothing() {
     check_end(fake(&[]), |client| {
         client.request("shutdown", json!({}));
         client.send(r#"{"jsonrpc":"2.0","method":"exit"}"#);
@@ -87,13 +87,13 @@ fn after_shutdown_and_exit() {
 }
 
 #[test]
-fn of_a_server_that_ignores_the_end_of_its_input() {
+fn server_that_ignores_eof_is_ended() {
     check_end(short(json!({}), &["--ignore-eof"]), |client| client.close_input());
 }
 
 #[cfg(unix)]
 #[test]
-fn of_a_server_that_ignores_everything_it_can() {
+fn server_that_ignores_signals_is_ended() {
     let start = program();
     let record = start.record();
     let command = [
@@ -110,10 +110,10 @@ fn of_a_server_that_ignores_everything_it_can() {
     check_end(Mode::Solo.window(start, &path), |client| client.close_input());
 }
 
-/// A server behind a shell, as launchers are: both go.
+/// A launcher: the shell and the server both end.
 #[cfg(unix)]
 #[test]
-fn of_a_server_behind_a_shell() {
+fn server_behind_a_shell_is_ended() {
     let start = program();
     let record = start.record();
     let line = r#""$@"; echo the shell goes on >&2"#;
@@ -126,7 +126,7 @@ fn of_a_server_behind_a_shell() {
 }
 
 #[test]
-fn after_the_server_crashed() {
+fn crash_leaves_nothing() {
     for how in [json!({ "code": 1 }), json!({ "signal": 9 })] {
         let (mut client, family) = with_family(fake(&[]));
         error(&client.call("crash", how), -32002, "backend_unavailable");
@@ -136,7 +136,7 @@ fn after_the_server_crashed() {
 }
 
 #[test]
-fn after_a_restart() {
+fn restart_leaves_nothing() {
     let server = json!({ "timeout": "1s", "onTimeout": "restart" });
     let (mut client, family) = with_family(short(server, &["--ignore-eof"]));
     error(&client.call("hang", json!({})), -32003, "backend_timeout");
@@ -145,7 +145,7 @@ fn after_a_restart() {
 }
 
 #[test]
-fn after_a_handshake_that_was_not_answered() {
+fn unanswered_handshake_leaves_nothing() {
     let server = json!({ "startTimeout": "300ms", "shutdownGrace": "100ms" });
     let mut client = Mode::Solo.configured(json!({}), server, &["--silent", "--ignore-eof"]).start();
     error(&client.request("initialize", json!({})), -32003, "backend_timeout");
@@ -153,9 +153,8 @@ fn after_a_handshake_that_was_not_answered() {
     check_gone(&both);
 }
 
-/// A process suspended by its user is ended as well.
 #[test]
-fn of_a_server_that_is_suspended() {
+fn suspended_server_is_ended() {
     check_end(short(json!({}), &[]), |client| {
         pids::tell(client.record().pid(1), Word::Suspend);
         client.close_input();
@@ -163,16 +162,16 @@ fn of_a_server_that_is_suspended() {
 }
 
 #[test]
-fn of_a_raw_command() {
+fn raw_command_is_ended() {
     let start = program();
     let record = start.record();
     let start = start.args(["stdio", "--raw", "--"]).arg(fake_backend()).arg("--record").arg(record.folder());
     check_end(start, |client| client.close_input());
 }
 
-/// Nobody reads our answers and the client is gone: the server still goes.
+/// The client has closed both ends.
 #[test]
-fn after_the_client_vanished() {
+fn vanished_client_leaves_nothing() {
     let mut client = fake(&[]).not_reading().start();
     let pid = client.record().pid(1);
     client.close_output();

@@ -1,13 +1,13 @@
-//! What is written down, where, and what is not. Logging is never a reason to fail or to be slow.
+//! Logs: content and files. Logging never fails or delays anything.
 
-use crate::support::{error, fake, greet, greeted, log_with, say_under, through};
+use crate::support::{error, fake, greet, greeted, log_with, say_with_id, through};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 use switchboard_testkit::client::Client;
 use switchboard_testkit::patience;
 
-/// The files in the log folder whose name starts like this.
+/// Log files whose names start with `stem`.
 fn files(client: &Client, stem: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(client.scratch().state("logs")).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -16,7 +16,7 @@ fn files(client: &Client, stem: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn one_line_per_request_in_a_file_of_the_day() {
+fn each_request_is_one_line_in_a_daily_file() {
     let mut client = greeted(&[]);
     for _ in 0..3 {
         client.call("echo", json!({ "text": "body-marker" }));
@@ -48,7 +48,7 @@ fn one_line_per_request_in_a_file_of_the_day() {
 }
 
 #[test]
-fn the_root_is_in_the_lines() {
+fn lines_name_the_root() {
     let mut client = greet(through(&["--root", "."], &[]));
     client.finish();
     let root = client.scratch().path().display().to_string();
@@ -56,7 +56,7 @@ fn the_root_is_in_the_lines() {
 }
 
 #[test]
-fn ids_are_there_at_debug() {
+fn debug_level_logs_ids() {
     let mut client = greet(through(&["--log-level", "debug"], &[]));
     client.send(r#"{"jsonrpc":"2.0","id":"my-id","method":"ping"}"#);
     client.answer("my-id");
@@ -65,7 +65,7 @@ fn ids_are_there_at_debug() {
 }
 
 #[test]
-fn a_line_may_be_json() {
+fn json_format_logs_json_lines() {
     let mut client = greet(through(&["--log-format", "json"], &[]));
     client.request("ping", json!({}));
     client.finish();
@@ -79,7 +79,7 @@ fn a_line_may_be_json() {
 }
 
 #[test]
-fn the_log_may_go_to_a_file_of_ones_own() {
+fn log_file_flag_replaces_the_daily_file() {
     let mut client = greet(through(&["--log-file", "own.log"], &[]));
     client.finish();
     let log = fs::read_to_string(client.scratch().join("own.log")).unwrap();
@@ -88,7 +88,7 @@ fn the_log_may_go_to_a_file_of_ones_own() {
 }
 
 #[test]
-fn bodies_are_logged_only_when_asked_for_and_redacted() {
+fn bodies_are_logged_on_request_redacted() {
     let mut client = greet(through(&["--log-bodies"], &[]));
     client.call("echo", json!({ "text": "body-marker", "apiKey": "k-very-secret-1" }));
     let log = log_with(&client, "body-marker");
@@ -96,7 +96,7 @@ fn bodies_are_logged_only_when_asked_for_and_redacted() {
 }
 
 #[test]
-fn a_servers_stderr_has_a_file_of_its_own() {
+fn server_stderr_has_its_own_file() {
     let mut client = greeted(&["--stderr", "starting up"]);
     client.call("complain", json!({ "text": "disk is slow, token=abc123" }));
     let end = client.finish();
@@ -124,9 +124,9 @@ fn stderr_gets_warnings_and_errors_only() {
     assert!(end.stderr.contains("bad message") && end.stderr.contains("crashed"), "{}", end.stderr);
 }
 
-/// A file stands where the state folder should be: nothing can be written, and nothing else happens.
+/// A file is in the place of the state folder, so nothing can be written.
 #[test]
-fn a_state_folder_that_cannot_be_written_is_harmless() {
+fn unwritable_state_folder_is_harmless() {
     let start = fake(&[]);
     let file = start.scratch().file("in-the-way", "");
     let mut client = greet(start.env("SWITCHBOARD_STATE_DIR", file));
@@ -137,7 +137,7 @@ fn a_state_folder_that_cannot_be_written_is_harmless() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_harmless() {
+fn full_disk_is_harmless() {
     let mut client = greet(through(&["--log-file", "/dev/full", "--log-level", "debug"], &[]));
     for _ in 0..100 {
         assert_eq!(client.request("ping", json!({}))["result"], json!({}));
@@ -146,9 +146,9 @@ fn a_full_disk_is_harmless() {
     assert_eq!((end.code, end.stdout), (Some(0), vec![]));
 }
 
-/// More warnings than a pipe holds, and nobody reads them.
+/// More warnings than a pipe holds, and no reader.
 #[test]
-fn a_stalled_reader_of_our_stderr_is_harmless() {
+fn stalled_stderr_reader_is_harmless() {
     let mut client = greet(fake(&[]).not_reading_stderr());
     for _ in 0..2000 {
         client.send("this is not json, and a warning says so on stderr");
@@ -161,9 +161,9 @@ fn a_stalled_reader_of_our_stderr_is_harmless() {
     assert_eq!((end.code, end.stdout), (Some(0), vec![]));
 }
 
-/// A chatty server: its words go to its file, within limits, and do not hold it up.
+/// A chatty server's stderr goes to its file, within limits, and does not block the server.
 #[test]
-fn a_server_that_talks_on_stderr_is_not_held_up() {
+fn chatty_server_is_not_blocked() {
     let mut client = greeted(&[]);
     let words = format!("{}\n", "w".repeat(99)).repeat(1000);
     for _ in 0..20 {
@@ -172,7 +172,7 @@ fn a_server_that_talks_on_stderr_is_not_held_up() {
     patience::until_true("the words are written down", || !files(&client, "fake-backend.stderr-").is_empty());
 }
 
-/// What the log says when a server talks nonsense, for someone who looks for the fault.
+/// Counters help to find a faulty server.
 #[test]
 fn late_answers_and_noise_are_counted() {
     let mut client = greeted(&[]);
@@ -181,7 +181,7 @@ fn late_answers_and_noise_are_counted() {
 {"jsonrpc":"2.0","id":%ID,"result":3}
 hello
 hello"#;
-    say_under(&client, "1", template);
+    say_with_id(&client, "1", template);
     client.recv();
     client.finish();
     let log = log_with(&client, "finished");
@@ -189,10 +189,10 @@ hello"#;
     assert_eq!(log.matches("total=2").count(), 2, "two answers and two lines: {log}");
 }
 
-/// A log may hold what others should not read.
+/// Logs may hold private data.
 #[cfg(unix)]
 #[test]
-fn only_their_owner_can_read_the_logs() {
+fn logs_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let mut client = greeted(&["--stderr", "words"]);
     client.finish();

@@ -1,5 +1,5 @@
-//! End to end: the real program between a scripted client and a fake or real server, over pipes. One file per
-//! promise. Every wait is for a fact; the time limits are for facts that do not come.
+//! End-to-end tests: the real program between a scripted client and a fake or real server, over pipes. One
+//! file per promise. Every wait is for a fact; time limits only end a test whose fact does not come.
 
 #![expect(
     clippy::duplicate_mod,

@@ -1,4 +1,5 @@
-//! Messages of the command line that name the cause and the way out, in both the example's and the user's own words.
+//! Messages of the command line: they name the cause and the remedy, for the example server and for the
+//! user's own config.
 
 use crate::support::program;
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ fn run(start: Start) -> (Option<i32>, String, String) {
     (end.code, plain(&String::from_utf8(end.stdout).unwrap()), plain(&end.stderr))
 }
 
-/// It failed with this code, and said only this on stderr.
+/// Checks for this exit code and exactly this stderr.
 #[track_caller]
 fn check_failure(start: Start, code: i32, expect: &str) {
     let (found, _, stderr) = run(start);
@@ -39,7 +40,7 @@ fn unset_variable_is_a_warning() {
     assert_eq!(code, Some(0), "{stdout}");
     assert!(stdout.contains("warning: `command`: the variable NO_SUCH_VARIABLE is not set\n"), "{stdout}");
     assert!(stdout.contains("0 errors, 1 warning"), "{stdout}");
-    // As `stdio`, which serves the other one.
+    // `tools` serves the other server, as `stdio` does.
     let (code, stdout, stderr) = run(configured(&["tools"], servers));
     assert!(code == Some(0) && stdout.contains("example__echo"), "{stdout}{stderr}");
     assert!(stderr.contains("hint: set it where Switchboard is started, or give a default"), "{stderr}");
@@ -72,7 +73,7 @@ fn excerpts_show_keys_and_settings() {
 #[test]
 fn unknown_tool_has_one_hint() {
     let many = json!({ "example": example() });
-    // Known to the gateway only once the server was asked; before that, the server itself says so.
+    // The gateway knows the names only once the server was asked; before that, the server itself refuses.
     let (code, _, stderr) = run(configured(&["call", "example__ehco"], many.clone()));
     assert_eq!((code, stderr.matches("hint:").count()), (Some(1), 1), "{stderr}");
     assert!(stderr.contains("hint: did you mean `example__echo`?"), "{stderr}");
@@ -121,7 +122,7 @@ fn untrusted_config_is_mentioned_once() {
     for (words, servers, code) in [
         (&["tools"][..], json!({ "example": example() }), Some(0)),
         (&["call", "example__nothing"], json!({ "example": example() }), Some(1)),
-        // The config error says it already.
+        // The config error already mentions it.
         (&["tools"], json!({}), Some(3)),
     ] {
         let start = configured(words, servers);
@@ -142,7 +143,7 @@ fn status_reports_a_broken_config() {
         "{stdout}"
     );
 
-    // A daemon keeps the last good one.
+    // A running daemon keeps the last good config.
     let mut window = configured(&["stdio"], json!({ "example": example() })).start();
     window.initialize();
     let scratch = window.scratch();
@@ -180,7 +181,7 @@ fn help_topics_are_in_the_binary() {
     );
 }
 
-/// An installed user does not have the repository.
+/// Installed users do not have the repository.
 #[test]
 fn no_message_points_to_the_repository() {
     for words in [&["check"][..], &["stdio"], &["daemon"], &["--help"], &["stdio", "--help"]] {

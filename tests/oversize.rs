@@ -1,4 +1,4 @@
-//! A message beyond the limit is not kept: its request gets an error, the peer stays usable, memory stays bounded.
+//! Oversized messages: the request gets an error, the peer stays usable, memory stays bounded.
 
 use crate::support::{configured, error, fake, gateway_pid, greet, greeted, log_with};
 use serde_json::json;
@@ -9,7 +9,7 @@ const MIB: usize = 1 << 20;
 /// The default limit of a message.
 const LIMIT: usize = 16 * MIB;
 
-/// Sends a message of this many bytes, in pieces: `before`, then a long text, then `after`.
+/// Sends a long message in pieces: `before`, `bytes` of text, `after`.
 fn send_long(client: &Client, before: &str, bytes: usize, after: &str) {
     client.send_bytes(before);
     let block = vec![b'x'; MIB];
@@ -19,7 +19,7 @@ fn send_long(client: &Client, before: &str, bytes: usize, after: &str) {
     client.send_bytes(after);
 }
 
-/// Asks the server to say a message of this many bytes.
+/// Makes the server send a message with `bytes` of text.
 fn say_long(client: &mut Client, before: &str, bytes: usize, after: &str) -> u64 {
     client.start_call("say", json!({ "text": before, "fill": bytes, "after": format!("{after}\n") }))
 }
@@ -36,7 +36,7 @@ fn check_memory(client: &Client, most: usize) {
 }
 
 #[test]
-fn a_clients_over_long_request_is_answered_wherever_its_id_stands() {
+fn oversized_request_is_answered() {
     let mut client = greeted(&[]);
     send_long(
         &client,
@@ -61,7 +61,7 @@ fn a_clients_over_long_request_is_answered_wherever_its_id_stands() {
 }
 
 #[test]
-fn a_servers_over_long_answer_ends_its_request_wherever_its_id_stands() {
+fn oversized_answer_ends_its_request() {
     let mut client = greeted(&[]);
     let first = say_long(&mut client, r#"{"jsonrpc":"2.0","id":%ID,"result":{"t":""#, LIMIT + MIB, "\"}}");
     error(&client.answer(first), -32603, "message_too_large");
@@ -76,9 +76,9 @@ fn a_servers_over_long_answer_ends_its_request_wherever_its_id_stands() {
     assert_eq!(client.record().launches(), 1);
 }
 
-/// Both directions; what is held at most does not depend on the length of the line.
+/// Both directions; the memory in use does not depend on the length of the line.
 #[test]
-fn a_line_of_100_megabytes_costs_no_memory() {
+fn line_of_100_megabytes_costs_no_memory() {
     const LONG: usize = 100_000_000;
     let mut client = greeted(&[]);
     send_long(&client, r#"{"jsonrpc":"2.0","method":"x","params":{"t":""#, LONG, "\"},\"id\":\"a\"}\n");
@@ -90,7 +90,7 @@ fn a_line_of_100_megabytes_costs_no_memory() {
 }
 
 #[test]
-fn a_body_of_100_megabytes_costs_no_memory() {
+fn body_of_100_megabytes_costs_no_memory() {
     const LONG: usize = 100 * MIB;
     let mut client = greet(fake(&[]).framing(Framing::ContentLength));
     let (before, after) = (r#"{"jsonrpc":"2.0","method":"x","params":{"t":""#, "\"},\"id\":\"a\"}");
@@ -102,7 +102,7 @@ fn a_body_of_100_megabytes_costs_no_memory() {
 }
 
 #[test]
-fn the_config_sets_the_limit() {
+fn config_sets_the_size_limit() {
     let mut client = greet(configured(json!({ "maxMessageBytes": "2KiB" }), json!({}), &[]));
     let fits = client.call("echo", json!({ "t": "x".repeat(1800) }));
     assert!(fits["result"].is_object(), "{fits}");
@@ -119,7 +119,7 @@ fn the_config_sets_the_limit() {
 }
 
 #[test]
-fn notifications_beyond_the_limit_are_dropped_and_logged() {
+fn oversized_notification_is_dropped() {
     let mut client = greet(configured(json!({ "maxMessageBytes": "2KiB" }), json!({}), &[]));
     let long = "x".repeat(4096);
     client.send(format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"t":"{long}"}}}}"#));
@@ -132,9 +132,9 @@ fn notifications_beyond_the_limit_are_dropped_and_logged() {
     assert!(!client.record().all_lines().iter().any(|line| line.contains("notifications/x")));
 }
 
-/// Whoever waits on the server's side is told as well.
+/// The waiting server gets an error as well.
 #[test]
-fn requests_and_answers_between_server_and_client_are_limited_too() {
+fn server_requests_are_limited_too() {
     let mut client = greet(configured(json!({ "maxMessageBytes": "2KiB" }), json!({}), &[]));
     // The server's request is too long: the server gets the error.
     let call = client.ask(
@@ -148,7 +148,7 @@ fn requests_and_answers_between_server_and_client_are_limited_too() {
     assert_eq!(client.answer(call)["result"], 1);
     let told = client.record().wait_for(1, r#""id":"big","error""#);
     assert!(told.contains("message_too_large"), "{told}");
-    // The client's answer is too long: the server gets an error in its place.
+    // The client's answer is too long: the server gets an error instead.
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
     let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
     let id = client.told("roots/list")["id"].clone();
@@ -158,7 +158,7 @@ fn requests_and_answers_between_server_and_client_are_limited_too() {
 }
 
 #[test]
-fn every_member_of_an_over_long_batch_is_answered() {
+fn oversized_batch_answers_every_member() {
     let mut client = greet(configured(json!({ "maxMessageBytes": "2KiB" }), json!({}), &[]));
     let member = |id: u32| {
         format!(r#"{{"jsonrpc":"2.0","id":"m{id}","method":"ping","params":{{"t":"{}"}}}}"#, "x".repeat(500))

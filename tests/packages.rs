@@ -1,5 +1,5 @@
-//! A window opened in a foreign clone: package runners of the user's own config run nothing that lies in the clone, and
-//! ignore its settings. `packages: workspace` brings that back, which also shows that each trap works.
+//! A window opened in a foreign clone: package runners of the user's own config run nothing from the clone,
+//! and ignore its settings. `packages: workspace` reverts that, which also shows that each trap works.
 
 use crate::real::peers::node_package;
 use crate::support::{error, fake_backend, program, text};
@@ -11,12 +11,12 @@ use std::process::Command;
 use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::scratch::Scratch;
 
-/// The package that the user means, as a file, and a clone that has another of its name.
+/// The package that the user means, as a file, and a clone with another package of that name.
 struct Trap {
     start: Start,
     package: PathBuf,
     clone: PathBuf,
-    /// Made by whatever of the clone is run.
+    /// Created by any code of the clone that runs.
     mark: PathBuf,
 }
 
@@ -42,7 +42,7 @@ impl Trap {
         }
     }
 
-    /// What npm, pnpm, Bun and Yarn would read there.
+    /// Settings that npm, pnpm, Bun and Yarn would read there.
     fn settings(&self) {
         let file =
             |name: &str, content: String| self.start.scratch().file(&format!("outer/clone/{name}"), content);
@@ -69,7 +69,7 @@ impl Trap {
         file(".yarnrc.yml", "yarnPath: ./evil.js\n".into());
     }
 
-    /// A window in the clone on a server with this entry.
+    /// A window in the clone, on a server with this entry.
     fn open(self, words: &[&str], keys: Value) -> Opened {
         let mut args: Vec<Value> = words[1..].iter().map(|word| json!(self.fill(word))).collect();
         args.extend([json!("--record"), json!(self.start.record().folder())]);
@@ -84,7 +84,7 @@ impl Trap {
         Opened { client: start.cwd(&self.clone).start(), clone: self.clone, mark: self.mark }
     }
 
-    /// `{}` is the user's package.
+    /// Replaces `{}` by the user's package.
     fn fill(&self, word: &str) -> String {
         word.replace("{}", &format!("file:{}", self.package.display()))
     }
@@ -97,7 +97,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// The user's own package serves, in the clone, and nothing of the clone was run or can be by name.
+    /// Checks that the user's package serves in the clone, and that no code of the clone ran or is in PATH.
     #[track_caller]
     fn check_isolated(mut self) {
         self.client.initialize();
@@ -150,7 +150,7 @@ fn npx_ignores_the_workspace() {
 }
 
 #[test]
-fn npx_below_a_hostile_folder() {
+fn npx_ignores_folders_above() {
     let mut trap = Trap::new();
     trap.clone = trap.start.scratch().folder("outer/clone/deep/er");
     trap.open(&["npx", "-y", "{}"], json!({})).check_isolated();
@@ -173,14 +173,14 @@ fn relative_path_entries_are_dropped() {
 }
 
 #[test]
-fn workspace_packages_on_request() {
+fn workspace_packages_run_on_request() {
     Trap::new().open(&["npx", "-y", "{}"], of_workspace()).check_trapped();
     Trap::new().open(&["npx", "-y", "mcp-thing"], of_workspace()).check_trapped();
 }
 
-/// The package is not in the registry, and local resolution would have found one.
+/// The package is not in the registry, but local resolution would have found one.
 #[test]
-fn a_failed_start_names_the_setting() {
+fn failed_start_names_the_setting() {
     let mut opened = Trap::new().open(&["npx", "-y", "mcp-thing"], json!({}));
     opened.client.ask("initialize", switchboard_testkit::client::initialize_params());
     let answer = opened.client.recv_where("an answer", |message| message.get("error").is_some());
@@ -219,7 +219,7 @@ fn check_shows_the_isolated_command() {
     assert!(!state.exists(), "checking makes nothing");
 }
 
-/// The real runner of another maker, as `scripts/setup` installs it.
+/// A real runner, as `scripts/setup` installs it.
 fn runner(path: &str) -> String {
     node_package(path).display().to_string()
 }
@@ -249,7 +249,7 @@ fn bunx_ignores_the_workspace() {
     Trap::new().open(&words, of_workspace()).check_trapped();
 }
 
-/// uvx needs no help: it reads no settings of the workspace, and takes no interpreter from there.
+/// Without our help: uvx reads no settings of the workspace, and uses no interpreter from there.
 #[test]
 fn uvx_ignores_the_workspace() {
     let server = crate::real::peers::Server::time_by_uvx();

@@ -1,5 +1,5 @@
-//! Whoever does not read, and whoever writes too much: memory stays bounded, every request is answered, what
-//! had to be dropped is counted.
+//! Backpressure: with peers that do not read or that flood, memory stays bounded, every request is answered,
+//! and dropped messages are counted.
 
 use crate::daemon::house::House;
 use crate::support::{configured, error, fake, gateway_pid, greet, greeted, log_with, wide};
@@ -8,7 +8,7 @@ use switchboard_testkit::client::{Client, initialize_params};
 use switchboard_testkit::pids;
 
 const MIB: usize = 1 << 20;
-/// What may wait in an outbox (64 MiB), twice for what is being put together, and the program itself.
+/// The outbox limit (64 MiB), twice for messages being assembled, and the program itself.
 const MOST: usize = 160 * MIB;
 
 #[track_caller]
@@ -17,13 +17,13 @@ fn check_memory(client: &Client) {
     assert!(peak < MOST, "{} MiB", peak / MIB);
 }
 
-/// A call whose answer has this many bytes.
+/// A call with an answer of this many bytes.
 fn big_answer(client: &mut Client, bytes: usize) -> u64 {
     let text = r#"{"jsonrpc":"2.0","id":%ID,"result":""#;
     client.start_call("say", json!({ "text": text, "fill": bytes, "after": "\"}\n" }))
 }
 
-/// How many of these got their result, and how many an error of this kind. All must have got one of them.
+/// Numbers of results and of errors of this kind. Checks that every request got one of them.
 #[track_caller]
 fn count(client: &mut Client, ids: &[u64], kind: &str) -> (usize, usize) {
     let answers: Vec<Value> = ids.iter().map(|id| client.answer(*id)).collect();
@@ -37,12 +37,12 @@ fn count(client: &mut Client, ids: &[u64], kind: &str) -> (usize, usize) {
 }
 
 #[test]
-fn a_client_that_does_not_read_gets_small_errors_for_large_answers() {
+fn client_that_does_not_read_gets_errors() {
     const ANSWERS: usize = 85;
     let mut client = wide().not_reading().start();
     client.ask("initialize", initialize_params());
     let ids: Vec<u64> = (0..ANSWERS).map(|_| big_answer(&mut client, MIB)).collect();
-    // The server is not held up: it has answered everything when it hears the last message.
+    // The server is not blocked: it has answered everything when it gets the last message.
     client.notify("notifications/last", json!({}));
     client.record().wait_for(1, "notifications/last");
     log_with(&client, "client_too_slow");
@@ -55,7 +55,7 @@ fn a_client_that_does_not_read_gets_small_errors_for_large_answers() {
 }
 
 #[test]
-fn a_flood_of_notifications_to_a_client_that_does_not_read() {
+fn flood_to_a_stalled_client_is_bounded() {
     const COUNT: usize = 500;
     let mut client = fake(&[]).not_reading().start();
     client.ask("initialize", initialize_params());
@@ -80,9 +80,9 @@ fn a_flood_of_notifications_to_a_client_that_does_not_read() {
     assert_eq!(received[0], 0);
 }
 
-/// A client that keeps up gets everything, in order, and can ask in between.
+/// A client that keeps up gets everything in order.
 #[test]
-fn a_flood_to_a_client_that_reads_arrives_whole() {
+fn flood_to_a_reading_client_arrives_whole() {
     const COUNT: u64 = 20_000;
     let mut client = greeted(&[]);
     let flood = client.start_call("flood", json!({ "count": COUNT, "bytes": 100 }));
@@ -93,9 +93,9 @@ fn a_flood_to_a_client_that_reads_arrives_whole() {
     check_memory(&client);
 }
 
-/// Refusals always find room, so a client that does not read them must not be read either.
+/// Refusals always have room, so a client that does not read them must not be read from either.
 #[test]
-fn a_client_that_only_writes_is_held_up() {
+fn client_that_only_writes_is_blocked() {
     const REQUESTS: usize = 4000;
     let house = House::new();
     let mut other = house.open("a");
@@ -105,7 +105,7 @@ fn a_client_that_only_writes_is_held_up() {
     for number in 0..REQUESTS {
         client.send(format!(r#"{{"jsonrpc":"2.0","id":"{number}{id}","method":"server/discover"}}"#));
     }
-    // Between two answers to this client, the daemon reads whatever it wants to read from the other.
+    // Between two answers to this client, the daemon has time to read from the other.
     for _ in 0..2 * REQUESTS {
         other.request("ping", json!({}));
     }
@@ -114,9 +114,9 @@ fn a_client_that_only_writes_is_held_up() {
     client.sent();
 }
 
-/// The server answers once and then reads nothing: what it has no room for is refused, the rest expires.
+/// The server answers once and then reads nothing: requests without room are refused, the others expire.
 #[test]
-fn a_server_that_does_not_read_costs_no_memory() {
+fn server_that_does_not_read_is_bounded() {
     let server = json!({ "timeout": "2s", "onTimeout": "keep", "shutdownGrace": "100ms" });
     let mut client = greet(configured(json!({}), server, &["--ignore-eof"]));
     client.call("deaf", json!({}));
@@ -133,7 +133,7 @@ fn a_server_that_does_not_read_costs_no_memory() {
     assert_eq!(overloaded + expired, ids.len(), "every request is answered");
     assert!(overloaded >= 10 && expired >= 50, "{overloaded} refused, {expired} expired");
     check_memory(&client);
-    // Notifications to it are counted and dropped.
+    // Notifications to the server are counted and dropped.
     for _ in 0..3 {
         client
             .send(format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"t":"{big}{big}"}}}}"#));
@@ -142,9 +142,9 @@ fn a_server_that_does_not_read_costs_no_memory() {
     check_memory(&client);
 }
 
-/// It never read a byte. Its client is not held up, and learns within the time for a handshake.
+/// The server never reads a byte. The client gets an error within the start timeout.
 #[test]
-fn a_server_that_never_reads_holds_nobody_up() {
+fn server_that_never_reads_blocks_nobody() {
     let times = json!({ "startTimeout": "300ms", "timeout": "1s", "shutdownGrace": "100ms" });
     let mut client = configured(json!({ "shutdownGrace": "100ms" }), times, &["--never-read"]).start();
     let first = client.ask("initialize", initialize_params());
@@ -157,9 +157,9 @@ fn a_server_that_never_reads_holds_nobody_up() {
     assert_eq!(client.finish().code, Some(0));
 }
 
-/// More requests at once than are kept: those beyond are refused at once, all the others are answered.
+/// Requests over the limit are refused at once, all others are answered.
 #[test]
-fn too_many_requests_at_once_are_refused() {
+fn requests_over_the_limit_are_refused() {
     const LIMIT: usize = 4096;
     let mut client = greet(wide());
     let line = |n: usize| {
@@ -181,9 +181,9 @@ fn too_many_requests_at_once_are_refused() {
     check_memory(&client);
 }
 
-/// What is asked while the server is being restarted waits, within a limit.
+/// Requests that wait for a restart are limited.
 #[test]
-fn what_waits_for_a_restart_is_limited() {
+fn queue_during_a_restart_is_limited() {
     const MANY: usize = 400;
     let mut client = greeted(&[]);
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! `--raw`: bytes untouched, only the process governed.
+//! `--raw`: bytes pass unchanged, only the process is managed.
 
 use crate::support::{fake_backend, program};
 use serde_json::json;
@@ -10,7 +10,7 @@ fn raw(command: &[&str]) -> Start {
     program().args(["stdio", "--raw", "--"]).args(command)
 }
 
-/// With so short a grace that a test can wait for it.
+/// With a grace period short enough to wait for.
 fn raw_with_grace(grace: &str, command: &[&str]) -> Start {
     let start = program();
     let config = start.scratch().file("config.json", json!({ "shutdownGrace": grace }).to_string());
@@ -22,7 +22,7 @@ fn run(command: &[&str]) -> End {
 }
 
 #[test]
-fn bytes_pass_untouched_in_both_directions() {
+fn bytes_pass_unchanged_both_ways() {
     let every: Vec<u8> = (0..=255).collect();
     let mut bytes = every.repeat(4000);
     bytes.extend_from_slice(b"{\"jsonrpc\":\"1.0\"}\r\n\xEF\xBB\xBF\n\n no end");
@@ -34,14 +34,14 @@ fn bytes_pass_untouched_in_both_directions() {
 }
 
 #[test]
-fn much_passes_whole() {
+fn large_output_passes_whole() {
     const MANY: usize = 20_000_000;
     let end = run(&["head", "-c", &MANY.to_string(), "/dev/zero"]);
     assert_eq!((end.code, end.stdout.len()), (Some(0), MANY));
 }
 
 #[test]
-fn the_exit_code_is_the_commands() {
+fn exit_code_is_the_commands() {
     assert_eq!(run(&["sh", "-c", "exit 0"]).code, Some(0));
     assert_eq!(run(&["sh", "-c", "exit 42"]).code, Some(42));
     assert_eq!(run(&["sh", "-c", "kill -9 $$"]).code, Some(128 + 9));
@@ -49,7 +49,7 @@ fn the_exit_code_is_the_commands() {
 }
 
 #[test]
-fn what_cannot_be_run_has_the_codes_of_a_shell() {
+fn failed_exec_has_shell_exit_codes() {
     let end = run(&["no-such-command-x"]);
     assert_eq!(end.code, Some(127));
     assert!(end.stderr.contains("no-such-command-x") && end.stderr.contains("hint:"), "{}", end.stderr);
@@ -62,14 +62,14 @@ fn what_cannot_be_run_has_the_codes_of_a_shell() {
 }
 
 #[test]
-fn its_stderr_is_ours() {
+fn stderr_is_inherited() {
     let end = run(&["sh", "-c", "echo one >&2; echo two; echo three >&2"]);
     assert_eq!((end.stderr.as_str(), &end.stdout[..]), ("one\nthree\n", &b"two\n"[..]));
 }
 
-/// The last words of a command are not lost, however quickly it ends.
+/// However quickly the command ends, its last output arrives.
 #[test]
-fn what_was_written_before_the_end_arrives() {
+fn output_before_the_end_arrives() {
     for _ in 0..20 {
         let end = run(&["sh", "-c", "head -c 100000 /dev/zero; echo last >&2; exit 3"]);
         assert_eq!((end.code, end.stdout.len(), end.stderr.as_str()), (Some(3), 100_000, "last\n"));
@@ -77,7 +77,7 @@ fn what_was_written_before_the_end_arrives() {
 }
 
 #[test]
-fn the_end_of_the_input_ends_a_command_that_does_not_care() {
+fn command_that_ignores_eof_is_ended() {
     let mut client = raw_with_grace("100ms", &["sleep", "300"]).start();
     assert_eq!(client.finish().code, Some(128 + 15), "after the grace it is terminated");
     let mut client =
@@ -86,9 +86,9 @@ fn the_end_of_the_input_ends_a_command_that_does_not_care() {
     assert_eq!(client.finish().code, Some(128 + 9), "after another it is killed");
 }
 
-/// A client that has closed its end and then sends signals is in a hurry.
+/// A client that closes its input and then sends signals is in a hurry.
 #[test]
-fn signals_after_the_end_of_the_input_hasten_it() {
+fn signals_after_eof_end_it_sooner() {
     let stubborn = ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 300; done"];
     let mut client = raw_with_grace("1h", &stubborn).start();
     assert_eq!(client.recv(), b"up");
@@ -101,13 +101,13 @@ fn signals_after_the_end_of_the_input_hasten_it() {
 }
 
 #[test]
-fn a_signal_ends_the_command() {
-    // At once: it does not wait for what the end of its input may do.
+fn signal_ends_the_command() {
+    // At once, without waiting for the effect of the end of its input.
     let mut client = raw_with_grace("1h", &["sh", "-c", "echo up; exec sleep 300"]).start();
     assert_eq!(client.recv(), b"up");
     client.signal(Word::Terminate);
     assert_eq!(client.wait_for_end().code, Some(128 + 15));
-    // The second one ends it at once.
+    // The second signal ends it at once.
     let mut client =
         raw_with_grace("1h", &["sh", "-c", "trap '' TERM; echo up; while :; do sleep 300; done"]).start();
     assert_eq!(client.recv(), b"up");
@@ -119,9 +119,8 @@ fn a_signal_ends_the_command() {
     assert_eq!(client.wait_for_end().code, Some(128 + 9));
 }
 
-/// It is a whole MCP server behind it all the same.
 #[test]
-fn a_server_works_through_it() {
+fn mcp_server_works_in_raw_mode() {
     let start = program();
     let record = start.record();
     let start = start.args(["stdio", "--raw", "--"]).arg(fake_backend()).arg("--record").arg(record.folder());

@@ -11,7 +11,7 @@ use switchboard_testkit::scratch::Scratch;
 
 const README: &str = include_str!("../README.md");
 
-/// The code blocks in this language between the heading "Quick start" and the next one.
+/// Code blocks in this language in the section "Quick start".
 fn quick_start(language: &str) -> Vec<&'static str> {
     let section = README.split("\n## Quick start\n").nth(1).expect("the README has a quick start");
     let section = section.split("\n## ").next().unwrap();
@@ -19,7 +19,8 @@ fn quick_start(language: &str) -> Vec<&'static str> {
     section.split(&opening).skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect()
 }
 
-/// A machine on which the servers of the README are installed: its package runners start the real packages without a registry.
+/// A machine with the README's servers installed: its package runners start the real packages without a
+/// registry.
 struct Machine {
     scratch: Scratch,
     path: String,
@@ -48,14 +49,14 @@ fn runner(path: &Path, command: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// The arguments of the entry that a client is given.
+/// Arguments of the entry for a client's config.
 fn arguments(entry: &Value) -> Vec<&str> {
     assert_eq!(entry["command"], "switchboard");
     entry["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect()
 }
 
 #[test]
-fn the_quick_start_works_as_written() {
+fn quick_start_works_as_written() {
     let machine = Machine::new();
     let [config, entry, _] = quick_start("json")[..] else { panic!("three JSON blocks are expected") };
     machine.scratch.file("home/.config/switchboard/config.json", config);
@@ -88,7 +89,7 @@ fn the_quick_start_works_as_written() {
 }
 
 #[test]
-fn one_server_works_without_a_config() {
+fn single_server_works_without_a_config() {
     let machine = Machine::new();
     let entry: Value = serde_json::from_str(quick_start("json")[2]).unwrap();
     let mut client = machine.switchboard(arguments(&entry)).start();

@@ -1,5 +1,5 @@
-//! Package runners of a config file's servers use the company's registry: a registry on this machine that demands a token
-//! has the package, and the server starts only if the user's variables for it reach the real npx or uvx.
+//! Package runners with a company registry: a local registry that requires a token has the package, and the
+//! server starts only if the user's variables reach the real npx or uvx.
 
 use crate::packages::pack;
 use crate::real::peers::{installed, node_package};
@@ -19,10 +19,10 @@ const TOKEN: &str = "s3cret-token";
 /// `company:s3cret-token`
 const BASIC: &str = "Basic Y29tcGFueTpzM2NyZXQtdG9rZW4=";
 
-/// By path: the type of the content, and the content.
+/// Content type and content by path.
 type Files = HashMap<String, (&'static str, Vec<u8>)>;
 
-/// A registry that serves a few paths to those who have the token. It ends with the test's process.
+/// A registry that serves a few paths to clients with the token. It ends with the test's process.
 struct Registry {
     port: u16,
     files: Arc<Mutex<Files>>,
@@ -36,7 +36,7 @@ impl Registry {
         let served = files.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A client that goes away is no failure of the registry.
+                // A disconnected client is no failure of the registry.
                 let _ = answer(stream, authorization, &served.lock().unwrap());
             }
         });
@@ -69,7 +69,7 @@ impl Registry {
         registry
     }
 
-    /// Serves the package `mcp-thing` as a simple index of Python would.
+    /// Serves the package `mcp-thing` as a Python simple index would.
     fn with_python_package(scratch: &Scratch) -> Self {
         let registry = Self::start(BASIC);
         let name = "mcp_thing-1.0.0-py3-none-any.whl";
@@ -152,7 +152,7 @@ fn window(start: Start, words: &[&str]) -> Client {
     start.args(["stdio", "--server", "thing", "--config"]).arg(path).start()
 }
 
-/// The server runs, and got no variable that would change how its runner works.
+/// Checks that the server runs, without variables that would change how its runner works.
 #[track_caller]
 fn check_served(client: &mut Client) {
     client.initialize();
@@ -178,7 +178,7 @@ fn with_others(start: Start) -> Start {
 }
 
 #[test]
-fn npx_uses_the_companys_registry() {
+fn npx_uses_the_company_registry() {
     let start = with_others(program());
     let registry = Registry::with_npm_package(start.scratch());
     let cache = start.scratch().join("cache");
@@ -191,7 +191,7 @@ fn npx_uses_the_companys_registry() {
     assert!(cache.join("_npx").exists(), "the cache that the variable names");
 }
 
-/// User settings that lie elsewhere, and name the token by a variable.
+/// User settings in another place, which take the token from a variable.
 fn with_settings(start: Start, registry: &Registry) -> Start {
     let settings = format!(
         "registry={}\n//127.0.0.1:{}/:_authToken=${{NODE_AUTH_TOKEN}}\n",
@@ -211,7 +211,7 @@ fn npx_reads_the_named_user_config() {
 }
 
 #[test]
-fn pnpm_dlx_uses_the_companys_registry() {
+fn pnpm_dlx_uses_the_company_registry() {
     let start = with_others(program());
     let registry = Registry::with_npm_package(start.scratch());
     let start = with_settings(start, &registry);
@@ -220,7 +220,7 @@ fn pnpm_dlx_uses_the_companys_registry() {
 }
 
 #[test]
-fn yarn_dlx_uses_the_companys_registry() {
+fn yarn_dlx_uses_the_company_registry() {
     let start = with_others(program());
     let registry = Registry::with_npm_package(start.scratch());
     let start = start
@@ -234,7 +234,7 @@ fn yarn_dlx_uses_the_companys_registry() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn bunx_uses_the_companys_registry() {
+fn bunx_uses_the_company_registry() {
     let start = with_others(program());
     let registry = Registry::with_npm_package(start.scratch());
     let start = start.env("BUN_CONFIG_REGISTRY", registry.url("")).env("BUN_CONFIG_TOKEN", TOKEN);
@@ -258,7 +258,7 @@ fn uvx(start: Start, registry: &Registry) -> (Start, Vec<String>) {
 }
 
 #[test]
-fn uvx_uses_the_companys_index() {
+fn uvx_uses_the_company_index() {
     let start = with_others(program());
     let registry = Registry::with_python_package(start.scratch());
     let (start, words) = uvx(start, &registry);

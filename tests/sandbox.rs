@@ -1,4 +1,4 @@
-//! The entries of docs/security.md for servers in a sandbox, as they stand there.
+//! Sandboxed servers: the entries of docs/security.md, as written there.
 
 use crate::support::{fake_backend, program};
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::{daemons, patience};
 
-/// In the environment of the server and of all that it starts.
+/// A variable in the environment of the server and its children.
 const MARK: &str = "SANDBOXED_FOR";
 
-/// The entry whose command this is.
+/// The documented entry with this command.
 fn documented(command: &str) -> Value {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/security.md")).unwrap();
     let blocks = page.split("```json").skip(1).map(|block| block.split("```").next().unwrap());
@@ -28,8 +28,8 @@ struct Sandboxed {
     mark: String,
 }
 
-/// A server that tries to read a secret of the home folder and to reach a port of the host, writes down what came of it, and
-/// then serves. In the documented sandbox, or without it.
+/// A server that tries to read a secret in the home folder and to reach a port of the host, records the
+/// results, and then serves; in the documented sandbox or without it.
 fn open(is_sandboxed: bool, port: u16) -> Sandboxed {
     let start = program();
     let root = start.scratch().folder("work");
@@ -47,7 +47,7 @@ fn open(is_sandboxed: bool, port: u16) -> Sandboxed {
     let entry = documented("bwrap");
     let mut args: Vec<Value> = entry["args"].as_array().unwrap().clone();
     args.pop();
-    // The program under test lies in no folder of the system.
+    // The program under test is in no system folder.
     let (fake, record) = (json!(fake_backend()), json!(start.record().folder()));
     args.extend([json!("--ro-bind"), fake.clone(), fake, json!("--bind"), record.clone(), record]);
     args.extend(["/bin/sh", "-c", &script].map(|word| json!(word)));
@@ -68,12 +68,12 @@ fn window(start: Start, config: &Value) -> Start {
 }
 
 impl Sandboxed {
-    /// All processes of the server, seen from outside.
+    /// Processes of the server, seen from outside.
     fn processes(&self) -> Vec<u32> {
         pids::with_trace(&format!("{MARK}={}", self.mark))
     }
 
-    /// With a child of the server's own.
+    /// Starts the server and a child of it; returns its processes.
     fn greet(&mut self) -> Vec<u32> {
         self.client.initialize();
         assert!(self.client.call("spawn", json!({}))["result"]["pid"].as_u64() > Some(0));
@@ -116,15 +116,15 @@ fn bubblewrap_ends_with_a_killed_daemon() {
     for daemon in daemons::of(sandboxed.client.scratch().path()) {
         pids::tell(daemon, Word::Kill);
     }
-    // The window goes on with another daemon, which may start the server anew.
+    // The window continues with another daemon, which may start the server again.
     patience::until_true("the end of the sandbox", || old.iter().all(|&pid| !pids::is_alive(pid)));
     sandboxed.client.finish();
     sandboxed.check_nothing_left();
 }
 
-/// There is no Docker engine here: what would be run is all that can be shown.
+/// Without a Docker engine, only the command line can be checked.
 #[test]
-fn the_docker_entry_is_accepted() {
+fn docker_entry_is_accepted() {
     let start = program();
     let config = json!({ "mcpServers": { "thing": documented("docker") } });
     let path = start.scratch().file("config.json", config.to_string());

@@ -1,4 +1,4 @@
-//! The screens that a person sees, in a real terminal of 80 and 120 columns. Snapshots in `snapshots/`.
+//! Screens in a real terminal of 80 and 120 columns. Snapshots are in `snapshots/`.
 
 use crate::support::{fake_backend, program};
 use insta::assert_snapshot;
@@ -18,7 +18,7 @@ fn configured(words: &[&str], servers: Value) -> Start {
     start
 }
 
-/// The whole output in a terminal of this width, without what differs from run to run.
+/// Output in a terminal of this width, with everything masked that differs from run to run.
 #[track_caller]
 fn screen(start: Start, columns: u16) -> String {
     let mut terminal = start.in_terminal(columns);
@@ -28,7 +28,7 @@ fn screen(start: Start, columns: u16) -> String {
     format!("exit code {}\n{text}", code.map_or("none".to_owned(), |code| code.to_string()))
 }
 
-/// Without lines that were drawn over.
+/// The text without lines that were overwritten.
 fn plain(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| line.rsplit("\r\x1b[K").next().unwrap_or(line));
     lines.collect()
@@ -47,7 +47,7 @@ fn lists_fit_the_terminal() {
     }
 }
 
-/// A server that does not answer until there is a file.
+/// A server that does not answer until a file exists.
 fn waiting(words: &[&str]) -> (Start, std::path::PathBuf) {
     let start = program().args(words).env("TERM", "xterm");
     let (record, gate) = (start.record(), start.scratch().path().join("gate"));
@@ -75,12 +75,12 @@ fn servers_that_start_are_named() {
 }
 
 #[test]
-fn stdio_in_a_terminal_says_what_it_is() {
+fn stdio_in_a_terminal_explains_itself() {
     let mut terminal = configured(&["stdio"], json!({ "example": example() })).in_terminal(80);
     terminal.wait_for("Ctrl-C ends it.");
     let text = terminal.text().replace(env!("CARGO_BIN_EXE_switchboard"), "[switchboard]");
     assert_snapshot!("stdio_in_terminal", text);
-    // It serves all the same.
+    // The program serves nevertheless.
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     terminal.type_in(&format!("{hello}\n"));
     terminal.wait_for(r#""result":{}"#);
@@ -95,7 +95,7 @@ fn status_can_be_watched() {
     let shown = || terminal.text().matches("\x1b[H\x1b[J").count();
     patience::until_true("it is shown again", || shown() >= 2);
 
-    // For programs, a line each; it ends when nobody reads them.
+    // For programs: one line each; ends when the reader is gone.
     let watch = || configured(&["status", "--watch", "--json"], json!({ "example": example() }));
     let mut client = watch().start();
     for _ in 0..2 {

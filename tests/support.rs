@@ -1,4 +1,4 @@
-//! What the files beside this one share: the programs, and a few ways to say what is expected.
+//! Shared by all test files: the programs, and helpers for expectations.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -8,17 +8,17 @@ use std::sync::OnceLock;
 use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::{daemons, patience};
 
-/// The program under test, to be given its arguments.
+/// The program under test, without arguments yet.
 pub(crate) fn program() -> Start {
     Start::new(env!("CARGO_BIN_EXE_switchboard"))
 }
 
-/// How a window is served. What it is promised holds in both modes: see `tests/modes`.
+/// The process that serves a window. The promises in `tests/modes` hold in both modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// By its own process: `stdio -- COMMAND`, or `--solo`.
+    /// The window's own process: `stdio -- COMMAND`, or `--solo`.
     Solo,
-    /// By the daemon that all windows share: the default for what a config file names.
+    /// The daemon that all windows share, the default with a config file.
     Daemon,
 }
 
@@ -38,7 +38,7 @@ impl Mode {
                 start.arg("--record").arg(record.folder()).args(options)
             }
             Self::Daemon => {
-                // By the name that the server has after `--`.
+                // With the name that the server has after `--`.
                 let entry = entry(json!({}), record.folder(), options);
                 let config = json!({ "mcpServers": { "fake-backend": entry } });
                 let path = start.scratch().file("config.json", config.to_string());
@@ -47,7 +47,7 @@ impl Mode {
         }
     }
 
-    /// From a config file: `file` are its own keys, `server` those of its only server, which is `fake`.
+    /// From a config file: `file` has its top-level keys, `server` those of its only server, `fake`.
     pub(crate) fn configured(self, file: Value, server: Value, options: &[&str]) -> Start {
         let start = program();
         let record = start.record();
@@ -65,12 +65,12 @@ impl Mode {
         }
     }
 
-    /// A server that takes whatever is asked of it at once.
+    /// A server with very high limits, which gets every request at once.
     pub(crate) fn wide(self) -> Start {
         self.configured(json!({}), json!({ "maxInFlight": 10_000, "maxQueue": 10_000 }), &[])
     }
 
-    /// A client that has been greeted by the fake backend.
+    /// A client of the fake backend, after its handshake.
     #[track_caller]
     pub(crate) fn greeted(self, options: &[&str]) -> Client {
         greet(self.fake(options))
@@ -87,17 +87,17 @@ pub(crate) fn through(flags: &[&str], options: &[&str]) -> Start {
     Mode::Solo.through(flags, options)
 }
 
-/// `switchboard stdio --config FILE --server fake`: as everywhere, the daemon serves it.
+/// `switchboard stdio --config FILE --server fake`, served by the daemon as usual.
 pub(crate) fn configured(file: Value, server: Value, options: &[&str]) -> Start {
     Mode::Daemon.configured(file, server, options)
 }
 
-/// The same with a server that takes whatever is asked of it at once.
+/// The same with a server that gets every request at once.
 pub(crate) fn wide() -> Start {
     Mode::Daemon.wide()
 }
 
-/// The content of a config file with the fake backend as its only server.
+/// Config file with the fake backend as its only server.
 pub(crate) fn config(file: Value, server: Value, record: &Path, options: &[&str]) -> Value {
     let mut config = json!({ "mcpServers": { "fake": entry(server, record, options) } });
     merge(&mut config, file);
@@ -119,7 +119,7 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// A client that has been greeted by the fake backend.
+/// A client of the fake backend, after its handshake.
 #[track_caller]
 pub(crate) fn greeted(options: &[&str]) -> Client {
     greet(fake(options))
@@ -140,19 +140,19 @@ pub(crate) fn gateway_pid(client: &Client) -> u32 {
 /// The fake backend's binary.
 pub(crate) fn fake_backend() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| of_the_testkit("fake-backend", "fake"))
+    BINARY.get_or_init(|| testkit_binary("fake-backend", "fake"))
 }
 
-/// The binary of a client in a process of its own.
+/// The binary of a client in its own process.
 #[cfg(target_os = "linux")]
 pub(crate) fn fake_ide() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| of_the_testkit("fake-ide", "ide"))
+    BINARY.get_or_init(|| testkit_binary("fake-ide", "ide"))
 }
 
-/// A binary that belongs to another package, whose binaries `cargo test` does not build for us, so this asks
-/// for it unless it is newer than what it is made of.
-fn of_the_testkit(name: &str, sources: &str) -> PathBuf {
+/// A binary of another package, which `cargo test` does not build for us; built here unless it is newer than
+/// its sources.
+fn testkit_binary(name: &str, sources: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
     let binary = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
     if !is_fresh(&binary, sources) {
@@ -161,7 +161,7 @@ fn of_the_testkit(name: &str, sources: &str) -> PathBuf {
     binary
 }
 
-/// The binary of a program below `examples`, which `cargo test --test e2e` does not build either.
+/// The binary of an example, which `cargo test --test e2e` does not build either.
 pub(crate) fn example(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
     build(folder, &["--example", name]);
@@ -192,7 +192,7 @@ fn build(folder: &Path, target: &[&str]) {
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 }
 
-/// The error of an answer, which must have this code and `data.kind`.
+/// The error of an answer; checks its code and `data.kind`.
 #[track_caller]
 pub(crate) fn error<'a>(answer: &'a Value, code: i64, kind: &str) -> &'a Value {
     let error = &answer["error"];
@@ -209,24 +209,24 @@ pub(crate) fn text(answer: &Value) -> &str {
     }
 }
 
-/// The arguments that make the fake backend say this, to the letter, with a line's end.
+/// Arguments that make the fake backend print exactly this and a newline.
 pub(crate) fn saying(template: &str) -> Value {
     json!({ "text": format!("{template}\n") })
 }
 
-/// Calls the tool `say` under an id as it is spelled here.
-pub(crate) fn say_under(client: &Client, id: &str, template: &str) {
+/// Calls the tool `say` with an id in this spelling.
+pub(crate) fn say_with_id(client: &Client, id: &str, template: &str) {
     let arguments = saying(template);
     let params = format!(r#"{{"name":"say","arguments":{arguments}}}"#);
     client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#));
 }
 
-/// A text in which `%` is a percent sign, for the fake backend's templates.
-pub(crate) fn literally(text: &str) -> String {
+/// Escapes percent signs for the fake backend's templates.
+pub(crate) fn escape_percent(text: &str) -> String {
     text.replace('%', "%%")
 }
 
-/// Our log of the day, once it holds this text. Log lines are gathered for a moment before they are written.
+/// Our daily log, once it contains this text. Log lines are written with a short delay.
 #[track_caller]
 pub(crate) fn log_with(client: &Client, text: &str) -> String {
     let folder = client.scratch().state("logs");

@@ -1,4 +1,4 @@
-//! What servers ask of the client, and what the client tells the servers.
+//! Requests from servers to the client, and notifications from the client to servers.
 
 use super::servers::{Servers, with_tools};
 use crate::support::text;
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_testkit::client::Client;
 
-/// A server asks this from within a call, the client answers, and the server was told so.
+/// Has a server send a request within a call; checks the client's view of it and the answer that the server
+/// gets.
 #[track_caller]
 fn check(method: &str, params: &str, answer: &str) {
     let servers = Servers::of(&["a", "b"]);
@@ -22,7 +23,7 @@ fn check(method: &str, params: &str, answer: &str) {
 }
 
 #[test]
-fn sampling() {
+fn sampling_request_passes_through() {
     check(
         "sampling/createMessage",
         r#"{"messages":[{"role":"user"}],"maxTokens":100,"temperature":0.70}"#,
@@ -31,7 +32,7 @@ fn sampling() {
 }
 
 #[test]
-fn elicitation() {
+fn elicitation_request_passes_through() {
     check(
         "elicitation/create",
         r#"{"message":"Sure?","requestedSchema":{"type":"object"}}"#,
@@ -44,7 +45,7 @@ fn elicitation() {
     );
 }
 
-/// Both under the same id, answered in the other order.
+/// Both requests have the same id and are answered in reverse order.
 #[test]
 fn two_servers_ask_at_the_same_time() {
     let servers = Servers::of(&["a", "b"]);
@@ -66,9 +67,9 @@ fn two_servers_ask_at_the_same_time() {
     }
 }
 
-/// Takes what comes until this is answered; says which roots it has, and counts how often.
+/// Reads messages until `id` is answered; answers `roots/list` with `roots` and counts how often it came.
 #[track_caller]
-fn rooted_until(client: &mut Client, id: u64, roots: &Value, asked: &mut u32) -> Value {
+fn answer_roots_until(client: &mut Client, id: u64, roots: &Value, asked: &mut u32) -> Value {
     loop {
         let message = client.recv_json();
         if message["method"] == "roots/list" {
@@ -82,7 +83,7 @@ fn rooted_until(client: &mut Client, id: u64, roots: &Value, asked: &mut u32) ->
 }
 
 #[test]
-fn roots_are_asked_for_once_for_all_servers() {
+fn roots_are_requested_once_for_all_servers() {
     let servers = Servers::of(&["a", "b", "c"]);
     let mut client = servers.open_with(json!({ "roots": { "listChanged": true } }));
     let first = json!([{ "uri": "file:///one", "name": "1" }, { "uri": "file:///two%20words" }]);
@@ -90,12 +91,12 @@ fn roots_are_asked_for_once_for_all_servers() {
     let request = r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#;
     for name in ["a", "b", "c"] {
         let call = client.start_call(&format!("{name}__ask"), json!({ "id": "\"r\"", "request": request }));
-        let answer = rooted_until(&mut client, call, &first, &mut asked);
+        let answer = answer_roots_until(&mut client, call, &first, &mut asked);
         assert!(text(&answer).contains("file:///two%20words"), "{name}: {answer}");
     }
     assert_eq!(asked, 1);
 
-    // They are others now: all are told, and the client is asked once more.
+    // After a change, all servers are told and the client is asked once more.
     let second = json!([{ "uri": "file:///three" }]);
     client.notify("notifications/roots/list_changed", json!({}));
     for name in ["a", "b", "c"] {
@@ -103,20 +104,20 @@ fn roots_are_asked_for_once_for_all_servers() {
         let deadline = std::time::Instant::now() + switchboard_testkit::patience::LIMIT;
         while !told(&servers) {
             assert!(std::time::Instant::now() < deadline, "{name} is not told that roots have changed");
-            // Whoever asks the client meanwhile is answered.
+            // Answers `roots/list` requests that arrive meanwhile.
             let ping = client.ask("ping", json!({}));
-            rooted_until(&mut client, ping, &second, &mut asked);
+            answer_roots_until(&mut client, ping, &second, &mut asked);
             std::thread::sleep(Duration::from_millis(2));
         }
         let call = client.start_call(&format!("{name}__ask"), json!({ "id": "\"r\"", "request": request }));
-        let answer = rooted_until(&mut client, call, &second, &mut asked);
+        let answer = answer_roots_until(&mut client, call, &second, &mut asked);
         assert!(text(&answer).contains("file:///three"), "{name}: {answer}");
     }
     assert_eq!(asked, 2);
 }
 
 #[test]
-fn a_notification_goes_to_all_that_run() {
+fn notification_reaches_all_running_servers() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
     client.call("a__echo", json!({}));
@@ -129,7 +130,7 @@ fn a_notification_goes_to_all_that_run() {
 }
 
 #[test]
-fn or_where_the_config_says() {
+fn notification_follows_configured_targets() {
     let servers = Servers::of(&["a", "b", "c"])
         .with("notifications", json!({ "notifications/own": ["b", "c"], "notifications/none": [] }));
     let mut client = servers.open();
@@ -146,9 +147,8 @@ fn or_where_the_config_says() {
     }
 }
 
-/// A notification is no reason to start anything.
 #[test]
-fn and_not_to_those_that_do_not() {
+fn notification_starts_no_server() {
     let servers = Servers::none().and_offer("a", json!({}), &with_tools(&["echo"])).and_offer(
         "b",
         json!({}),

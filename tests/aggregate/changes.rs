@@ -1,4 +1,4 @@
-//! What a server offers is another now: it is asked again, and the client is told of what it has seen.
+//! Changed lists: the server is asked again, and the client is notified about the lists that it has seen.
 
 use super::servers::{Servers, listed, say, tools, with_tools};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_chang
 const PROMPTS: &str = r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#;
 const RESOURCES: &str = r#"{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}"#;
 
-/// Everything that comes until this is answered, by its method.
+/// Methods of all messages that arrive before the answer to `id`.
 #[track_caller]
 fn methods_until(client: &mut Client, id: u64) -> Vec<String> {
     let mut methods = Vec::new();
@@ -22,7 +22,7 @@ fn methods_until(client: &mut Client, id: u64) -> Vec<String> {
     }
 }
 
-/// Everything that comes until the client is told of this.
+/// Methods of all messages up to and including `method`.
 #[track_caller]
 fn methods_until_told(client: &mut Client, method: &str) -> Vec<String> {
     let mut methods = Vec::new();
@@ -38,7 +38,7 @@ fn methods_until_told(client: &mut Client, method: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_burst_is_told_once() {
+fn burst_of_list_changes_notifies_once() {
     let servers = Servers::of(&["b"]).and_offer("a", json!({}), &with_tools(&["say"]));
     let mut client = servers.open();
     let before = tools(&mut client);
@@ -52,16 +52,16 @@ fn a_burst_is_told_once() {
         assert!(now.contains(&format!("a__{new}")), "{now:?}");
         assert_eq!(now.len(), before.len() + 1);
     }
-    // Nothing came behind.
+    // No notification is left over.
     let ping = client.ask("ping", json!({}));
     assert_eq!(methods_until(&mut client, ping), Vec::<String>::new());
     let asked = servers.told("a", "tools/list");
     assert!(asked <= 1 + 3 * 2, "20 times it said so, and it was asked {asked} times in 3 rounds");
 }
 
-/// It says so, but it is not so.
+/// The server sends `list_changed`, but its list is the same.
 #[test]
-fn what_is_the_same_is_not_told() {
+fn unchanged_list_is_not_announced() {
     let servers = Servers::none().and_offer("a", json!({}), &with_tools(&["say"])).and_offer(
         "b",
         json!({}),
@@ -71,7 +71,7 @@ fn what_is_the_same_is_not_told() {
     tools(&mut client);
     say(&mut client, "a__say", &[TOOLS, TOOLS]);
     servers.record("a").wait_for(1, "tools/call");
-    // The second time it is asked for it.
+    // The list is requested a second time.
     switchboard_testkit::patience::until_true("it was asked again", || servers.told("a", "tools/list") >= 2);
     servers.offers("b", &with_tools(&["say", "new"]));
     say(&mut client, "b__say", &[TOOLS]);
@@ -80,9 +80,9 @@ fn what_is_the_same_is_not_told() {
     assert_eq!(tools(&mut client), ["a__say", "b__say", "b__new"], "it was this that was told");
 }
 
-/// What a client has never asked for, it need not hear of.
+/// A client that never requested a list needs no notification about it.
 #[test]
-fn only_what_was_seen_is_told() {
+fn only_lists_the_client_saw_are_announced() {
     let offer = |n: u32| {
         json!({
             "tools": [{ "name": "say" }, { "name": format!("t{n}") }], "prompts": [{ "name": format!("p{n}") }],
@@ -102,7 +102,7 @@ fn only_what_was_seen_is_told() {
     assert!(names.contains(&"a__t2".to_owned()) && !names.contains(&"a__t1".to_owned()), "{names:?}");
     assert_eq!(listed(&mut client, "prompts", "name"), ["a__p2"]);
 
-    // Now it has seen all of them. A template alone is news of the resources too.
+    // Now the client has seen every list. A changed template alone also counts as a change of the resources.
     listed(&mut client, "resourceTemplates", "uriTemplate");
     listed(&mut client, "resources", "uri");
     servers.offers("a", &offer(3));
@@ -114,9 +114,9 @@ fn only_what_was_seen_is_told() {
     assert_eq!(told, all, "each of them once");
 }
 
-/// A new process may offer something else.
+/// A new process may offer other tools.
 #[test]
-fn a_restart_asks_again() {
+fn restart_refreshes_lists() {
     let servers = Servers::of(&["b"]).and_offer("a", json!({}), &with_tools(&["crash", "echo"]));
     let mut client = servers.open();
     tools(&mut client);
@@ -129,9 +129,9 @@ fn a_restart_asks_again() {
     assert_eq!(servers.launches(["a", "b"]), [2, 1]);
 }
 
-/// A tool that nobody has listed yet can be called as soon as it is told of.
+/// An announced tool can be called before anybody lists it.
 #[test]
-fn what_is_new_can_be_called() {
+fn new_tool_is_callable_once_announced() {
     let servers = Servers::of(&["b"]).and_offer("a", json!({}), &with_tools(&["say"]));
     let mut client = servers.open();
     tools(&mut client);

@@ -3,7 +3,7 @@
 use super::servers::{Servers, with_tools};
 use serde_json::{Value, json};
 
-/// What `check` says about a server whose tools these are, after a run and with these keys.
+/// Output of `check` for a server with these tools and config keys, after one run.
 fn check(tools: &[&str], keys: Value) -> String {
     let servers = Servers::none().and_offer("thing", keys, &with_tools(tools));
     let checked = || {
@@ -18,20 +18,20 @@ fn check(tools: &[&str], keys: Value) -> String {
 }
 
 #[test]
-fn doubtful_tools_are_warned_about() {
+fn check_warns_about_possible_state() {
     let said = check(&["echo", "attach_debugger"], json!({}));
     assert!(said.contains("warning: the tool `attach_debugger` of `thing` may keep state"), "{said}");
     assert!(said.contains(r#"set "state": "client""#), "{said}");
-    // Hidden from clients, but told to the server's own.
+    // A tool hidden from clients still counts.
     let hidden = json!({ "tools": { "deny": ["attach_debugger"] } });
     assert!(check(&["echo", "attach_debugger"], hidden).contains("`attach_debugger`"));
 }
 
 #[test]
-fn clear_cases_are_not_warned_about() {
+fn check_does_not_warn_in_clear_cases() {
     for (tools, keys) in [
         (&["echo", "list_sessions"][..], json!({})),
-        // Recognised: nobody has to say it.
+        // Recognised by name: no setting needed.
         (&["echo", "browser_navigate"], json!({})),
         (&["echo", "attach_debugger"], json!({ "state": "none" })),
         (&["echo", "attach_debugger"], json!({ "state": "client" })),

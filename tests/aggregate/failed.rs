@@ -1,4 +1,4 @@
-//! A server that failed is named, with the reason: by the commands that list what there is, and by `status`.
+//! Failed servers, named with their cause by the commands that list things and by `status`.
 
 use super::servers::Servers;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use switchboard_testkit::client::End;
 use switchboard_testkit::patience;
 
-/// Through the daemon, which is the default, and alone.
+/// Values of `SWITCHBOARD_SOLO`: through the daemon (the default), and alone.
 const MODES: [&str; 2] = ["0", "1"];
 
 const GOOD: &str =
@@ -19,7 +19,7 @@ npm error 404 Not Found - GET http://127.0.0.1:1/no-such-server - Not found
 npm error 404
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/x-debug-0.log";
 
-/// A command that is not there, one that exits, one that hangs.
+/// Three servers: a missing command, one that exits, one that hangs.
 fn broken() -> Servers {
     let exits =
         json!({ "command": "sh", "args": ["-c", "echo \"$NPM\" >&2; exit 1"], "env": { "NPM": NPM } });
@@ -35,7 +35,7 @@ fn run(servers: &Servers, mode: &str, words: &[&str]) -> (Option<i32>, String, S
     (code, String::from_utf8(stdout).unwrap(), stderr)
 }
 
-/// Every one of the three is named, with its cause.
+/// Checks that all three servers are named with their cause.
 #[track_caller]
 fn check_reasons(text: &str) {
     for part in [
@@ -81,9 +81,9 @@ fn lists_fail_when_all_servers_failed() {
     }
 }
 
-/// The same words as for one server alone.
+/// Checks that the wording is the same as for a single server.
 #[test]
-fn reason_is_that_of_the_server_alone() {
+fn cause_matches_single_server_output() {
     let servers = broken();
     let (code, _, alone) = run(&servers, "0", &["tools", "exits"]);
     let reason = alone.lines().next().unwrap();
@@ -93,7 +93,7 @@ fn reason_is_that_of_the_server_alone() {
     assert!(all.lines().any(|line| line == reason), "{reason}\n\n{all}");
 }
 
-/// A server alone that hangs is a timeout too.
+/// A single server that hangs is a timeout too.
 #[test]
 fn hang_of_one_server_is_a_timeout() {
     let (code, _, stderr) = run(&broken(), "0", &["tools", "hangs"]);
@@ -131,17 +131,17 @@ fn status_shows_last_error() {
         Some(errors(&status())).filter(|errors| errors.iter().all(Value::is_object))
     });
     let kinds: Vec<&str> = known.iter().map(|error| error["kind"].as_str().unwrap()).collect();
-    // By name: `exits`, `hangs`, `missing`.
+    // Sorted by name: `exits`, `hangs`, `missing`.
     assert_eq!(kinds, ["backend_spawn_failed", "backend_timeout", "backend_spawn_failed"]);
     assert!(known.iter().all(|error| error["secondsAgo"].is_u64()), "{known:?}");
-    // Nothing else happens meanwhile.
+    // No other event refreshes the status meanwhile.
     patience::until_true("the error grows older", || errors(&status())[2]["secondsAgo"].as_u64() >= Some(1));
     let text = servers.say(&["status"]);
     check_reasons(&text);
     assert_eq!((text.matches("last error, ").count(), text.matches("next try: ").count()), (3, 3), "{text}");
 }
 
-/// A server that works is not blamed for what was; it is blamed for what made it restart as long as it is down.
+/// A working server shows no error; a server that is down shows the error that made it restart.
 #[test]
 fn last_error_is_cleared_by_success() {
     let servers = Servers::none();
@@ -164,7 +164,7 @@ fn last_error_is_cleared_by_success() {
     assert_eq!(error(), Value::Null);
 }
 
-/// What the real npm says, to a registry that does not have the package, and to none.
+/// Output of the real npm, for a registry without the package and for an unreachable registry.
 #[test]
 fn npm_failures_quote_the_cause() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! What was offered is remembered: the next start asks nobody.
+//! Stored catalogues: the next start needs no server.
 
 use super::servers::{Servers, listed, pid, say, tools, with_tools};
 use serde_json::json;
@@ -15,7 +15,7 @@ fn two() -> Servers {
     Servers::none().and_offer("a", json!({}), OFFER).and_offer("b", json!({}), OFFER)
 }
 
-/// Everything that a client is told at its start.
+/// All lists that a client reads at its start.
 #[track_caller]
 fn all(client: &mut Client) -> Vec<String> {
     let lists =
@@ -24,7 +24,7 @@ fn all(client: &mut Client) -> Vec<String> {
 }
 
 impl Servers {
-    /// One run, in which everything was asked for. It is on the disk when the program has ended.
+    /// Requests every list once; the catalogue is on disk when the program has ended.
     #[track_caller]
     pub(super) fn warmed(self) -> Self {
         let mut client = self.open();
@@ -35,7 +35,7 @@ impl Servers {
 }
 
 #[test]
-fn a_warm_start_starts_nothing() {
+fn warm_start_starts_no_server() {
     let servers = two();
     let mut client = servers.start().start();
     let greeting = client.initialize();
@@ -54,9 +54,9 @@ fn a_warm_start_starts_nothing() {
     assert_eq!(all(&mut client), cold);
 }
 
-/// Not even the client's word that it is ready is needed.
+/// Works even before `notifications/initialized`.
 #[test]
-fn the_first_thing_that_is_used_may_be_a_prompt_or_a_resource() {
+fn prompt_or_resource_starts_its_server() {
     let servers = two().warmed();
     let mut client = servers.open();
     let answer = client.request("prompts/get", json!({ "name": "a__p" }));
@@ -69,7 +69,7 @@ fn the_first_thing_that_is_used_may_be_a_prompt_or_a_resource() {
 }
 
 #[test]
-fn one_that_is_not_lazy_is_started_at_once() {
+fn eager_server_is_started_at_once() {
     let servers = two().and_offer("c", json!({ "lazy": false }), OFFER).warmed();
     assert_eq!(servers.launches(["a", "b", "c"]), [1, 1, 1]);
     let _client = servers.open();
@@ -77,9 +77,9 @@ fn one_that_is_not_lazy_is_started_at_once() {
     assert_eq!(servers.launches(["a", "b", "c"]), [1, 1, 2]);
 }
 
-/// What is new is seen when the server is used.
+/// The change shows when the server is used.
 #[test]
-fn an_offer_that_changed_meanwhile() {
+fn changed_offer_replaces_stored_catalogue() {
     let servers = two().warmed();
     servers.offers("a", &with_tools(&["say", "new"]));
     let mut client = servers.open();
@@ -88,14 +88,14 @@ fn an_offer_that_changed_meanwhile() {
     client.told("notifications/tools/list_changed");
     assert_eq!(tools(&mut client), ["a__say", "a__new", "b__facts", "b__say"]);
     assert_eq!(client.finish().code, Some(0));
-    // And remembered.
+    // The new list is stored too.
     assert_eq!(tools(&mut servers.open()), ["a__say", "a__new", "b__facts", "b__say"]);
     assert_eq!(servers.launches(["a", "b"]), [2, 1]);
 }
 
-/// Another command line is another server, of which nothing is known.
+/// Another command line is another server, with no stored catalogue.
 #[test]
-fn an_entry_that_changed_meanwhile() {
+fn changed_config_entry_is_listed_anew() {
     let mut servers = two().warmed();
     let path = servers.offers("b", &with_tools(&["other"])).display().to_string();
     servers.put("b", json!({ "env": { "X": "1" } }), &["--offer", &path]);
@@ -113,7 +113,7 @@ fn files(servers: &Servers) -> Vec<PathBuf> {
 }
 
 #[test]
-fn garbage_in_the_folder_does_no_harm() {
+fn garbage_catalogue_files_are_replaced() {
     for garbage in [
         &b""[..],
         b"{",
@@ -130,14 +130,14 @@ fn garbage_in_the_folder_does_no_harm() {
         assert_eq!(all(&mut client).len(), 10);
         assert_eq!(servers.launches(["a", "b"]), [2, 2]);
         assert_eq!(client.finish().code, Some(0));
-        // It has been put right.
+        // The catalogue has been replaced.
         assert_eq!(all(&mut servers.open()).len(), 10);
         assert_eq!(servers.launches(["a", "b"]), [2, 2]);
     }
 }
 
 #[test]
-fn a_file_cut_short_does_no_harm() {
+fn truncated_catalogue_is_ignored() {
     let servers = two().warmed();
     for path in files(&servers) {
         let whole = fs::read(&path).unwrap();
@@ -146,12 +146,12 @@ fn a_file_cut_short_does_no_harm() {
     assert_eq!(all(&mut servers.open()).len(), 10);
 }
 
-/// Where nothing can be kept, every start is the first one.
+/// Without storage, every start is a cold start.
 #[test]
-fn a_folder_that_cannot_be_written_does_no_harm() {
+fn unwritable_catalogue_folder_is_tolerated() {
     let servers = two();
     fs::create_dir_all(servers.state("")).unwrap();
-    // To root no folder is forbidden, but a file is no folder.
+    // Root may write to any folder, so a file takes the folder's place.
     fs::write(servers.state("catalogue"), "").unwrap();
     for run in 1..=2 {
         let mut client = servers.open();
@@ -161,9 +161,9 @@ fn a_folder_that_cannot_be_written_does_no_harm() {
     }
 }
 
-/// Instead of a file there is a folder, full of others.
+/// A folder takes the place of each catalogue file.
 #[test]
-fn folders_in_the_folder_do_no_harm() {
+fn folder_in_place_of_file_is_tolerated() {
     let servers = two().warmed();
     for path in files(&servers) {
         fs::remove_file(&path).unwrap();

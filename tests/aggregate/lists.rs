@@ -1,4 +1,4 @@
-//! Lists of all servers: to the letter, whole or in pages.
+//! Merged lists: byte-exact items, whole or in pages.
 
 use super::servers::{Servers, say, tools, with_tools};
 use crate::support::error;
@@ -15,9 +15,9 @@ fn page(client: &mut Client, cursor: Option<&str>) -> (Vec<String>, Option<Strin
     (names, answer["result"]["nextCursor"].as_str().map(str::to_owned))
 }
 
-/// Only its name is ours.
+/// Only the name differs from the server's item.
 #[test]
-fn items_are_listed_to_the_letter() {
+fn list_items_keep_their_bytes() {
     let item = |name: &str| {
         format!(
             r#"{{ "x-own":0.70,"inputSchema":{{"type":"object","$defs":{{"ü":[1.0 , 2E3]}}}},  "name" : {name},"_meta":{{"b/c":-0.0,"a":"\u00e9\/"}},"title":null,"annotations":{{ }}}}"#
@@ -35,7 +35,7 @@ fn items_are_listed_to_the_letter() {
             item(&format!(r#""{server}__one""#))
         )
     };
-    // As the servers say it, and as it was kept.
+    // Once from the servers, once from the stored catalogue.
     for _ in 0..2 {
         let mut client = servers.open();
         client.send(r#"{"jsonrpc":"2.0","id":"x-1","method":"tools/list","params":{}}"#);
@@ -47,7 +47,7 @@ fn items_are_listed_to_the_letter() {
 }
 
 #[test]
-fn a_servers_own_pages_become_one_list() {
+fn pages_of_a_server_become_one_list() {
     let names: Vec<String> = (0..7).map(|n| format!("t{n}")).collect();
     let words: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut offer: Value = serde_json::from_str(&with_tools(&words)).unwrap();
@@ -69,7 +69,7 @@ fn seven() -> Servers {
 const SEVEN: [&str; 7] = ["a__1", "a__2", "a__3", "a__say", "b__5", "b__6", "b__7"];
 
 #[test]
-fn pages_hold_everything_once() {
+fn pages_hold_every_item_once() {
     let servers = seven();
     let mut client = servers.open();
     let (first, next) = page(&mut client, None);
@@ -77,13 +77,13 @@ fn pages_hold_everything_once() {
     let (third, end) = page(&mut client, after.as_deref());
     assert_eq!((first.len(), second.len(), third.len(), end), (3, 3, 1, None));
     assert_eq!([first, second, third].concat(), SEVEN);
-    // A page can be asked for again.
+    // A page can be requested again.
     assert_eq!(page(&mut client, after.as_deref()).0, ["b__7"]);
 }
 
-/// Whoever is in the middle sees the rest of what it has begun with, and is told that there is something new.
+/// A client that is paging gets the rest of the old list, and a notification about the new one.
 #[test]
-fn a_change_between_two_pages() {
+fn list_change_keeps_open_pages_consistent() {
     let servers = seven();
     let mut client = servers.open();
     let (first, next) = page(&mut client, None);
@@ -102,7 +102,7 @@ fn a_change_between_two_pages() {
 }
 
 #[test]
-fn a_cursor_that_leads_nowhere() {
+fn stale_or_forged_cursor_is_refused() {
     let servers = seven();
     let mut client = servers.open();
     let (_, earlier) = page(&mut client, None);

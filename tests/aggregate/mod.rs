@@ -1,7 +1,7 @@
-//! All servers of a config file, seen as one.
+//! Aggregate: all servers of a config file, seen as one.
 //!
-//! - `servers`: several fake servers in one config, and windows onto them.
-//! - the rest: a promise, or a few that belong together, each.
+//! - `servers`: several fake servers in one config, and clients of them.
+//! - the rest: one group of promises per file.
 
 pub(crate) mod servers;
 

@@ -1,4 +1,4 @@
-//! What things are called, and whom they reach.
+//! Names of tools, prompts and completions, and the server that each name reaches.
 
 use super::servers::{Servers, heard, listed, pid, say, tools, with_tools};
 use crate::support::{error, text};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use switchboard_testkit::patience;
 
 #[test]
-fn tools_of_several_servers_have_both_names() {
+fn tool_names_carry_their_servers_prefix() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
     let names = tools(&mut client);
@@ -18,7 +18,7 @@ fn tools_of_several_servers_have_both_names() {
 }
 
 #[test]
-fn a_call_reaches_the_server_that_is_meant() {
+fn call_reaches_the_named_server() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
     assert_eq!(pid(&mut client, "a__facts"), servers.record("a").pid(1));
@@ -28,9 +28,9 @@ fn a_call_reaches_the_server_that_is_meant() {
     assert_eq!(servers.launches(["a", "b"]), [1, 1]);
 }
 
-/// Only the id and the name are others.
+/// Only the id and the name differ.
 #[test]
-fn a_call_arrives_to_the_letter() {
+fn call_keeps_its_bytes() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
     let line = |id: &str, name: &str| {
@@ -47,7 +47,7 @@ fn a_call_arrives_to_the_letter() {
 }
 
 #[test]
-fn an_answer_comes_to_the_letter() {
+fn answer_keeps_its_bytes() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
     let answer = |id: &str| {
@@ -56,12 +56,12 @@ fn an_answer_comes_to_the_letter() {
         )
     };
     client.start_call("a__say", json!({ "text": format!("{}\n", answer("%ID")) }));
-    // The handshake had the first id.
+    // The handshake used the first id.
     assert_eq!(client.recv_text(), answer("2"));
 }
 
 #[test]
-fn names_that_are_too_long_end_in_a_hash() {
+fn overlong_names_end_in_a_hash() {
     let long = "x".repeat(60);
     let (one, other) = (format!("{long}_one"), format!("{long}_other"));
     let offer = with_tools(&[&one, &other, "echo"]);
@@ -81,14 +81,14 @@ fn names_that_are_too_long_end_in_a_hash() {
     assert_eq!(text(&client.call(&names[3], json!({}))), format!("no such tool: {one}"));
     assert_eq!((servers.told("a", &other), servers.told("b", &one)), (1, 1));
 
-    // They are the same the next time: clients keep them.
+    // Names are stable across runs, since clients store them.
     drop(client);
     assert_eq!(tools(&mut servers.open()), names);
 }
 
-/// Solo and through the daemon, a tool's own name stays readable.
+/// A tool's own name stays readable, solo and through the daemon.
 #[test]
-fn long_server_name_leaves_tool_names_whole() {
+fn long_server_name_keeps_tool_names() {
     let server = "my-company-internal-knowledge-base-server";
     let own: Vec<String> = (0..14).map(|number| format!("search_pages_{number}")).collect();
     let offer = with_tools(&own.iter().map(String::as_str).collect::<Vec<_>>());
@@ -105,9 +105,9 @@ fn long_server_name_leaves_tool_names_whole() {
     assert!(said.contains("name is long (41 characters)"), "{said}");
 }
 
-/// Nothing is shadowed: one keeps the name, and the other gets one of its own.
+/// No tool is shadowed: one server keeps the name, the other gets a unique one.
 #[test]
-fn two_that_would_be_called_the_same() {
+fn colliding_names_are_made_unique() {
     let servers = Servers::of(&["a b", "a_b"]);
     let mut client = servers.open();
     let names = tools(&mut client);
@@ -118,9 +118,9 @@ fn two_that_would_be_called_the_same() {
     assert_eq!(pid(&mut client, other), servers.record("a b").pid(1));
 }
 
-/// Whoever wonders why finds it written down: in the log, or by `switchboard status`.
+/// The log or `switchboard status` explains the changed name.
 #[test]
-fn a_collision_is_recorded() {
+fn name_collision_is_recorded() {
     let servers = Servers::of(&["a b", "a_b"]);
     let mut client = servers.open_shared();
     let names = tools(&mut client);
@@ -131,10 +131,10 @@ fn a_collision_is_recorded() {
 }
 
 #[test]
-fn what_does_not_exist_is_answered_with_what_is_near() {
+fn unknown_name_gets_nearest_names() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
-    // Before it is known what there is, it is for the server to say.
+    // Until the lists are known, only the server can refuse a name.
     tools(&mut client);
     for (name, nearest) in [("a__ecco", "a__echo"), ("echo", "a__echo"), ("c__echo", "a__echo")] {
         let answer = client.call(name, json!({}));
@@ -148,7 +148,7 @@ fn what_does_not_exist_is_answered_with_what_is_near() {
 }
 
 #[test]
-fn prompts_have_both_names_too() {
+fn prompt_names_carry_their_servers_prefix() {
     let offer = r#"{ "prompts": [{ "name": "review", "x": 0.70 }] }"#;
     let servers = Servers::none().and_offer("a", json!({}), offer).and_offer("b", json!({}), offer);
     let mut client = servers.open();
@@ -166,7 +166,7 @@ fn prompts_have_both_names_too() {
 }
 
 #[test]
-fn a_completion_is_asked_of_the_owner() {
+fn completion_goes_to_the_owning_server() {
     let offer = r#"{
         "capabilities": { "completions": {}, "prompts": {}, "resources": {} },
         "prompts": [{ "name": "review" }],
@@ -202,7 +202,7 @@ fn filters_allow_deny_and_rename() {
     assert_eq!(tools(&mut client), ["a__read_file", "a__parrot", "b__write_file"]);
     assert_eq!(text(&client.call("a__parrot", json!({ "x": 1 }))), r#"{"x":1}"#);
     assert_eq!(text(&client.call("b__write_file", json!({}))), "no such tool: write_file");
-    // What is not seen cannot be called.
+    // A hidden tool cannot be called.
     for name in ["a__echo", "a__read_secret", "a__write_file", "b__echo", "c__echo"] {
         error(&client.call(name, json!({})), -32602, "unknown_name");
     }
@@ -211,7 +211,7 @@ fn filters_allow_deny_and_rename() {
 }
 
 #[test]
-fn filters_of_resources_go_for_reading_too() {
+fn resource_filters_apply_to_reads() {
     let offer = r#"{ "resources": [
         { "name": "1", "uri": "file:///work/a" }, { "name": "2", "uri": "file:///work/.env" },
         { "name": "3", "uri": "file:///home/b" }
@@ -229,7 +229,7 @@ fn filters_of_resources_go_for_reading_too() {
 }
 
 #[test]
-fn plain_names() {
+fn plain_names_are_prefixed_on_collision() {
     let servers = Servers::none()
         .and_offer("a", json!({}), &with_tools(&["echo", "only_a"]))
         .and_offer("b", json!({}), &with_tools(&["echo", "only_b"]))
@@ -242,9 +242,9 @@ fn plain_names() {
     assert_eq!((servers.told("a", r#""to":"a""#), servers.told("b", r#""to":"b""#)), (1, 1));
 }
 
-/// Not even its name is ours.
+/// Not even the name is changed.
 #[test]
-fn one_server_under_plain_names_is_as_it_is() {
+fn single_server_with_plain_names_is_as_is() {
     let offer = r#"{
         "capabilities": { "tools": {}, "resources": {} }, "instructions": "be kind",
         "serverInfo": { "name": "theirs", "version": "0.70" },
@@ -265,7 +265,7 @@ fn one_server_under_plain_names_is_as_it_is() {
 }
 
 #[test]
-fn a_disabled_server_is_absent() {
+fn disabled_server_is_absent() {
     let servers = Servers::of(&["a"]).and("b", json!({ "disabled": true }), &[]).and(
         "c",
         json!({ "enabled": false }),
@@ -277,9 +277,9 @@ fn a_disabled_server_is_absent() {
     assert_eq!(servers.launches(["a", "b", "c"]), [1, 0, 0]);
 }
 
-/// What each of them can do, together; and what each wants to be known.
+/// Capabilities and instructions of all servers, merged.
 #[test]
-fn the_greeting_speaks_for_all() {
+fn initialize_answer_merges_all_servers() {
     let one = r#"{ "capabilities": { "tools": {}, "logging": {} }, "instructions": "one", "tools": [] }"#;
     let other = r#"{
         "capabilities": { "prompts": {}, "resources": { "subscribe": true }, "experimental": { "x": { "y": 1 } } },

@@ -1,4 +1,4 @@
-//! Resources: whose they are, by our name for them and by their own.
+//! Resources: the owning server, by proxy URI and by the resource's own URI.
 
 use super::servers::{Servers, heard, listed, say};
 use crate::support::error;
@@ -38,7 +38,7 @@ fn read(client: &mut Client, uri: &str) -> Value {
     client.request("resources/read", json!({ "uri": uri }))
 }
 
-/// Which of the two was asked for this, under which URI.
+/// Checks which of the two servers was asked, and with which URI.
 #[track_caller]
 fn check(servers: &Servers, client: &mut Client, said: &str, owner: &str, uri: &str) {
     let before = ["docs", "files"].map(|name| servers.told(name, "resources/read"));
@@ -50,7 +50,7 @@ fn check(servers: &Servers, client: &mut Client, said: &str, owner: &str, uri: &
 }
 
 #[test]
-fn wrapped_in_lists_and_read_by_either_name() {
+fn resource_is_read_by_proxy_or_own_uri() {
     let servers = two();
     let mut client = servers.open();
     client.send(r#"{"jsonrpc":"2.0","id":7,"method":"resources/list"}"#);
@@ -69,7 +69,7 @@ fn wrapped_in_lists_and_read_by_either_name() {
 }
 
 #[test]
-fn what_is_for_the_users_eyes_is_never_wrapped() {
+fn ui_resources_are_never_wrapped() {
     let servers = two();
     let mut client = servers.open();
     assert!(listed(&mut client, "resources", "uri").contains(&"ui://widget/1".to_owned()));
@@ -77,7 +77,7 @@ fn what_is_for_the_users_eyes_is_never_wrapped() {
 }
 
 #[test]
-fn templates_are_expanded_by_either_name() {
+fn template_is_expanded_by_either_uri() {
     let servers = two();
     let mut client = servers.open();
     let templates = listed(&mut client, "resourceTemplates", "uriTemplate");
@@ -93,7 +93,7 @@ fn templates_are_expanded_by_either_name() {
 }
 
 #[test]
-fn a_uri_of_two_servers_says_so_and_one_of_nobody_too() {
+fn ambiguous_or_unknown_uri_is_an_error() {
     let servers = two();
     let mut client = servers.open();
     for uri in ["x://same", "y://7"] {
@@ -106,9 +106,9 @@ fn a_uri_of_two_servers_says_so_and_one_of_nobody_too() {
     assert_eq!((servers.told("docs", "resources/read"), servers.told("files", "resources/read")), (0, 0));
 }
 
-/// Otherwise a client that follows them would be asked whose it means.
+/// An unwrapped URI of two servers would be refused as ambiguous when the client reads it.
 #[test]
-fn in_results_only_what_two_could_own_is_wrapped() {
+fn result_wraps_only_ambiguous_uris() {
     let servers = two();
     let mut client = servers.open();
     let uris = listed(&mut client, "resources", "uri");
@@ -121,16 +121,16 @@ fn in_results_only_what_two_could_own_is_wrapped() {
     let id = client.start_call("files__say", json!({ "text": format!("{}\n", answer("x://same", "%ID")) }));
     let told = client.recv_text();
     assert_eq!(told, answer(&uris[4], &id.to_string()));
-    // And it leads back.
+    // The wrapped URI can be read.
     check(&servers, &mut client, &uris[4], "files", "x://same");
-    // What was read is told in the same words.
+    // The answer to a read uses the same URI.
     let read = read(&mut client, &uris[4]);
     assert_eq!(read["result"]["contents"][0]["uri"], json!(uris[4]), "{read}");
 }
 
-/// The client hears of it by the name that it listens to.
+/// The client gets updates under the URI that it subscribed to.
 #[test]
-fn updates_have_the_name_that_the_client_used() {
+fn updates_use_the_subscribed_uri() {
     let servers = two();
     let mut client = servers.open();
     let uris = listed(&mut client, "resources", "uri");

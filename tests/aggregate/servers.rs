@@ -1,5 +1,5 @@
-//! Several fake servers in one config file: each has a record and an offer of its own. All windows share a home, a state
-//! and a runtime folder. When it ends, everything that was started in it has ended.
+//! Several fake servers in one config file, each with its own record and offer. All windows share a home, a
+//! state and a runtime folder. Dropping the value checks that every process started in it has ended.
 
 use crate::support::{fake_backend, program};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Nothing but short graces.
+    /// No servers, and short grace periods.
     pub(crate) fn none() -> Self {
         let scratch = Scratch::new();
         for name in ["home", "r", "work"] {
@@ -32,24 +32,24 @@ impl Servers {
         servers
     }
 
-    /// These, with the usual tools.
+    /// Servers with the usual tools.
     pub(crate) fn of(names: &[&str]) -> Self {
         names.iter().fold(Self::none(), |servers, name| servers.and(name, json!({}), &[]))
     }
 
-    /// One more: `keys` are those of its entry, `options` the fake backend's.
+    /// Adds a server: `keys` go into its config entry, `options` to the fake backend.
     pub(crate) fn and(mut self, name: &str, keys: Value, options: &[&str]) -> Self {
         self.put(name, keys, options);
         self
     }
 
-    /// One more, which offers what this text says.
+    /// Adds a server that offers `offer`.
     pub(crate) fn and_offer(self, name: &str, keys: Value, offer: &str) -> Self {
         let path = self.offers(name, offer).display().to_string();
         self.and(name, keys, &["--offer", &path])
     }
 
-    /// A key of the file itself.
+    /// Sets a top-level key of the file.
     pub(crate) fn with(mut self, key: &str, value: Value) -> Self {
         self.set(key, value);
         self
@@ -60,7 +60,7 @@ impl Servers {
         self.write();
     }
 
-    /// Puts a server into the file, or another in its place.
+    /// Adds or replaces a server.
     pub(crate) fn put(&mut self, name: &str, keys: Value, options: &[&str]) {
         let mut args = vec![json!("--record"), json!(self.record(name).folder())];
         args.extend(options.iter().map(|option| json!(option)));
@@ -70,7 +70,7 @@ impl Servers {
         self.write();
     }
 
-    /// Gives a server's entry these keys.
+    /// Sets keys of a server's entry.
     pub(crate) fn edit(&mut self, name: &str, keys: &Value) {
         let entry = self.config["mcpServers"][name].as_object_mut().unwrap();
         entry.extend(keys.as_object().unwrap().clone());
@@ -82,13 +82,13 @@ impl Servers {
         self.write();
     }
 
-    /// Whole or not at all: a daemon may be looking.
+    /// Atomic, since a daemon may be reading the file.
     fn write(&self) {
         let draft = self.scratch.file("config.draft", self.config.to_string());
         fs::rename(draft, self.path("config.json")).unwrap();
     }
 
-    /// What a server offers from now on, if it was made with `and_offer`. Gives the file.
+    /// Replaces the offer of a server made with `and_offer`. Returns the file.
     pub(crate) fn offers(&self, name: &str, offer: &str) -> PathBuf {
         let is_sound = serde_json::from_str::<Value>(offer);
         assert!(is_sound.is_ok(), "{is_sound:?}: {offer}");
@@ -98,7 +98,7 @@ impl Servers {
         path
     }
 
-    /// What the windows remember and log.
+    /// A path in the windows' state folder.
     pub(crate) fn state(&self, name: &str) -> PathBuf {
         self.scratch.state(name)
     }
@@ -111,17 +111,17 @@ impl Servers {
         self.path("config.json")
     }
 
-    /// What a server was told.
+    /// Messages that a server received.
     pub(crate) fn record(&self, name: &str) -> Record {
         Record::in_folder(self.scratch.folder("record").join(name))
     }
 
-    /// How often each of these was started.
+    /// Number of starts of each server.
     pub(crate) fn launches<const N: usize>(&self, names: [&str; N]) -> [u32; N] {
         names.map(|name| self.record(name).launches())
     }
 
-    /// How often a server was told something, by all its processes.
+    /// Number of messages to a server, over all its processes, that contain `text`.
     pub(crate) fn told(&self, name: &str, text: &str) -> usize {
         self.record(name).all_lines().iter().filter(|line| line.contains(text)).count()
     }
@@ -130,17 +130,17 @@ impl Servers {
         program().env("HOME", self.path("home")).env("XDG_RUNTIME_DIR", self.path("r")).cwd(self.path("work"))
     }
 
-    /// A window of its own, still to be started.
+    /// A solo window, not yet started.
     pub(crate) fn start(&self) -> Start {
         self.program().args(["stdio", "--solo", "--config"]).arg(self.config())
     }
 
-    /// The same through the daemon.
+    /// A window of the daemon, not yet started.
     pub(crate) fn shared(&self) -> Start {
         self.program().args(["stdio", "--config"]).arg(self.config())
     }
 
-    /// A window of its own, after its handshake.
+    /// A solo window after its handshake.
     #[track_caller]
     pub(crate) fn open(&self) -> Client {
         let mut client = self.start().start();
@@ -148,13 +148,13 @@ impl Servers {
         client
     }
 
-    /// The same, with these capabilities of the client's.
+    /// A solo window with these client capabilities.
     #[track_caller]
     pub(crate) fn open_with(&self, capabilities: Value) -> Client {
         greet_with(self.start(), capabilities)
     }
 
-    /// A window of the daemon's, after its handshake.
+    /// A window of the daemon after its handshake.
     #[track_caller]
     pub(crate) fn open_shared(&self) -> Client {
         let mut client = self.shared().start();
@@ -162,7 +162,7 @@ impl Servers {
         client
     }
 
-    /// What a command prints.
+    /// Output of a command.
     #[track_caller]
     pub(crate) fn say(&self, args: &[&str]) -> String {
         let end = self.program().args(args).start().finish();
@@ -170,14 +170,14 @@ impl Servers {
         String::from_utf8(end.stdout).unwrap()
     }
 
-    /// Everything that was logged so far.
+    /// Everything logged so far.
     pub(crate) fn log(&self) -> String {
         let files = fs::read_dir(self.scratch.state("logs")).into_iter().flatten().flatten();
         let own = files.filter(|file| file.file_name().to_string_lossy().starts_with("switchboard-"));
         own.map(|file| fs::read_to_string(file.path()).unwrap_or_default()).collect()
     }
 
-    /// Every process that has to do with this.
+    /// All processes that refer to the scratch folder.
     pub(crate) fn processes(&self) -> Vec<Process> {
         let traces = pids::with_trace(&format!("{}/", self.scratch.path().display()));
         traces.into_iter().filter_map(Process::look).filter(|process| !process.is_zombie()).collect()
@@ -198,7 +198,7 @@ impl Drop for Servers {
     }
 }
 
-/// A client that says it can do this, after its handshake.
+/// A client with these capabilities, after its handshake.
 #[track_caller]
 pub(crate) fn greet_with(start: Start, capabilities: Value) -> Client {
     let mut client = start.start();
@@ -210,7 +210,7 @@ pub(crate) fn greet_with(start: Start, capabilities: Value) -> Client {
     client
 }
 
-/// One member of all items of a list: `tools`, `prompts`, `resources` or `resourceTemplates`.
+/// A member of every item of a list: `tools`, `prompts`, `resources` or `resourceTemplates`.
 #[track_caller]
 pub(crate) fn listed(client: &mut Client, list: &str, member: &str) -> Vec<String> {
     let method = match list {
@@ -227,7 +227,7 @@ pub(crate) fn tools(client: &mut Client) -> Vec<String> {
     listed(client, "tools", "name")
 }
 
-/// The process that answers a tool's call, as it says itself.
+/// Process id of the server that answers the call, as it reports itself.
 #[track_caller]
 pub(crate) fn pid(client: &mut Client, tool: &str) -> u32 {
     let answer = client.call(tool, json!({}));
@@ -237,13 +237,13 @@ pub(crate) fn pid(client: &mut Client, tool: &str) -> u32 {
     }
 }
 
-/// An offer with tools of these names, and nothing else.
+/// An offer with tools of these names only.
 pub(crate) fn with_tools(names: &[&str]) -> String {
     let tool = |name: &&str| json!({ "name": name, "inputSchema": { "type": "object" } });
     json!({ "tools": names.iter().map(tool).collect::<Vec<_>>() }).to_string()
 }
 
-/// Has a server say these lines, and then answer.
+/// Has a server print these lines and then answer.
 #[track_caller]
 pub(crate) fn say(client: &mut Client, tool: &str, lines: &[&str]) {
     let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
@@ -252,7 +252,7 @@ pub(crate) fn say(client: &mut Client, tool: &str, lines: &[&str]) {
     assert!(answer.get("result").is_some(), "{answer}");
 }
 
-/// What a server was told, out of the answer of the fake backend to what it does not know.
+/// The request as the server received it: the fake backend returns it for unknown methods.
 #[track_caller]
 pub(crate) fn heard(answer: &Value) -> Value {
     match answer["result"]["heard"].as_str() {

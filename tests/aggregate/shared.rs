@@ -1,4 +1,4 @@
-//! Several windows onto all servers, through the daemon; and what is left when someone is killed.
+//! Several windows on all servers through the daemon, and leftovers after a kill.
 
 use super::servers::{Servers, listed, pid, say, tools, with_tools};
 use crate::support::error;
@@ -17,7 +17,7 @@ fn two_windows_share_all_processes() {
     }
     assert_eq!(servers.launches(["a", "b"]), [1, 1]);
     assert_eq!(tools(&mut one), tools(&mut other));
-    // A window that wants one server only has the same process.
+    // A window with `--server a` uses the same process.
     let mut single = servers.shared().args(["--server", "a"]).start();
     single.initialize();
     assert_eq!(pid(&mut single, "facts"), pid(&mut one, "a__facts"));
@@ -25,9 +25,9 @@ fn two_windows_share_all_processes() {
     assert_eq!(pid(&mut other, "a__facts"), servers.record("a").pid(1));
 }
 
-/// Both use the same ids, and each gets its own answers.
+/// Both windows use the same ids; each gets its own answers.
 #[test]
-fn equal_ids_do_not_meet() {
+fn equal_ids_of_two_windows_stay_apart() {
     let servers = Servers::of(&["a", "b"]);
     let mut windows = [servers.open_shared(), servers.open_shared()];
     for round in 0..20 {
@@ -55,9 +55,9 @@ fn living() -> Servers {
     Servers::none().and_offer("a", json!({}), LIVING).and_offer("b", json!({}), LIVING)
 }
 
-/// The server is told to stop when the last one has gone.
+/// The server is told to unsubscribe after the last subscriber has left.
 #[test]
-fn subscriptions_are_counted() {
+fn server_unsubscribes_with_last_client() {
     let servers = living();
     let (mut one, mut other) = (servers.open_shared(), servers.open_shared());
     let uri = listed(&mut one, "resources", "uri").remove(0);
@@ -65,7 +65,7 @@ fn subscriptions_are_counted() {
         let answer = client.request("resources/subscribe", json!({ "uri": uri }));
         assert!(answer.get("result").is_some(), "{answer}");
     }
-    // That there is another one already is for the server not to mind.
+    // A repeated subscription is allowed: servers must accept it.
     assert!(servers.told("a", "resources/subscribe") >= 1);
     assert_eq!(servers.told("b", "resources/subscribe"), 0);
     let updated = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x://1"}}"#;
@@ -82,9 +82,9 @@ fn subscriptions_are_counted() {
     assert_eq!(servers.told("a", "resources/unsubscribe"), 1);
 }
 
-/// The same resource by its own name for one, and by ours for the other.
+/// One client subscribes by the resource's own URI, the other by the proxy URI.
 #[test]
-fn each_hears_the_name_that_it_used() {
+fn updates_carry_each_clients_own_uri() {
     let servers =
         Servers::none().and_offer("a", json!({}), LIVING).and_offer("b", json!({}), &with_tools(&["echo"]));
     let (mut one, mut other) = (servers.open_shared(), servers.open_shared());
@@ -97,9 +97,9 @@ fn each_hears_the_name_that_it_used() {
     assert_eq!(other.told("notifications/resources/updated")["params"]["uri"], "x://1");
 }
 
-/// A server has one level, the lowest that anybody wants; each client hears what it asked for.
+/// A server has one log level, the lowest that a client asked for; each client gets what it asked for.
 #[test]
-fn each_hears_its_own_level() {
+fn each_client_gets_its_own_log_level() {
     let servers = living();
     let (mut calm, mut curious) = (servers.open_shared(), servers.open_shared());
     for client in [&mut calm, &mut curious] {
@@ -109,7 +109,7 @@ fn each_hears_its_own_level() {
     calm.request("logging/setLevel", json!({ "level": "error" }));
     servers.record("a").wait_for(1, r#""level":"error""#);
     curious.request("logging/setLevel", json!({ "level": "debug" }));
-    // It counts where it has anything to do.
+    // The level is set at servers that the client uses.
     curious.call("a__echo", json!({}));
     servers.record("a").wait_for(1, r#""level":"debug""#);
     let log = |level: &str| {
@@ -127,7 +127,7 @@ fn each_hears_its_own_level() {
 }
 
 #[test]
-fn a_change_is_told_to_both() {
+fn list_change_reaches_both_windows() {
     let servers = Servers::none().and_offer("a", json!({}), &with_tools(&["say"])).and_offer(
         "b",
         json!({}),
@@ -144,9 +144,9 @@ fn a_change_is_told_to_both() {
     }
 }
 
-// ---- another config
+// ---- config reload
 
-/// It may be told in between that a server is not there for the moment; but it is told when it is.
+/// A server may be missing from a list in between; a notification follows when it is back.
 #[track_caller]
 fn wait_for_tools(client: &mut Client, expect: &[&str]) {
     loop {
@@ -163,7 +163,7 @@ fn reload(servers: &Servers) {
 }
 
 #[test]
-fn a_reload_adds_a_server() {
+fn reload_adds_a_server() {
     let mut servers = Servers::none().and_offer("a", json!({}), &with_tools(&["facts"]));
     let mut client = servers.open_shared();
     assert_eq!(tools(&mut client), ["a__facts"]);
@@ -177,7 +177,7 @@ fn a_reload_adds_a_server() {
 }
 
 #[test]
-fn a_reload_takes_a_server_away() {
+fn reload_removes_a_server() {
     let mut servers = Servers::none().and_offer("a", json!({}), &with_tools(&["facts"])).and_offer(
         "b",
         json!({}),
@@ -194,7 +194,7 @@ fn a_reload_takes_a_server_away() {
 }
 
 #[test]
-fn a_reload_changes_a_server() {
+fn reload_changes_a_server() {
     let mut servers = Servers::none().and_offer("a", json!({}), &with_tools(&["facts"])).and_offer(
         "b",
         json!({}),
@@ -213,7 +213,7 @@ fn a_reload_changes_a_server() {
 }
 
 #[test]
-fn a_reload_changes_a_filter() {
+fn reload_changes_a_filter() {
     let mut servers = Servers::none().and_offer("a", json!({}), &with_tools(&["facts", "echo"])).and_offer(
         "b",
         json!({}),
@@ -234,9 +234,8 @@ fn a_reload_changes_a_filter() {
     error(&client.call("a__echo", json!({})), -32602, "unknown_name");
 }
 
-/// One with errors changes nothing.
 #[test]
-fn a_bad_config_changes_nothing() {
+fn bad_config_changes_nothing() {
     let servers = Servers::none().and_offer("a", json!({}), &with_tools(&["facts"]));
     let mut client = servers.open_shared();
     assert_eq!(tools(&mut client), ["a__facts"]);
@@ -246,9 +245,9 @@ fn a_bad_config_changes_nothing() {
     pid(&mut client, "a__facts");
 }
 
-// ---- the end
+// ---- kills
 
-/// Both servers run, with a process of their own each.
+/// Starts both servers, with one child process each.
 #[track_caller]
 fn with_family(servers: &Servers, client: &mut Client) {
     for tool in ["a__spawn", "b__spawn"] {
@@ -258,9 +257,9 @@ fn with_family(servers: &Servers, client: &mut Client) {
     assert!(servers.processes().len() >= 5, "{:#?}", servers.processes());
 }
 
-/// When `servers` goes it looks for what is left.
+/// Dropping `servers` checks for leftovers.
 #[test]
-fn a_killed_window_leaves_nothing() {
+fn killed_solo_window_leaves_nothing() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
     with_family(&servers, &mut client);
@@ -269,7 +268,7 @@ fn a_killed_window_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_window_of_the_daemons_leaves_nothing() {
+fn killed_daemon_window_leaves_nothing() {
     let servers = Servers::of(&["a", "b"]);
     let (mut one, mut other) = (servers.open_shared(), servers.open_shared());
     with_family(&servers, &mut one);
@@ -279,7 +278,7 @@ fn a_killed_window_of_the_daemons_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_daemon_leaves_nothing() {
+fn killed_daemon_leaves_nothing() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open_shared();
     with_family(&servers, &mut client);
@@ -288,7 +287,7 @@ fn a_killed_daemon_leaves_nothing() {
     let before = ["a", "b"].map(|name| servers.record(name).pid(1));
     pids::tell(daemon, Word::Kill);
     patience::until_true("its servers have gone", || !before.iter().any(|&pid| pids::is_alive(pid)));
-    // The window goes on, with another daemon.
+    // The window continues with another daemon.
     let answer = client.call("b__echo", json!({}));
     let answer = if answer.get("error").is_some() { client.call("b__echo", json!({})) } else { answer };
     assert!(answer.get("result").is_some(), "{answer}");

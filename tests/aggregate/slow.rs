@@ -1,5 +1,5 @@
-//! Servers that are not ready in time: what they cost, who still gets their tools, and when. Nothing here measures time: a
-//! wait that should not be would last ten minutes.
+//! Servers that are not ready in time: their cost, and who gets their tools when. No test measures time: an
+//! unwanted wait would last ten minutes.
 
 use super::servers::{Servers, pid, tools, with_tools};
 use serde_json::{Value, json};
@@ -9,7 +9,8 @@ use switchboard_testkit::patience;
 
 const FOREVER: &str = "10m";
 
-/// Servers, one of which answers nothing while its gate is closed. In the end it is open, so that everything can end.
+/// Servers, one of which answers nothing while its gate is closed. Dropping the value opens the gate, so that
+/// everything can end.
 struct Gated(Servers);
 
 impl Gated {
@@ -17,7 +18,7 @@ impl Gated {
         fs::write(self.0.path("gate"), "").unwrap();
     }
 
-    /// Once everything that has passed it is gone.
+    /// Closes the gate once all processes that passed it have ended.
     fn close(&self) {
         patience::until_true("the end of all processes", || self.0.processes().is_empty());
         fs::remove_file(self.0.path("gate")).unwrap();
@@ -47,7 +48,7 @@ impl Drop for Gated {
     }
 }
 
-/// `good`, and `bad` behind the gate.
+/// The servers `good` and `bad`; `bad` waits behind the gate.
 fn gated(grace: &str) -> Gated {
     let mut servers = Gated(Servers::none().and_offer("good", json!({}), &with_tools(&["facts"])));
     servers.put("bad", FOREVER, &[]);
@@ -55,7 +56,7 @@ fn gated(grace: &str) -> Gated {
     servers
 }
 
-/// A window of the daemon's, or one that serves itself.
+/// A solo window, or one of the daemon.
 fn window(servers: &Servers, solo: bool) -> Start {
     if solo { servers.start() } else { servers.shared() }
 }
@@ -66,7 +67,7 @@ fn open(start: Start) -> Client {
     client
 }
 
-/// Files of the state folder's `folder`.
+/// Number of files in `folder` of the state folder.
 fn stored(servers: &Servers, folder: &str) -> usize {
     let files = fs::read_dir(servers.state(folder)).into_iter().flatten().flatten();
     files.filter(|file| !file.file_name().to_string_lossy().ends_with(".draft")).count()
@@ -78,7 +79,7 @@ fn wait_until_stored(servers: &Servers, folder: &str, count: usize) {
 }
 
 #[test]
-fn a_hanging_server_takes_nothing_away() {
+fn hanging_server_hides_no_other_server() {
     for solo in [false, true] {
         let servers = gated("500ms");
         let mut client = window(&servers, solo).start();
@@ -98,9 +99,9 @@ fn a_hanging_server_takes_nothing_away() {
     }
 }
 
-/// The verdict is stored: at the next start it is not waited for, however long the budget is.
+/// The result is stored: the next start does not wait for the server, however long the budget.
 #[test]
-fn a_slow_server_is_waited_for_once() {
+fn slow_server_is_waited_for_once() {
     for solo in [false, true] {
         let mut servers = gated("500ms");
         assert_eq!(tools(&mut open(window(&servers, solo))), ["good__facts"]);
@@ -111,7 +112,7 @@ fn a_slow_server_is_waited_for_once() {
 }
 
 #[test]
-fn a_late_server_is_told_of_and_stored() {
+fn late_server_is_announced_and_stored() {
     let mut servers = gated("500ms");
     let mut client = open(servers.shared());
     assert_eq!(tools(&mut client), ["good__facts"]);
@@ -119,27 +120,27 @@ fn a_late_server_is_told_of_and_stored() {
     client.told("notifications/tools/list_changed");
     assert!(tools(&mut client).contains(&"bad__echo".to_owned()));
     assert_eq!(client.finish().code, Some(0));
-    // It has answered: nothing is held against it, and nobody has to ask it again.
+    // The server has answered, so it no longer counts as slow, and its lists come from the store.
     servers.set_grace(FOREVER);
     let mut client = open(servers.shared());
     assert!(tools(&mut client).contains(&"bad__echo".to_owned()));
     assert_eq!(servers.launches(["good", "bad"]), [1, 1]);
 }
 
-/// Its entry has changed: it is given another chance.
+/// A changed entry gets another chance.
 #[test]
-fn a_changed_entry_is_waited_for_again() {
+fn changed_entry_is_waited_for_again() {
     let mut servers = gated("500ms");
     assert_eq!(tools(&mut open(servers.shared())), ["good__facts"]);
     wait_until_stored(&servers, "launches", 2);
     servers.put("bad", "9m", &[]);
-    // The daemon is still there, for the start that nobody waits for.
+    // The daemon still runs: a start without waiting clients keeps it alive.
     servers.say(&["reload"]);
     check_waited_for(&mut servers);
 }
 
 #[test]
-fn a_forgotten_server_is_waited_for_again() {
+fn forgotten_server_is_waited_for_again() {
     let mut servers = gated("500ms");
     assert_eq!(tools(&mut open(servers.shared())), ["good__facts"]);
     wait_until_stored(&servers, "launches", 2);
@@ -152,7 +153,7 @@ fn a_forgotten_server_is_waited_for_again() {
     check_waited_for(&mut servers);
 }
 
-/// The first list holds what it offers, though it was asked for before the gate was opened.
+/// Checks that the first list includes the server, although it was requested before the gate was opened.
 #[track_caller]
 fn check_waited_for(servers: &mut Gated) {
     servers.set_grace(FOREVER);
@@ -166,7 +167,7 @@ fn check_waited_for(servers: &mut Gated) {
 }
 
 #[test]
-fn a_server_added_to_a_live_config_delays_no_list() {
+fn added_server_delays_no_list() {
     let mut servers = Gated(Servers::none().and_offer("good", json!({}), &with_tools(&["facts"])));
     servers.set_grace("100ms");
     let mut client = open(servers.shared());
@@ -181,7 +182,7 @@ fn a_server_added_to_a_live_config_delays_no_list() {
 
 /// Codex does not wait for slow servers. The start that it caused goes on, and its next run has the tools.
 #[test]
-fn a_client_that_leaves_early_has_its_tools_the_next_time() {
+fn start_outlives_the_client_that_caused_it() {
     for single in [false, true] {
         let mut servers = Gated(Servers::none());
         servers.set_grace("100ms");
@@ -204,9 +205,9 @@ fn a_client_that_leaves_early_has_its_tools_the_next_time() {
     }
 }
 
-/// One server alone is answered for, and started, at once; what has changed is told.
+/// A single server is answered for from the store and started at once; changes are announced.
 #[test]
-fn one_server_is_answered_from_the_store() {
+fn single_server_is_answered_from_the_store() {
     for solo in [false, true] {
         let mut servers = Gated(Servers::none());
         let offer = servers.offers("one", &with_tools(&["old"])).display().to_string();
@@ -232,9 +233,9 @@ fn one_server_is_answered_from_the_store() {
     }
 }
 
-/// The launch depends on the folder, and so does what it offers.
+/// The launch depends on the folder, and so does the server's offer.
 #[test]
-fn lists_are_kept_apart_by_root() {
+fn lists_are_stored_per_root() {
     let mut servers = Servers::none();
     for project in ["a", "b"] {
         let folder = servers.path(&format!("work/{project}"));
@@ -252,9 +253,10 @@ fn lists_are_kept_apart_by_root() {
     assert_eq!(servers.launches(["s"]), [2], "the second time nothing was started");
 }
 
-/// Another kind of client waits its time, and then sees what the first one saw.
+/// A client with other capabilities waits for its budget, and then gets the lists stored for the first
+/// client.
 #[test]
-fn another_kind_of_client_lends_its_lists() {
+fn stored_lists_serve_other_capabilities() {
     let servers = gated("500ms");
     servers.open();
     assert!(tools(&mut open(servers.shared())).contains(&"bad__echo".to_owned()));
@@ -265,7 +267,7 @@ fn another_kind_of_client_lends_its_lists() {
 }
 
 #[test]
-fn logs_name_a_server_that_cannot_be_had() {
+fn log_messages_name_unavailable_server() {
     let servers = gated("100ms");
     let mut client = open(servers.shared());
     let answer = client.request("logging/setLevel", json!({ "level": "warning" }));
@@ -278,7 +280,7 @@ fn logs_name_a_server_that_cannot_be_had() {
 }
 
 #[test]
-fn an_empty_list_is_no_answer_before_the_handshake() {
+fn requests_before_handshake_are_refused() {
     for solo in [false, true] {
         let servers = Servers::of(&["a"]);
         let mut client = window(&servers, solo).start();
@@ -292,7 +294,7 @@ fn an_empty_list_is_no_answer_before_the_handshake() {
 }
 
 #[test]
-fn status_says_what_was_learnt() {
+fn status_shows_learnt_facts() {
     let servers = gated("100ms");
     let mut client = open(servers.shared());
     assert_eq!(tools(&mut client), ["good__facts"]);

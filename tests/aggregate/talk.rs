@@ -1,11 +1,11 @@
-//! What is neither a list nor a name: pings, levels, progress, cancellation, batches, tasks.
+//! Messages other than lists and names: pings, log levels, progress, cancellation, batches, tasks.
 
 use super::servers::{Servers, heard, say, with_tools};
 use crate::support::{error, text};
 use serde_json::{Value, json};
 
 #[test]
-fn a_ping_is_answered_by_us() {
+fn ping_is_answered_by_the_gateway() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
@@ -21,7 +21,7 @@ fn logging(server: &str) -> String {
 }
 
 #[test]
-fn the_level_goes_to_all_that_log_and_they_are_told_apart() {
+fn log_level_reaches_all_logging_servers() {
     let names = ["a", "b", "quiet"];
     let servers = names.iter().fold(Servers::none(), |s, name| s.and_offer(name, json!({}), &logging(name)));
     let mut client = servers.open();
@@ -47,16 +47,16 @@ fn the_level_goes_to_all_that_log_and_they_are_told_apart() {
         client.told("notifications/message")["params"],
         json!({ "logger": "b", "level": "error", "data": 0.70 })
     );
-    // What is below the level, of a server that does not keep to it, is not heard.
+    // Messages below the level are dropped, for servers that ignore `logging/setLevel`.
     let debug = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":1}}"#;
     say(&mut client, "a__say", &[debug, &log("")]);
     assert_eq!(client.told("notifications/message")["params"]["level"], "error");
     assert_eq!(servers.told("quiet", "logging/setLevel"), 0);
 }
 
-/// It is said to those that start later, too.
+/// Servers that start later get the level too.
 #[test]
-fn a_level_is_remembered_for_those_that_do_not_run() {
+fn log_level_is_kept_for_later_starts() {
     let servers = Servers::none().and_offer("a", json!({}), &logging("a"));
     drop(servers.open_listed());
     let mut client = servers.open();
@@ -76,10 +76,10 @@ impl Servers {
 }
 
 #[test]
-fn progress_comes_under_the_clients_own_token() {
+fn progress_carries_the_clients_token() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
-    // Both servers at the same time, and a token that looks like the other's id.
+    // Both servers at once, with a token that looks like the other's id.
     let call = |id: &str, tool: &str, token: &str| {
         let params = json!({ "name": tool, "arguments": { "steps": 2, "ms": 1 } }).to_string();
         let params = format!(r#"{{"_meta":{{"progressToken":{token}}},{}"#, &params[1..]);
@@ -96,7 +96,7 @@ fn progress_comes_under_the_clients_own_token() {
 }
 
 #[test]
-fn a_cancel_goes_to_the_server_that_works_on_it() {
+fn cancel_reaches_only_the_working_server() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
     let one = client.start_call("a__hang", json!({ "label": "one" }));
@@ -111,7 +111,7 @@ fn a_cancel_goes_to_the_server_that_works_on_it() {
 }
 
 #[test]
-fn a_batch_for_several_servers_is_answered_as_one() {
+fn batch_across_servers_has_one_answer() {
     let servers = Servers::of(&["a", "b"]);
     let mut client = servers.open();
     client.send(
@@ -134,7 +134,7 @@ fn a_batch_for_several_servers_is_answered_as_one() {
 }
 
 #[test]
-fn tasks_are_asked_for_where_they_were_begun() {
+fn task_requests_reach_the_owning_server() {
     let mut offer: Value = serde_json::from_str(&with_tools(&["say"])).unwrap();
     let requests = json!({ "tools": { "call": {} } });
     offer["capabilities"] =
@@ -165,7 +165,7 @@ fn tasks_are_asked_for_where_they_were_begun() {
     assert_eq!((servers.told("a", "tasks/"), servers.told("b", "tasks/")), (1, 3));
     error(&client.request("tasks/get", json!({ "taskId": "nobody's" })), -32602, "unknown_name");
 
-    // All of both, page by page.
+    // Tasks of both servers, page by page.
     let first = client.request("tasks/list", json!({}));
     let next = first["result"]["nextCursor"].as_str().unwrap();
     let second = client.request("tasks/list", json!({ "cursor": next }));
@@ -173,9 +173,9 @@ fn tasks_are_asked_for_where_they_were_begun() {
     assert_eq!((servers.told("a", "tasks/list"), servers.told("b", "tasks/list")), (1, 1));
 }
 
-/// With one server it can only be for that; of several nobody can say.
+/// A single server gets it; with several, there is no way to choose.
 #[test]
-fn a_method_that_nobody_knows() {
+fn unknown_method_needs_a_single_server() {
     let servers = Servers::of(&["a"]);
     let answer = servers.open().request("vendor/ask", json!({ "x": 1 }));
     assert_eq!(heard(&answer)["params"], json!({ "x": 1 }));
@@ -199,7 +199,7 @@ fn late_progress_reaches_only_its_window() {
         assert_eq!(client.told("notifications/progress")["params"]["progressToken"], token);
     }
     assert_eq!(servers.launches(["b"]), [1], "they share it");
-    // The first window hears nothing of the second.
+    // The first window gets none of the second's messages.
     let id = one.ask("ping", json!({}));
     assert_eq!(one.recv_json()["id"], json!(id));
 }

@@ -1,4 +1,4 @@
-//! One server is in trouble, or makes some: the others do not notice.
+//! Faulty servers beside a good one, which must not notice.
 
 use super::servers::{Servers, listed, pid, tools, with_tools};
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ const GOOD: &str = r#"{
     "tools": [{"name":"echo"},{"name":"facts"}], "prompts": [{"name":"p"}], "resources": [{"uri":"x://1","name":"1"}]
 }"#;
 
-/// A good one, beside one with these options.
+/// A good server beside one with these keys and options.
 fn beside(keys: Value, options: &[&str]) -> Servers {
     Servers::none().and_offer("good", json!({}), GOOD).and("bad", keys, options)
 }
 
-/// Everything of the good one is there, and works.
+/// Checks that the good server is listed and works.
 #[track_caller]
 fn check_good(servers: &Servers, client: &mut Client) {
     let of_good =
@@ -31,16 +31,16 @@ fn has_bad(client: &mut Client) -> bool {
     tools(client).iter().any(|name| name.starts_with("bad__"))
 }
 
-/// It starts too slowly for the first try in either framing, and is tried again by itself.
+/// The server starts too slowly for the first attempt in either framing, and is retried automatically.
 #[test]
-fn a_slow_start_in_either_framing_is_tried_again() {
+fn slow_start_is_retried_in_either_framing() {
     let mut servers = beside(json!({}), &[]).with("listGrace", json!("500ms"));
     let gate = servers.path("gate");
     servers.put("bad", json!({ "startTimeout": "1s" }), &["--gate", gate.to_str().unwrap()]);
     let mut client = servers.open();
     check_good(&servers, &mut client);
     assert!(!has_bad(&mut client));
-    // It is ready when it is spoken to in the framing that it does not know.
+    // The server becomes ready while it is tried with the framing that it does not know.
     servers.record("bad").pid(2);
     fs::write(&gate, "").unwrap();
     client.told("notifications/tools/list_changed");
@@ -49,9 +49,9 @@ fn a_slow_start_in_either_framing_is_tried_again() {
     check_good(&servers, &mut client);
 }
 
-/// It comes within its time: what the client asks first waits for it.
+/// The server starts within its budget: the client's first request waits for it.
 #[test]
-fn one_that_takes_its_time_is_waited_for() {
+fn server_within_its_budget_is_waited_for() {
     let mut servers = beside(json!({}), &[]);
     let gate = servers.path("gate");
     servers.put("bad", json!({}), &["--gate", gate.to_str().unwrap()]);
@@ -66,7 +66,7 @@ fn one_that_takes_its_time_is_waited_for() {
 }
 
 #[test]
-fn one_that_never_answers() {
+fn server_that_never_answers_is_left_out() {
     for options in [&["--silent"][..], &["--never-read"], &["--hang-on", "initialize"]] {
         let servers = beside(json!({ "startTimeout": "500ms" }), options);
         let mut client = servers.open();
@@ -75,16 +75,16 @@ fn one_that_never_answers() {
     }
 }
 
-/// It introduces itself, and then says nothing more.
+/// The server answers `initialize` and nothing more.
 #[test]
-fn one_that_never_lists_anything() {
+fn server_that_never_lists_is_left_out() {
     let servers = beside(json!({ "startTimeout": "500ms" }), &["--hang-on", "tools/list"]);
     let mut client = servers.open();
     check_good(&servers, &mut client);
 }
 
 #[test]
-fn one_that_crashes() {
+fn crashing_server_is_left_out() {
     for options in [
         &["--exit-at-start", "3", "--stderr", "no key"][..],
         &["--crash-on", "initialize"],
@@ -97,9 +97,9 @@ fn one_that_crashes() {
     }
 }
 
-/// There is no such program.
+/// The program does not exist.
 #[test]
-fn one_that_cannot_be_started() {
+fn unstartable_server_is_left_out() {
     let servers = beside(json!({ "command": "/nowhere/at/all" }), &[]);
     let mut client = servers.open();
     check_good(&servers, &mut client);
@@ -110,9 +110,9 @@ fn one_that_cannot_be_started() {
     );
 }
 
-/// The first crash was an accident: it gets another chance, and the client hears of it.
+/// The server is restarted, and the client is notified.
 #[test]
-fn one_that_crashes_once() {
+fn server_returns_after_one_crash() {
     let servers = beside(json!({}), &["--exit-at-start", "3", "--faulty", "1"]);
     let mut client = servers.open();
     if !has_bad(&mut client) {
@@ -124,7 +124,7 @@ fn one_that_crashes_once() {
 }
 
 #[test]
-fn one_that_floods() {
+fn flooding_server_delays_no_other() {
     let servers = beside(json!({}), &["--flood", "20000"]);
     let mut client = servers.open();
     check_good(&servers, &mut client);
@@ -133,16 +133,16 @@ fn one_that_floods() {
 }
 
 #[test]
-fn one_that_prints_what_is_no_message() {
+fn printed_noise_does_no_harm() {
     let servers = beside(json!({}), &["--say", "Server ready on stdio!\nDebug: {\"x\": 1}\n"]);
     let mut client = servers.open();
     check_good(&servers, &mut client);
     assert!(has_bad(&mut client));
 }
 
-/// It says that it has prompts and resources, and has none.
+/// The server declares prompts and resources, but has none.
 #[test]
-fn one_that_lies_about_what_it_has() {
+fn false_capabilities_do_no_harm() {
     let lie = r#"{
         "capabilities": { "tools": {}, "prompts": {}, "resources": { "subscribe": true } },
         "tools": [{"name":"echo"}]
@@ -156,14 +156,14 @@ fn one_that_lies_about_what_it_has() {
 }
 
 #[test]
-fn one_whose_lists_are_none() {
+fn malformed_lists_do_no_harm() {
     for nonsense in [
         r#"{ "tools": { "echo": {} } }"#,
         r#"{ "tools": "many" }"#,
         r#"{ "tools": [1, null, {}, {"name":5}, [], {"name":"echo"}] }"#,
         r#"{ "tools": [{"name":"echo"},{"name":"echo"}] }"#,
         r#"{ "capabilities": 5, "tools": [] }"#,
-        // A next page for ever, and nothing on it.
+        // An endless series of empty pages.
         r#"{ "pageSize": 0, "tools": [{"name":"echo"}] }"#,
     ] {
         let servers =
@@ -178,7 +178,7 @@ fn one_whose_lists_are_none() {
 
 /// 50,000 tools, ten megabytes.
 #[test]
-fn one_with_far_too_many_tools() {
+fn fifty_thousand_tools_are_listed() {
     let tool =
         |n: usize| json!({ "name": format!("tool_{n}"), "description": "d".repeat(160), "inputSchema": {} });
     let mut many: Vec<Value> = (0..50_000).map(tool).collect();
@@ -193,15 +193,16 @@ fn one_with_far_too_many_tools() {
     assert_eq!((names[0].as_str(), names[50_002].as_str()), ("bad__tool_0", "good__facts"));
     pid(&mut client, "bad__facts");
     assert_eq!(client.finish().code, Some(0));
-    // And from what is remembered.
+    // The same from the stored catalogue.
     let mut client = servers.open();
     assert_eq!(tools(&mut client), names);
     assert_eq!(servers.launches(["good", "bad"]), [1, 1]);
 }
 
-/// From the second time on it is sent by the system's own copy, whole or in pages, in between whatever else is sent.
+/// From the second time on, the list is spliced from a sealed file in memory, whole or in pages, between other
+/// messages.
 #[test]
-fn a_long_list_is_the_same_however_often_it_is_asked_for() {
+fn repeated_long_list_is_identical() {
     let tool = |n: usize| json!({ "name": format!("tool_{n}"), "description": format!("{n}-").repeat(90) });
     let many: Vec<Value> = (0..3_000).map(tool).collect();
     let offer = json!({ "tools": many }).to_string();
@@ -230,9 +231,9 @@ fn a_long_list_is_the_same_however_often_it_is_asked_for() {
     }
 }
 
-/// A list beyond the limit of a message is a list that is not to be had.
+/// A list over the message size limit counts as missing.
 #[test]
-fn one_with_a_list_beyond_the_limit() {
+fn list_over_the_size_limit_is_left_out() {
     let offer = json!({ "tools": [{ "name": "echo", "description": "d".repeat(70_000) }] }).to_string();
     let servers = Servers::none()
         .and_offer("good", json!({}), GOOD)
@@ -243,9 +244,9 @@ fn one_with_a_list_beyond_the_limit() {
     assert!(!has_bad(&mut client));
 }
 
-/// All that there is: the client is greeted nevertheless.
+/// The handshake succeeds nevertheless.
 #[test]
-fn when_all_are_in_trouble() {
+fn handshake_succeeds_when_all_servers_fail() {
     let servers = Servers::none().and("a", json!({}), &["--exit-at-start", "1"]).and(
         "b",
         json!({ "startTimeout": "500ms" }),
@@ -260,9 +261,9 @@ fn when_all_are_in_trouble() {
     assert_eq!(client.finish().code, Some(0));
 }
 
-/// It goes down in the middle: what it worked on fails, and nothing else.
+/// Only the requests that the crashed server worked on fail.
 #[test]
-fn one_that_crashes_in_the_middle() {
+fn crash_fails_only_its_own_requests() {
     let servers = Servers::none().and_offer("good", json!({}), &with_tools(&["hold", "release"])).and(
         "bad",
         json!({}),

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Stands in for auggie: the same command line, the same tool, the same words without a login. What it is asked for,
-// it answers with how it was started.
+// A stand-in for auggie: the same command line, tool and error without a login. Every call returns how it was
+// started.
 import { createInterface } from "node:readline";
 
 if (!process.env.AUGMENT_SESSION_AUTH) {

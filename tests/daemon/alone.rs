@@ -1,16 +1,16 @@
-//! No daemon can be had: the window is served all the same, by itself, and says so.
+//! Windows without a daemon: they serve themselves and say so.
 
 use super::house::{House, server_of};
 use serde_json::json;
 use std::fs;
 
 #[test]
-fn a_window_without_a_daemon_is_served_by_itself() {
+fn window_without_daemon_serves_itself() {
     let house = House::new();
     let mut shared = house.open("a");
     let start = house.socket().with_extension("start");
     house.daemon().tell(switchboard_testkit::pids::Word::Kill);
-    // Nobody can get hold of a lock that is a folder.
+    // A folder in place of the lock file cannot be locked.
     fs::create_dir(&start).unwrap();
     let mut alone = [house.open("a"), house.open("a")];
     for window in &alone {
@@ -20,7 +20,7 @@ fn a_window_without_a_daemon_is_served_by_itself() {
     let [one, other] = alone.each_mut().map(server_of);
     assert_ne!(one, other);
     assert_eq!(house.daemons(), vec![]);
-    // A window that had one is told, and finds one when one can be had again.
+    // A window that had a daemon gets an error, and connects again as soon as one can be started.
     let answer = shared.call("echo", json!({}));
     assert!(answer["error"]["data"]["kind"].is_string(), "{answer}");
     fs::remove_dir(&start).unwrap();
@@ -30,9 +30,9 @@ fn a_window_without_a_daemon_is_served_by_itself() {
     house.daemon();
 }
 
-/// A variable that names what is no folder of ours: another place is found, the same for all.
+/// The variable names a file instead of a folder: all windows use the same other place.
 #[test]
-fn a_runtime_folder_that_cannot_be_used_is_not() {
+fn unusable_runtime_folder_is_replaced() {
     let house = House::new();
     let file = house.path("a-file");
     fs::write(&file, "").unwrap();
@@ -48,7 +48,7 @@ fn a_runtime_folder_that_cannot_be_used_is_not() {
 }
 
 #[test]
-fn solo_is_what_was_asked_for() {
+fn solo_starts_no_daemon() {
     let house = House::new();
     let mut window = house.window("a").arg("--solo").start();
     window.initialize();

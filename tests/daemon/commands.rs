@@ -1,4 +1,4 @@
-//! What the owner sees and says: `status`, `restart`, `stop`, `start`, `logs`, `daemon stop`.
+//! Commands for the daemon: `status`, `restart`, `stop`, `start`, `logs`, `daemon stop`.
 
 use super::house::{House, server_of};
 use crate::support::error;
@@ -9,7 +9,7 @@ use switchboard_testkit::client::End;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids;
 
-/// What a person sees, without what differs from run to run.
+/// Output with everything masked that differs from run to run.
 fn show(house: &House, text: &str) -> String {
     let text = text
         .replace(&house.path("").display().to_string(), "[folder]/")
@@ -34,7 +34,7 @@ fn show(house: &House, text: &str) -> String {
             }
         }
         let line = words.join(" ");
-        // Columns are as wide as their numbers.
+        // Column widths depend on the numbers.
         let blanks = line.len() - line.trim_start().len();
         let squeezed: Vec<&str> = line.split_whitespace().collect();
         masked.push_str(&format!("{}{}\n", &line[..blanks], squeezed.join(" ")));
@@ -48,7 +48,7 @@ fn status_with_no_daemon() {
     let house = House::new();
     assert_snapshot!(house.say(&["status"]), @"No daemon is running. `switchboard stdio` starts one when a client connects.");
     assert_eq!(house.status(), json!({ "daemons": [], "configError": null }));
-    // Nor with what a dead one left.
+    // A dead daemon's leftovers change nothing.
     house.open("a");
     house.daemon().tell(pids::Word::Kill);
     patience::until_true("its end", || house.daemons().is_empty());
@@ -56,7 +56,7 @@ fn status_with_no_daemon() {
 }
 
 #[test]
-fn status_shows_clients_servers_and_why_there_are_two() {
+fn status_explains_separate_instances() {
     let house = House::new();
     let open = |folder: &str, display: &str| {
         let mut window = house.window(folder).env("DISPLAY", display).start();
@@ -79,7 +79,7 @@ fn status_shows_clients_servers_and_why_there_are_two() {
 }
 
 #[test]
-fn another_config_and_other_flags_have_a_daemon_of_their_own() {
+fn other_config_or_flags_get_own_daemon() {
     let house = House::new();
     let mut first = house.open("a");
     let second = fs::read_to_string(house.config()).unwrap();
@@ -110,9 +110,9 @@ fn another_config_and_other_flags_have_a_daemon_of_their_own() {
     assert_eq!(text.matches("Daemon ").count(), 3, "{text}");
 }
 
-/// What is open gets an error, and the next request finds a new process.
+/// Open requests get an error, and the next request reaches a new process.
 #[test]
-fn restart_is_seen_by_whoever_waits() {
+fn restart_fails_open_requests() {
     let house = House::new();
     let (mut a, mut b) = (house.open("a"), house.open("b"));
     let (of_a, of_b) = (server_of(&mut a), server_of(&mut b));
@@ -130,7 +130,7 @@ fn restart_is_seen_by_whoever_waits() {
     assert_ne!(server_of(&mut b), of_b);
 }
 
-/// Until it is started again there is an error that says so, for those who come later, too.
+/// Until `start`, the error names the remedy, for later clients too.
 #[test]
 fn stop_holds_until_start() {
     let house = House::new();
@@ -163,7 +163,7 @@ fn check_refused(end: &End, text: &str) {
 }
 
 #[test]
-fn orders_that_come_to_nothing_say_so() {
+fn failed_orders_name_the_cause() {
     let house = House::new();
     check_refused(&house.run(&["restart", "fake"]), "no daemon runs");
     let _window = house.open("a");
@@ -172,7 +172,7 @@ fn orders_that_come_to_nothing_say_so() {
 }
 
 #[test]
-fn logs_are_shown() {
+fn logs_are_printed_and_followed() {
     let house = House::with(json!({}), json!({}), &["--stderr", "hello from the server"]);
     let mut window = house.open("a");
     window.call("complain", json!({ "text": "it hurts" }));
@@ -196,9 +196,9 @@ fn logs_are_shown() {
     assert!(!line.is_empty());
 }
 
-/// Its clients are told; the next one that comes has a new daemon.
+/// Clients are told; the next one gets a new daemon.
 #[test]
-fn daemon_stop_ends_it() {
+fn daemon_stop_ends_the_daemon() {
     let house = House::new();
     let config = house.config().to_str().unwrap().to_owned();
     let stop = ["daemon", "stop", "--config", &config];
@@ -232,9 +232,9 @@ fn daemon_stop_needs_no_valid_config() {
     }
 }
 
-/// In the foreground it says why there is nothing to do.
+/// In the foreground, the command says that a daemon runs already.
 #[test]
-fn a_second_daemon_is_not_started() {
+fn second_daemon_is_refused() {
     let house = House::new();
     let _window = house.open("a");
     let end = house.run(&["daemon", "--config", house.config().to_str().unwrap()]);

@@ -1,5 +1,5 @@
-//! The daemon dies, in the middle of everything. What was open gets an error that says so, and never happens twice;
-//! what may be asked again is; another daemon serves what comes next; and nothing of the old one is left.
+//! Death of the daemon at any moment: open requests get an error that says so and no call is repeated; lists
+//! are requested again; another daemon serves what follows; nothing of the old one is left.
 
 use super::house::{House, server_of};
 use crate::support::error;
@@ -10,10 +10,10 @@ use switchboard_testkit::client::Client;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
-/// How long a killed daemon is held to be dying; far longer than one that gives up at once needs for it.
+/// Time that a killed daemon holds its lock; far longer than a daemon that gives up at once would need.
 const SLOW_DEATH: Duration = Duration::from_millis(500);
 
-/// How soon the guards have cleared everything. A second is what we promise; the machine may be busy.
+/// Time for the guards to clear everything. The promise is one second; the machine may be busy.
 const BOUND: Duration = Duration::from_secs(5);
 
 #[track_caller]
@@ -23,7 +23,7 @@ fn check_error(answer: &Value) {
     assert!(error["message"].as_str().unwrap().contains("daemon"), "{answer}");
 }
 
-/// Three windows on two folders, each with two calls open, and a daemon that ends in this way.
+/// Three windows on two folders with two open calls each, and a daemon that `end` ends.
 #[track_caller]
 fn check(house: &House, first: Client, end: impl FnOnce()) {
     let mut windows = vec![first, house.open("a"), house.open("b")];
@@ -58,7 +58,7 @@ fn check(house: &House, first: Client, end: impl FnOnce()) {
             assert_eq!(count(&format!("call {number} {call}")), 1, "a call is never repeated");
         }
     }
-    // Each of the new servers hears what its clients had said to the old ones.
+    // Each new server gets the state that its clients had set at the old one.
     for launch in 3..=4 {
         for text in ["\"initialize\"", "notifications/initialized", "logging/setLevel", "resources/subscribe"]
         {
@@ -84,25 +84,25 @@ fn check(house: &House, first: Client, end: impl FnOnce()) {
 }
 
 #[test]
-fn it_is_killed() {
+fn killed_daemon_is_replaced() {
     let house = House::new();
     check(&house, house.open("a"), || house.daemon().tell(Word::Kill));
 }
 
 #[test]
-fn it_is_told_to_abort() {
+fn aborted_daemon_is_replaced() {
     let house = House::new();
     check(&house, house.open("a"), || house.daemon().tell(Word::Abort));
 }
 
 #[test]
-fn it_panics() {
+fn panicked_daemon_is_replaced() {
     if cfg!(not(debug_assertions)) {
         return;
     }
     let house = House::with(json!({}), json!({ "memoryLimit": "1GiB" }), &[]);
     let file = house.path("panic");
-    // Those that no window has.
+    // Tasks that only a daemon has.
     for task in ["attachment", "accepting", "measuring"] {
         let _ = fs::remove_dir_all(house.path("record"));
         let wish = format!("{task}@{}", file.display());
@@ -120,9 +120,8 @@ fn it_panics() {
     }
 }
 
-/// A panic in a window ends that window.
 #[test]
-fn a_window_panics() {
+fn panicking_window_ends_alone() {
     if cfg!(not(debug_assertions)) {
         return;
     }
@@ -133,7 +132,7 @@ fn a_window_panics() {
         let file = house.path("panic");
         let wish = format!("{task}@{}", file.display());
         let window = house.window("a").env("SWITCHBOARD_PANIC_IN", wish);
-        // The others are those of a window that carries every message itself.
+        // The other tasks exist only in a relaying window.
         let mut window = match task {
             "lending" => window.env("SWITCHBOARD_RELAY", "0").start(),
             _ => window.env("SWITCHBOARD_RELAY", "1").start(),
@@ -152,9 +151,9 @@ fn a_window_panics() {
     assert_eq!(server_of(&mut other), server);
 }
 
-/// What changes nothing is asked again, without anybody noticing.
+/// Lists have no side effects, so they are requested again, and no client notices.
 #[test]
-fn lists_are_answered() {
+fn lists_survive_the_daemons_death() {
     let house = House::with(json!({}), json!({}), &["--hang-on", "tools/list", "--faulty", "1"]);
     let mut windows = [house.open("a"), house.open("a")];
     let ids = windows.each_mut().map(|window| window.ask("tools/list", json!({})));
@@ -168,9 +167,8 @@ fn lists_are_answered() {
     }
 }
 
-/// It happens again and again, while a window does its work.
 #[test]
-fn a_window_lives_through_many_daemons() {
+fn window_survives_many_daemons() {
     let house = House::new();
     let mut window = house.open("a");
     for _ in 0..4 {
@@ -179,17 +177,17 @@ fn a_window_lives_through_many_daemons() {
         patience::until_true("its end", || !daemon.is_alive());
         let answer = window.call("echo", json!({}));
         if answer.get("result").is_none() {
-            // It was handed to the dying one.
+            // The call reached the dying daemon.
             check_error(&answer);
             assert!(window.call("echo", json!({})).get("result").is_some());
         }
     }
 }
 
-/// Nobody can tell a daemon that hangs from one that works: windows wait for it, as they would for their own server,
-/// and go on when it does. A new one does not wait, and is served by itself.
+/// A suspended daemon looks like a busy one: windows wait for it, as for a slow server, and continue when it
+/// does. A new window does not wait, and serves itself.
 #[test]
-fn it_hangs() {
+fn window_waits_for_a_suspended_daemon() {
     let house = House::new();
     let mut window = house.open("a");
     let server = server_of(&mut window);
@@ -207,7 +205,7 @@ fn it_hangs() {
     assert_eq!(server_of(&mut next), server);
 }
 
-/// A daemon that was killed holds its lock until the system has taken it apart. The next one waits for that.
+/// A killed daemon holds its lock until the kernel has torn it down. The next one waits for that.
 #[test]
 fn next_daemon_waits_for_a_dying_one() {
     let house = House::new();
@@ -216,7 +214,7 @@ fn next_daemon_waits_for_a_dying_one() {
     let daemon = house.daemon();
     daemon.tell(Word::Kill);
     patience::until_true("its end", || !daemon.is_alive());
-    // In its place.
+    // Holds the lock in its place.
     let held = fs::File::open(lock).unwrap();
     rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let call = window.start_call("echo", json!({}));

@@ -1,4 +1,4 @@
-//! A daemon that may open few files: those it lets in are served, and the others serve themselves.
+//! A daemon with few file descriptors: admitted windows are served, the others serve themselves.
 
 use super::house::House;
 use serde_json::json;
@@ -7,17 +7,17 @@ use std::path::Path;
 use switchboard_testkit::client::Client;
 
 const WINDOWS: usize = 30;
-/// Every process of the house has this limit, and cannot raise it.
+/// Limit of every process, which none can raise.
 const LIMIT: &str = "--nofile=64:64";
 
 #[test]
-fn thirty_windows_with_64_descriptors() {
+fn thirty_windows_share_64_descriptors() {
     let house = House::with(json!({ "linger": "5s" }), json!({ "scope": "global" }), &[]);
     let start = |_| {
         let window = house.window("a").behind(Path::new("prlimit"), |_| vec![OsString::from(LIMIT)]);
         window.start()
     };
-    // All at once: those who come while others are on their way must not take what these need.
+    // All at once: newcomers must not take descriptors that admitted windows still need.
     let mut windows: Vec<Client> = (0..WINDOWS).map(start).collect();
     for window in &mut windows {
         window.initialize();
@@ -35,7 +35,7 @@ fn thirty_windows_with_64_descriptors() {
     for said in &alone {
         assert!(said.contains("no file descriptors of 64 to spare") && said.contains("ulimit -n"), "{said}");
     }
-    // One that goes makes room for another, and the daemon still starts servers.
+    // Stopped processes make room, and the daemon still starts servers.
     let stopped = house.say(&["restart", "fake"]);
     assert!(stopped.contains("fake"), "{stopped}");
     for (number, window) in windows.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! The daemon is told to end. What is open may still be answered; what comes then is for the next daemon; and no server
-//! holds the end up.
+//! Orderly end of the daemon: open requests may still be answered, later requests go to the next daemon, and
+//! no server delays the end.
 
 use super::house::{House, server_of};
 use serde_json::{Value, json};
@@ -8,10 +8,10 @@ use switchboard_testkit::client::Client;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::Word;
 
-/// Longer than a test: whoever waits for it to be over fails.
+/// Longer than a test: waiting it out fails the test.
 const LONG: &str = "1h";
 
-/// Tells the daemon to end, and waits until it has begun to: it takes no new clients then.
+/// Tells the daemon to end and waits until it has begun to; from then on it takes no new clients.
 #[track_caller]
 fn end(house: &House) {
     let socket = house.socket();
@@ -24,7 +24,7 @@ fn is_ending(socket: &Path) {
     patience::until_true("the end has begun", || !socket.exists());
 }
 
-/// A window with a call open at a daemon that ends meanwhile: what it asks then, another daemon answers.
+/// A window has an open call while its daemon ends: another daemon answers its next requests.
 #[track_caller]
 fn check_next_request(
     grace: &str,
@@ -60,7 +60,7 @@ fn next_call_goes_to_the_next_daemon() {
     check_next_request("30s", 2000, ask, is_result);
 }
 
-/// Requests of every kind, one behind the other, and a notification between them.
+/// Requests of every kind in sequence, with a notification in between.
 #[test]
 fn next_requests_keep_their_order() {
     let ask = |window: &mut Client| {
@@ -79,9 +79,9 @@ fn next_requests_keep_their_order() {
     check_next_request("30s", 2000, ask, is_result);
 }
 
-/// A call that outlasts the grace is refused; what was asked after it is not.
+/// A call that outlasts the grace period is refused; later ones are not.
 #[test]
-fn next_call_outlives_one_that_is_refused() {
+fn next_call_survives_a_refused_one() {
     let ask = |window: &mut Client| {
         let answer = window.call("echo", json!({ "label": "next" }));
         assert!(is_result(&answer), "{answer}");
@@ -89,9 +89,9 @@ fn next_call_outlives_one_that_is_refused() {
     check_next_request("1s", 600_000, ask, |answer| answer["error"]["data"]["kind"] == "shutting_down");
 }
 
-/// A server that does not mind the end of its input gets SIGTERM at once, and not after the grace.
+/// A server that ignores the end of its input gets SIGTERM at once, not after the grace period.
 #[test]
-fn a_signal_does_not_wait_for_the_end_of_input() {
+fn sigterm_does_not_wait_for_eof_grace() {
     let house = House::with(json!({}), json!({ "shutdownGrace": LONG }), &["--ignore-eof"]);
     let mut window = house.open("a");
     let server = server_of(&mut window);
@@ -103,9 +103,9 @@ fn a_signal_does_not_wait_for_the_end_of_input() {
     end(&house);
 }
 
-/// The second signal kills a server that minds neither.
+/// The second signal kills a server that ignores both.
 #[test]
-fn a_second_signal_kills() {
+fn second_signal_kills_servers() {
     let house = House::with(json!({}), json!({ "shutdownGrace": LONG }), &["--ignore-eof", "--stubborn"]);
     let mut window = house.open("a");
     let server = server_of(&mut window);
@@ -117,16 +117,16 @@ fn a_second_signal_kills() {
     patience::until_true("the daemon has ended", || !daemon.is_alive());
 }
 
-/// A window that has given daemons up has no next one: in its own end it refuses what comes.
+/// A window that has given up on daemons has no next one: while it ends, it refuses requests.
 #[test]
-fn a_window_on_its_own_refuses_in_its_end() {
+fn ending_solo_window_refuses_requests() {
     let house = House::with(json!({ "shutdownGrace": "30s" }), json!({}), &[]);
     let mut window = house.open("a");
     for _ in 0..6 {
         let daemon = house.daemon();
         daemon.tell(Word::Kill);
         patience::until_true("its end", || !daemon.is_alive());
-        // The first may have been handed to the dying one.
+        // The first call may have reached the dying daemon.
         while !is_result(&window.call("echo", json!({}))) {}
     }
     let open = window.start_call("hang", json!({}));

@@ -1,5 +1,5 @@
-//! The daemon reads and writes a window's own streams, and may be killed at any instruction of it: every request has
-//! exactly one answer, no line is torn, no call happens twice, and the window goes on.
+//! Handover: the daemon reads and writes a window's own streams, and may be killed at any instruction. Every
+//! request gets exactly one answer, no line is torn, no call is repeated, and the window continues.
 
 use super::house::{House, server_of};
 use crate::support::fake_ide;
@@ -11,7 +11,7 @@ use switchboard_testkit::client::{Client, Framing, Start};
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
-/// How many clients' streams a process holds.
+/// Number of clients whose streams a process holds.
 fn held_by(pid: u32) -> usize {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -24,18 +24,18 @@ fn open(start: Start) -> Client {
     client
 }
 
-/// Fewer than a window accepts within a minute before it carries the messages itself. From then on a call may be written
-/// to a daemon that has just died, and gets an error.
+/// Fewer than a window accepts within a minute before it relays messages itself. From then on, a call may be
+/// written to a daemon that has just died, and gets an error.
 const DEATHS_PER_WINDOW: u64 = 4;
 
-/// Calls in flight all the time, and daemons that are killed after a while that differs.
+/// Calls in flight at all times, and daemons killed after varying delays.
 struct Load {
-    /// The bytes of a call's arguments.
+    /// Bytes of a call's arguments.
     size: usize,
     calls: usize,
-    /// Windows, one after the other, with so many deaths each.
+    /// Windows, one after the other, each with `DEATHS_PER_WINDOW` deaths.
     windows: u64,
-    /// How slowly the client reads.
+    /// Pause of the client before each read.
     pause: Duration,
 }
 
@@ -61,14 +61,14 @@ fn check_window(start: impl Fn(&House) -> Start, load: &Load, before: u64) {
         for _ in 0..load.calls {
             last = window.start_call("echo", json!({ "label": format!("<{last}>"), "text": text }));
         }
-        // A moment that differs from round to round, from before the first is read to after the last is answered.
+        // The moment varies per round, from before the first read to after the last answer.
         let moment =
             Duration::from_micros(round.wrapping_mul(2_654_435_761) % (400 + 40 * load.size as u64 / 1024));
         std::thread::sleep(moment);
         daemon.iter().for_each(|daemon| daemon.tell(Word::Kill));
         while answers.values().sum::<usize>() < last as usize - 1 {
             std::thread::sleep(load.pause);
-            // A line that is torn is no JSON, and `recv_json` fails.
+            // A torn line is not JSON, so `recv_json` would fail.
             let answer = window.recv_json();
             let Some(id) = answer["id"].as_u64().filter(|_| answer.get("method").is_none()) else { continue };
             *answers.entry(id).or_default() += 1;
@@ -82,7 +82,7 @@ fn check_window(start: impl Fn(&House) -> Start, load: &Load, before: u64) {
             outcomes[usize::from(answer.get("error").is_some())] += 1;
         }
     }
-    // The window goes on, in the daemon's hands again.
+    // The daemon serves the window's streams again.
     let done = window.call("echo", json!({ "label": "the last" }));
     assert!(done.get("result").is_some(), "{done}");
     assert_eq!(held_by(house.daemon().pid), 1, "it has the window's streams");
@@ -99,37 +99,37 @@ fn check_window(start: impl Fn(&House) -> Start, load: &Load, before: u64) {
 }
 
 #[test]
-fn killed_at_any_moment_with_small_messages() {
+fn kill_with_small_messages_loses_nothing() {
     check(|house| house.window("a"), &Load { size: 10, calls: 20, windows: 3, pause: Duration::ZERO });
 }
 
 #[test]
-fn killed_at_any_moment_over_sockets() {
+fn kill_over_sockets_loses_nothing() {
     let load = Load { size: 10, calls: 20, windows: 3, pause: Duration::ZERO };
     check(|house| house.window("a").over_sockets(), &load);
 }
 
 #[test]
-fn killed_at_any_moment_with_large_messages() {
+fn kill_with_large_messages_loses_nothing() {
     check(|house| house.window("a"), &Load { size: 1 << 20, calls: 3, windows: 2, pause: Duration::ZERO });
 }
 
 #[test]
-fn killed_at_any_moment_with_large_messages_over_sockets() {
+fn kill_with_large_messages_over_sockets() {
     let load = Load { size: 1 << 20, calls: 3, windows: 2, pause: Duration::ZERO };
     check(|house| house.window("a").over_sockets(), &load);
 }
 
 #[test]
-fn killed_while_the_client_reads_slowly() {
+fn kill_under_a_slow_client_loses_nothing() {
     let load = Load { size: 40_000, calls: 10, windows: 2, pause: Duration::from_millis(3) };
     check(|house| house.window("a"), &load);
     check(|house| house.window("a").over_sockets(), &load);
 }
 
-/// A half of a message was read by one, and the other half by the next.
+/// One daemon reads the first half of the message, the next one the second.
 #[test]
-fn killed_in_the_midst_of_a_message() {
+fn kill_within_a_message_loses_nothing() {
     for framing in [Framing::Newline, Framing::ContentLength] {
         let house = House::new();
         let mut window = open(house.window("a").framing(framing));
@@ -146,7 +146,7 @@ fn killed_in_the_midst_of_a_message() {
         window.send_bytes(first);
         window.sent();
         let daemon = house.daemon();
-        // It has read all of it: nothing waits in the pipe.
+        // Asleep: the daemon has read everything in the pipe.
         patience::until_true("it is asleep", || daemon.again().is_none_or(|now| now.is_asleep()));
         daemon.tell(Word::Kill);
         patience::until_true("its end", || !daemon.is_alive());
@@ -159,9 +159,9 @@ fn killed_in_the_midst_of_a_message() {
     }
 }
 
-/// The greeting itself was under way: it is answered, and not with an error.
+/// The pending `initialize` gets a result, not an error.
 #[test]
-fn killed_during_the_handshake() {
+fn kill_in_the_handshake_loses_nothing() {
     let house = House::with(json!({}), json!({}), &["--hang-on", "initialize", "--faulty", "1"]);
     let mut window = house.window("a").start();
     let params = switchboard_testkit::client::initialize_params();
@@ -173,9 +173,9 @@ fn killed_during_the_handshake() {
     assert!(window.call("echo", json!({})).get("result").is_some());
 }
 
-/// Batches, and ids in all spellings, get their errors as they were asked.
+/// Errors answer batches as batches, and ids in their own spelling.
 #[test]
-fn what_was_open_is_answered_as_it_was_asked() {
+fn errors_keep_ids_and_batches() {
     let house = House::new();
     let mut window = open(house.window("a"));
     let call = |id: &str, label: &str| {
@@ -209,9 +209,9 @@ fn what_was_open_is_answered_as_it_was_asked() {
     assert_eq!(window.unread_bytes(), b"", "what was cancelled gets no answer");
 }
 
-/// Whoever waits for the end of our output gets it, also when the attachment is killed: the daemon keeps nothing.
+/// The output ends even when the attachment is killed, since the daemon keeps no copy of the streams.
 #[test]
-fn the_streams_end_with_the_attachment() {
+fn streams_end_with_the_attachment() {
     for over_sockets in [false, true] {
         let house = House::new();
         let mut stays = house.open("a");
@@ -226,9 +226,9 @@ fn the_streams_end_with_the_attachment() {
     }
 }
 
-/// A client that closes its input still gets what it has asked for.
+/// A client that closes its input still gets its answers.
 #[test]
-fn answers_come_after_the_end_of_the_input() {
+fn answers_follow_the_end_of_input() {
     let house = House::with(json!({ "shutdownGrace": "20s" }), json!({}), &[]);
     let mut window = open(house.window("a"));
     let id = window.start_call("work", json!({ "ms": 300 }));
@@ -239,9 +239,9 @@ fn answers_come_after_the_end_of_the_input() {
     assert_eq!((end.code, &end.stderr[..]), (Some(0), ""));
 }
 
-/// What is asked of a client by one who dies is taken back.
+/// A dead daemon's request to the client is cancelled.
 #[test]
-fn a_question_of_a_dead_one_is_taken_back() {
+fn request_of_a_dead_daemon_is_cancelled() {
     let house = House::new();
     let mut window = house.window("a").start();
     let mut params = switchboard_testkit::client::initialize_params();
@@ -254,14 +254,14 @@ fn a_question_of_a_dead_one_is_taken_back() {
     house.daemon().tell(Word::Kill);
     let notice = window.told("notifications/cancelled");
     assert_eq!(notice["params"]["requestId"], question["id"]);
-    // Nobody wants the answer, and nobody minds it.
+    // The late answer is ignored.
     window.send(json!({ "jsonrpc": "2.0", "id": question["id"], "result": {} }).to_string());
     assert!(window.call("echo", json!({})).get("result").is_some());
 }
 
-/// What cannot be waited for is carried as before.
+/// A stream that cannot be polled is relayed.
 #[test]
-fn a_file_is_not_handed_over() {
+fn file_as_stdin_is_not_handed_over() {
     let house = House::new();
     let mut stays = house.open("a");
     let params = switchboard_testkit::client::initialize_params();
@@ -279,9 +279,8 @@ fn a_file_is_not_handed_over() {
     assert!(stays.call("echo", json!({})).get("result").is_some());
 }
 
-/// It holds nothing of a window that has ended.
 #[test]
-fn nothing_is_held_of_windows_that_are_gone() {
+fn streams_of_ended_windows_are_released() {
     let house = House::new();
     let mut stays = house.open("a");
     let daemon = house.daemon();
@@ -305,9 +304,9 @@ fn nothing_is_held_of_windows_that_are_gone() {
     assert!(server_of(&mut stays) > 0);
 }
 
-/// A client that is killed while somebody else holds its ends of the pipes: its parent's end tells.
+/// Another process still holds the killed client's ends of the pipes: only the death of the parent shows.
 #[test]
-fn a_client_that_is_killed_with_its_pipe_leaked_is_let_go() {
+fn leaked_pipe_of_a_killed_client_is_freed() {
     let house = House::new();
     let mut stays = house.open("a");
     let folder = house.path("ide");
@@ -326,10 +325,10 @@ fn a_client_that_is_killed_with_its_pipe_leaked_is_let_go() {
     assert!(stays.call("echo", json!({})).get("result").is_some());
 }
 
-/// One that hangs for good is ended, with the streams in its hands. What it had read gets an error; what it had not, the
-/// next one answers.
+/// A permanently hung daemon is killed while it holds the streams. Requests that it had read get an error;
+/// the next daemon answers the others.
 #[test]
-fn one_that_hangs_for_good_is_ended() {
+fn hung_daemon_is_killed() {
     let house = House::new();
     let mut window = open(house.window("a"));
     let open = window.start_call("hang", json!({ "label": "read" }));
@@ -344,7 +343,8 @@ fn one_that_hangs_for_good_is_ended() {
     assert_eq!(held_by(house.daemon().pid), 1);
 }
 
-/// After a death we say again what the client said, under ids of our own. None of them is the client's.
+/// After a death, the client's state is restored with requests of our own, whose ids must not collide with
+/// the client's.
 #[test]
 fn any_id_is_answered_after_a_handover() {
     let house = House::new();
@@ -362,11 +362,11 @@ fn any_id_is_answered_after_a_handover() {
     assert_eq!(window.finish().code, Some(0));
 }
 
-/// Whoever started the window can read and write the file that goes along with its streams, while the daemon sends from it.
+/// The window's parent can read and write the shared file while the daemon sends from it.
 #[test]
-fn file_holds_no_address_of_the_daemon() {
+fn shared_file_holds_no_daemon_addresses() {
     use std::os::unix::fs::FileExt;
-    /// Where the system notes what has gone.
+    /// Offset of the control page, which counts sent bytes.
     const CONTROL: u64 = 1 << 51;
     let house = House::new();
     let mut window = open(house.window("a").over_sockets());

@@ -1,4 +1,4 @@
-//! Whoever sends garbage, floods or stops reading harms only himself. Strangers are not let in.
+//! Garbage, floods and clients that stop reading harm nobody else. Other users are refused.
 
 use super::house::{House, server_of};
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ fn hello(wants: &Value) -> String {
     format!("{}\n", json!({ "protocol": 1, "version": "0.0.1", "wants": wants }))
 }
 
-/// What an attachment says first.
+/// First message of an attachment.
 fn client() -> Value {
     let nobody = json!({ "server": "fake", "working_folder": null, "pinned": null, "given": [], "default": null, "env": [] });
     json!({ "client": nobody })
 }
 
-/// The daemon's first words to one who says this, or nothing if it hangs up.
+/// First reply of the daemon to these bytes; none if it hangs up.
 fn said_to(socket: &Path, words: &[u8]) -> Option<Value> {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -62,12 +62,12 @@ fn garbage_harms_nobody() {
             String::from_utf8_lossy(&words[..words.len().min(60)])
         );
     }
-    // These it can make sense of.
+    // Well-formed requests with unknown content get an error.
     for wants in [json!("nonsense"), json!({ "order": { "order": "start" } })] {
         let answer = said_to(&socket, hello(&wants).as_bytes()).unwrap();
         assert!(answer["error"].as_str().unwrap().contains("does not know"), "{answer}");
     }
-    // What the next version will ask of this one is understood, whatever it says besides.
+    // Requests of a future version are understood, whatever members they add.
     let other =
         |wants| json!({ "protocol": 99, "version": "0.0.1", "wants": wants, "more": 1 }).to_string() + "\n";
     let answer = said_to(&socket, other(json!("status")).as_bytes()).unwrap();
@@ -80,7 +80,7 @@ fn garbage_harms_nobody() {
     assert!(answer["error"].as_str().unwrap().contains("no server `nobody`"), "{answer}");
     let answer = said_to(&socket, hello(&json!("retire")).as_bytes()).unwrap();
     assert!(answer["error"].as_str().unwrap().contains("only a newer one"), "{answer}");
-    // A client, and then garbage.
+    // A valid hello, followed by garbage.
     let mut stream = UnixStream::connect(&socket).unwrap();
     stream.write_all(hello(&client()).as_bytes()).unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
@@ -92,7 +92,7 @@ fn garbage_harms_nobody() {
 }
 
 #[test]
-fn a_first_line_without_an_end_is_not_kept() {
+fn endless_first_line_is_not_buffered() {
     let house = House::new();
     let mut window = house.open("a");
     let (server, daemon) = (server_of(&mut window), house.daemon());
@@ -108,7 +108,7 @@ fn a_first_line_without_an_end_is_not_kept() {
 }
 
 #[test]
-fn whoever_says_nothing_is_hung_up_on() {
+fn silent_connections_are_closed() {
     let house = House::new();
     let mut window = house.open("a");
     let mut silent: Vec<UnixStream> = (0..20).map(|_| UnixStream::connect(house.socket()).unwrap()).collect();
@@ -124,7 +124,7 @@ fn whoever_says_nothing_is_hung_up_on() {
 }
 
 #[test]
-fn five_hundred_attachments_give_their_descriptors_back() {
+fn attachments_give_back_their_descriptors() {
     let house = House::new();
     let mut window = house.open("a");
     let (server, daemon, socket) = (server_of(&mut window), house.daemon(), house.socket());
@@ -146,7 +146,7 @@ fn five_hundred_attachments_give_their_descriptors_back() {
     let held = descriptors(daemon.pid) - before;
     assert!(held < 510, "one each, so that the usual limit of 1024 is enough: {held}");
     assert_eq!(server_of(&mut window), server);
-    // All of them at once, and every one is answered.
+    // All send at once, and each gets its answer.
     for stream in &attachments {
         (&*stream).write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}\n").unwrap();
     }
@@ -165,9 +165,9 @@ fn five_hundred_attachments_give_their_descriptors_back() {
     assert_eq!(server_of(&mut window), server);
 }
 
-/// It asks and asks, and never reads an answer.
+/// The client sends requests without end and reads no answer.
 #[test]
-fn a_client_that_floods_without_reading_harms_only_itself() {
+fn flooding_client_harms_only_itself() {
     let house = House::with(json!({}), json!({ "maxInFlight": 64 }), &[]);
     let mut window = house.open("a");
     let daemon = house.daemon();
@@ -195,9 +195,9 @@ fn a_client_that_floods_without_reading_harms_only_itself() {
     assert_eq!(house.daemon().pid, daemon.pid);
 }
 
-/// The folder keeps them out; and where it does not, we do.
+/// The folder's permissions keep other users out; where they do not, the daemon does.
 #[test]
-fn another_user_is_not_let_in() {
+fn other_users_are_refused() {
     const NOBODY: u32 = 54321;
     if fs::metadata("/proc/self").map(|meta| std::os::unix::fs::MetadataExt::uid(&meta)).unwrap() != 0 {
         return;
@@ -211,12 +211,12 @@ fn another_user_is_not_let_in() {
         let socket = socket.to_owned();
         let thread = std::thread::spawn(move || {
             let uid = rustix::thread::Uid::from_raw(NOBODY);
-            // Of this thread only.
+            // Changes this thread only.
             rustix::thread::set_thread_res_uid(uid, uid, uid).unwrap();
             let mut stream = UnixStream::connect(&socket)?;
             let _ = stream.write_all(hello(&json!("status")).as_bytes());
             let mut answer = String::new();
-            // It may be cut off in the middle of its word.
+            // The connection may be reset in the middle of the write.
             let _ = stream.read_to_string(&mut answer);
             Ok::<String, std::io::Error>(answer)
         });

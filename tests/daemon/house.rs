@@ -1,5 +1,5 @@
-//! Windows of one user: they share a home, a config, a state and a runtime folder. When it ends, everything that
-//! was started in it has ended.
+//! Windows of one user, with a common home, config, state and runtime folder. Dropping the value checks that
+//! every process started in it has ended.
 
 use crate::support::{config, program};
 use serde_json::{Value, json};
@@ -14,9 +14,9 @@ use switchboard_testkit::record::Record;
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::tree::Process;
 
-/// Windows whose streams the daemon reads and writes itself, where it can.
+/// Windows whose streams the daemon reads and writes itself where possible.
 pub(crate) type House = Home<false>;
-/// Windows that carry every message themselves, as they do where nothing can be handed over.
+/// Windows that relay every message, as they do where streams cannot be handed over.
 pub(crate) type Relayed = Home<true>;
 
 pub(crate) struct Home<const RELAYED: bool> {
@@ -30,7 +30,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
         Self::with(json!({}), json!({}), &[])
     }
 
-    /// `file` are the keys of the config file, `server` those of its only server, which is `fake`.
+    /// `file` has keys of the config file, `server` those of its only server, `fake`.
     pub(crate) fn with(file: Value, server: Value, options: &[&str]) -> Self {
         let scratch = Scratch::new();
         for name in ["home", "record", "r"] {
@@ -48,7 +48,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
         self.scratch.join(name)
     }
 
-    /// What the programs of this house remember and log.
+    /// A path in the state folder of this home.
     pub(crate) fn state(&self, name: &str) -> PathBuf {
         self.scratch.state(name)
     }
@@ -57,7 +57,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
         &self.config
     }
 
-    /// What the fake backends were told.
+    /// Messages that the fake backends received.
     pub(crate) fn record(&self) -> Record {
         Record::in_folder(self.scratch.join("record"))
     }
@@ -72,7 +72,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
         if RELAYED { start.env("SWITCHBOARD_RELAY", "1") } else { start }
     }
 
-    /// A window on a folder, still to be started.
+    /// A window on a folder, not yet started.
     pub(crate) fn window(&self, folder: &str) -> Start {
         self.program(folder).args(["stdio", "--server", "fake", "--config"]).arg(&self.config)
     }
@@ -85,13 +85,13 @@ impl<const RELAYED: bool> Home<RELAYED> {
         client
     }
 
-    /// What a command prints, and its end.
+    /// Output and exit code of a command.
     #[track_caller]
     pub(crate) fn run(&self, args: &[&str]) -> End {
         self.program("home").args(args).start().finish()
     }
 
-    /// The same, which must succeed.
+    /// Output of a command that must succeed.
     #[track_caller]
     pub(crate) fn say(&self, args: &[&str]) -> String {
         let end = self.run(args);
@@ -104,13 +104,13 @@ impl<const RELAYED: bool> Home<RELAYED> {
         serde_json::from_str(&self.say(&["status", "--json"])).unwrap()
     }
 
-    /// Every process that has to do with this house.
+    /// All processes that refer to the scratch folder.
     pub(crate) fn processes(&self) -> Vec<Process> {
         let traces = pids::with_trace(&format!("{}/", self.scratch.path().display()));
         traces.into_iter().filter_map(Process::look).filter(|process| !process.is_zombie()).collect()
     }
 
-    /// The daemons that run.
+    /// Running daemons.
     pub(crate) fn daemons(&self) -> Vec<Process> {
         let is_daemon = |process: &Process| {
             let line = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
@@ -119,7 +119,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
         self.processes().into_iter().filter(is_daemon).collect()
     }
 
-    /// The one that runs.
+    /// The only running daemon.
     #[track_caller]
     pub(crate) fn daemon(&self) -> Process {
         match &self.daemons()[..] {
@@ -128,13 +128,13 @@ impl<const RELAYED: bool> Home<RELAYED> {
         }
     }
 
-    /// Its servers' processes that live.
+    /// Running server processes.
     pub(crate) fn servers(&self) -> Vec<u32> {
         let record = self.record();
         (1..=record.launches()).map(|launch| record.pid(launch)).filter(|&pid| pids::is_alive(pid)).collect()
     }
 
-    /// The files in the runtime folder, by how their names end.
+    /// Extensions of the files in the runtime folder.
     pub(crate) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("r/switchboard")).into_iter().flatten().flatten();
         let mut ends: Vec<String> = entries
@@ -144,7 +144,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
         ends
     }
 
-    /// The daemon's socket.
+    /// Path of the daemon's socket.
     #[track_caller]
     pub(crate) fn socket(&self) -> PathBuf {
         let entries = fs::read_dir(self.path("r/switchboard")).unwrap().flatten();
@@ -154,7 +154,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
             .unwrap()
     }
 
-    /// Nothing runs, within this time.
+    /// Checks that everything has ended within this time.
     #[track_caller]
     pub(crate) fn check_empty(&self, within: Duration) {
         let deadline = Instant::now() + within;
@@ -164,14 +164,14 @@ impl<const RELAYED: bool> Home<RELAYED> {
         }
     }
 
-    /// So many servers run, as soon as those that go have gone.
+    /// Waits until exactly `count` servers run.
     #[track_caller]
     pub(crate) fn wait_for_servers(&self, count: usize) {
         patience::until_true(format_args!("{count} servers"), || self.servers().len() == count);
     }
 }
 
-/// The process that answers a client, as it says itself.
+/// Process id of the server that answers a client, as it reports itself.
 #[track_caller]
 pub(crate) fn server_of(client: &mut Client) -> u32 {
     let answer = client.call("facts", json!({}));

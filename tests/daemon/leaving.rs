@@ -1,5 +1,5 @@
-//! A client goes away in the middle, one way or another: its requests are cancelled, its subscriptions end, nobody
-//! else notices.
+//! Clients that leave in the middle of a call: their requests are cancelled and their subscriptions end; no
+//! other client notices.
 
 use super::house::{House, server_of};
 use crate::support::{fake_ide, saying};
@@ -9,7 +9,7 @@ use switchboard_testkit::client::Client;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
-/// Two windows of one instance, each with a call that hangs under the same id; then one goes.
+/// Two windows of one instance, each with a hanging call under the same id; then one leaves.
 #[track_caller]
 fn check(leave: impl FnOnce(Client)) {
     let house = House::new();
@@ -28,7 +28,7 @@ fn check(leave: impl FnOnce(Client)) {
     let cancelled = house.record().wait_for(1, "notifications/cancelled");
     let cancelled: Value = serde_json::from_str(&cancelled).unwrap();
     assert_eq!(cancelled["params"]["requestId"], minted);
-    // The other's subscription to the same thing goes on, and so does its call.
+    // The other window's subscription and call continue.
     other.call(
         "say",
         saying(
@@ -52,21 +52,20 @@ fn id_of(line: &str) -> Value {
 }
 
 #[test]
-fn its_input_ends() {
+fn closed_input_cancels_its_requests() {
     check(|mut client| assert_eq!(client.finish().code, Some(0)));
 }
 
 #[test]
-fn its_attachment_is_killed() {
+fn killed_attachment_cancels_its_requests() {
     check(|mut client| {
         client.signal(Word::Kill);
         client.wait_for_end();
     });
 }
 
-/// What only the one subscribed to that has gone is unsubscribed from.
 #[test]
-fn its_subscriptions_end() {
+fn leaving_client_is_unsubscribed() {
     let house = House::new();
     let (mut one, mut other) = (house.open("a"), house.open("a"));
     one.request("resources/subscribe", json!({ "uri": "memo://mine" }));
@@ -77,9 +76,9 @@ fn its_subscriptions_end() {
     assert!(other.call("echo", json!({}))["result"].is_object());
 }
 
-/// The end of the pipe never comes: only the death of the parent tells.
+/// The pipe is never closed: only the death of the parent shows.
 #[test]
-fn its_ide_is_killed_and_another_holds_the_pipe() {
+fn killed_ide_with_leaked_pipe_is_noticed() {
     let house = House::new();
     let mut other = house.open("a");
     let server = server_of(&mut other);
@@ -102,7 +101,7 @@ fn its_ide_is_killed_and_another_holds_the_pipe() {
     assert_eq!(server_of(&mut other), server);
 }
 
-/// Equal ids, spelled in two ways, answered in another order than they were asked in.
+/// Equal ids in two spellings, answered out of order.
 #[test]
 fn equal_ids_in_all_windows_never_mix() {
     let house = House::new();

@@ -1,17 +1,17 @@
-//! What nobody needs any more goes: the backends after a while, whatever their own time, and then the daemon.
+//! Linger: unused backends end after a while, whatever their `idleTtl`, and then the daemon.
 
 use super::house::{House, server_of};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use switchboard_testkit::pids;
 
-/// How much later than promised a busy machine may be.
+/// Extra delay that a busy machine may cause.
 const SLACK: Duration = Duration::from_secs(5);
-/// How long a daemon without backends waits for another client.
+/// Time that a daemon without backends waits for another client.
 const LAST: Duration = Duration::from_secs(1);
 
 #[test]
-fn backends_go_after_the_linger_whatever_their_own_time() {
+fn linger_overrides_idle_ttl() {
     for idle_ttl in [json!("1h"), json!(0)] {
         let house = House::with(json!({ "linger": "1s" }), json!({ "idleTtl": idle_ttl }), &[]);
         let mut client = house.open("a");
@@ -28,7 +28,7 @@ fn backends_go_after_the_linger_whatever_their_own_time() {
 }
 
 #[test]
-fn a_window_that_comes_back_in_time_finds_its_server() {
+fn window_returning_in_time_reuses_server() {
     let house = House::with(json!({ "linger": "20s" }), json!({}), &[]);
     let mut client = house.open("a");
     let server = server_of(&mut client);
@@ -40,7 +40,7 @@ fn a_window_that_comes_back_in_time_finds_its_server() {
 }
 
 #[test]
-fn no_linger_is_at_once() {
+fn zero_linger_stops_servers_at_once() {
     let house = House::with(json!({ "linger": 0 }), json!({ "idleTtl": "1h" }), &[]);
     let mut client = house.open("a");
     let mut stays = house.open("b");
@@ -55,9 +55,9 @@ fn no_linger_is_at_once() {
     assert!(since.elapsed() < LAST + SLACK);
 }
 
-/// Fifty times open and close, and nothing is left: no server, guard, warden, daemon; and no file.
+/// No server, guard, warden, daemon or file is left.
 #[test]
-fn nothing_is_left_of_fifty_clients() {
+fn fifty_clients_leave_nothing() {
     let house = House::with(json!({ "linger": "200ms" }), json!({}), &[]);
     for number in 0..50 {
         let mut client = house.open(["a", "b", "c"][number % 3]);
@@ -69,9 +69,9 @@ fn nothing_is_left_of_fifty_clients() {
     assert!(house.files().iter().all(|end| end == "lock" || end == "start"), "{:?}", house.files());
 }
 
-/// The same with clients that are killed, some of them in the middle of a call.
+/// The same with killed clients, some of them within a call.
 #[test]
-fn nothing_is_left_of_fifty_killed_clients() {
+fn fifty_killed_clients_leave_nothing() {
     let house = House::with(json!({ "linger": "200ms" }), json!({}), &[]);
     for number in 0..50 {
         let mut client = house.window("a").start();
@@ -88,9 +88,8 @@ fn nothing_is_left_of_fifty_killed_clients() {
     assert!(house.files().iter().all(|end| end == "lock" || end == "start"), "{:?}", house.files());
 }
 
-/// One that nobody came to.
 #[test]
-fn a_daemon_that_nobody_needs_ends() {
+fn daemon_without_clients_ends() {
     let house = House::new();
     let config = house.config().to_str().unwrap();
     let mut daemon = house.program("home").args(["daemon", "--config", config]).start();

@@ -1,9 +1,9 @@
-//! The promise: all windows of a user share one daemon and its servers, and nobody is harmed by what becomes of
-//! another, or of the daemon.
+//! Daemon: all windows of a user share one daemon and its servers, and no window is harmed by another or by
+//! the daemon's death.
 //!
-//! - `house`: windows that share a home, a config and a runtime folder; nothing of it outlives its test.
-//! - `relayed`: the most important ones once more, with windows that carry every message themselves.
-//! - the rest: a promise each.
+//! - `house`: windows that share a home, a config and a runtime folder, all of which end with the test.
+//! - `relayed`: the most important promises again, for windows that relay every message.
+//! - the rest: one group of promises per file.
 
 pub(crate) mod house;
 
@@ -22,6 +22,6 @@ mod handover;
 mod descriptors;
 mod window_logs;
 
-/// Only debug builds can be told to.
+/// Relaying can be forced in debug builds only.
 #[cfg(debug_assertions)]
 mod relayed;

@@ -54,12 +54,12 @@ fn known_package_runs_once_for_all_folders() {
 }
 
 #[test]
-fn config_comes_first() {
+fn configured_scope_wins() {
     check(json!({ "scope": "root" }), &[], ("root", "the config says so"), 2);
 }
 
 #[test]
-fn relative_path_ties_a_server_to_its_folder() {
+fn relative_path_means_scope_root() {
     check(
         json!({ "env": { "ZONES_DIR": "zones" } }),
         &[],
@@ -69,7 +69,7 @@ fn relative_path_ties_a_server_to_its_folder() {
 }
 
 #[test]
-fn other_arguments_do_not_count() {
+fn package_name_counts_only_as_command() {
     let house = House::with(json!({}), json!({ "env": { "PACKAGE": "mcp-server-time" } }), &[]);
     let mut windows = ["a", "b"].map(|folder| house.open(folder));
     let servers = windows.each_mut().map(server_of);
@@ -80,7 +80,7 @@ fn other_arguments_do_not_count() {
 const OFFER: &str = r#"{ "tools": [{ "name": "facts" }], "prompts": [] }"#;
 
 #[test]
-fn global_server_runs_in_the_home_folder_on_every_route() {
+fn global_server_starts_in_home_folder() {
     on_every_route(
         || servers(json!({ "command": known_server() }), OFFER),
         |site| {
@@ -94,9 +94,10 @@ fn global_server_runs_in_the_home_folder_on_every_route() {
     );
 }
 
-/// What a server asks is stored: at the second start each workspace has a process from the first request on.
+/// The request is remembered: at the second start, each workspace has its own process from the first request
+/// on.
 #[test]
-fn server_that_asks_for_roots_runs_once_per_folder() {
+fn roots_request_means_scope_root() {
     let house = house(json!({}), &[]);
     let mut first = greet_with(house.window("a"), json!({ "roots": {} }));
     let line = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;

@@ -1,4 +1,4 @@
-//! One set of backends for all windows, and no more of them than there are folders and environments.
+//! Sharing: one set of backends for all windows, one per folder and environment.
 
 use super::house::{House, server_of};
 use serde_json::json;
@@ -8,7 +8,7 @@ use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::tree::Process;
 
 #[test]
-fn two_windows_on_one_folder_share_one_instance() {
+fn windows_on_one_folder_share_a_process() {
     let house = House::with(json!({}), json!({}), &["--greeting", GREETING]);
     let mut one = house.window("a").start();
     let welcome = one.initialize();
@@ -33,7 +33,7 @@ const GREETING: &str = concat!(
 );
 
 #[test]
-fn three_windows_on_two_folders_have_two_instances() {
+fn each_folder_has_one_process() {
     let house = House::new();
     let [mut a, mut b, mut c] = ["a", "b", "a"].map(|folder| house.open(folder));
     let [of_a, of_b, of_c] = [&mut a, &mut b, &mut c].map(server_of);
@@ -46,7 +46,7 @@ fn three_windows_on_two_folders_have_two_instances() {
 }
 
 #[test]
-fn a_variable_that_does_not_reach_the_server_makes_no_difference() {
+fn variable_not_passed_on_keeps_sharing() {
     let house = House::with(json!({}), json!({ "inheritEnv": "safe" }), &[]);
     let mut one = house.window("a").env("SOME_WINDOW", "1").start();
     let mut other = house.window("a").env("SOME_WINDOW", "2").start();
@@ -58,7 +58,7 @@ fn a_variable_that_does_not_reach_the_server_makes_no_difference() {
 }
 
 #[test]
-fn a_variable_that_reaches_the_server_does() {
+fn variable_passed_on_splits_processes() {
     let house = House::with(json!({}), json!({ "passEnv": ["SOME_WINDOW"] }), &[]);
     let mut one = house.window("a").env("SOME_WINDOW", "1").start();
     let mut other = house.window("a").env("SOME_WINDOW", "2").start();
@@ -69,7 +69,7 @@ fn a_variable_that_reaches_the_server_does() {
 }
 
 #[test]
-fn twenty_at_once_start_one_daemon_and_one_instance() {
+fn twenty_windows_start_one_daemon() {
     let house = House::new();
     let barrier = Barrier::new(20);
     let clients: Vec<Client> = std::thread::scope(|scope| {
@@ -96,9 +96,9 @@ fn twenty_at_once_start_one_daemon_and_one_instance() {
     }
 }
 
-/// As a terminal does that is closed, and a client that ends its servers by their group.
+/// Signals to the group, as from a closed terminal or a client that ends its servers by group.
 #[test]
-fn the_daemon_is_not_in_the_group_or_session_of_its_first_window() {
+fn daemon_has_its_own_group_and_session() {
     let house = House::new();
     let mut first = house.window("a").own_group().start();
     first.initialize();
@@ -117,7 +117,7 @@ fn the_daemon_is_not_in_the_group_or_session_of_its_first_window() {
     assert!(daemon.is_alive());
 }
 
-/// The process group and the session.
+/// Process group and session of a process.
 fn ids(pid: u32) -> (u32, u32) {
     assert!(Process::look(pid).is_some(), "{pid} is there");
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();

@@ -1,5 +1,5 @@
-//! A newer program's attachment asks an older daemon to make room. Its clients stay with it until they go; never the
-//! other way round.
+//! Upgrade: a newer program's attachment asks an older daemon to retire, which keeps its clients until they
+//! leave. A newer daemon never retires for an older attachment.
 
 use super::house::{House, server_of};
 use serde_json::json;
@@ -13,7 +13,7 @@ fn of_version(house: &House, version: &str) -> Client {
 }
 
 #[test]
-fn an_older_daemon_makes_room_for_a_newer_one() {
+fn older_daemon_retires_for_a_newer_one() {
     if cfg!(not(debug_assertions)) {
         return;
     }
@@ -28,11 +28,11 @@ fn an_older_daemon_makes_room_for_a_newer_one() {
     assert_ne!(new_server, old_server);
     assert_eq!(house.daemons().len(), 2);
     assert_eq!(house.record().launches(), 2, "nothing was started for it by the old one");
-    // The old one's client notices nothing.
+    // The old daemon's client notices nothing.
     assert_eq!(old.call("release", json!({}))["result"]["released"], 1);
     assert_eq!(old.answer(held)["result"]["label"], "x");
     assert_eq!(server_of(&mut old), old_server);
-    // Those who come now come to the new one, also if they are old themselves.
+    // Newcomers reach the new daemon, even with the old version.
     let mut late = of_version(&house, "0.0.9");
     assert_eq!(server_of(&mut late), new_server);
     let mut next = of_version(&house, "0.1.0");
@@ -44,7 +44,7 @@ fn an_older_daemon_makes_room_for_a_newer_one() {
 }
 
 #[test]
-fn an_older_attachment_does_not_touch_a_newer_daemon() {
+fn older_attachment_uses_the_newer_daemon() {
     if cfg!(not(debug_assertions)) {
         return;
     }
@@ -56,13 +56,13 @@ fn an_older_attachment_does_not_touch_a_newer_daemon() {
         assert_eq!(server_of(&mut old), server, "{version}");
     }
     house.daemon();
-    // It still takes new ones.
+    // The daemon still takes new clients.
     assert_eq!(server_of(&mut of_version(&house, "0.2.0")), server);
 }
 
-/// Twenty of the new version at once, while old ones work.
+/// Many windows of the new version at once, while old ones work.
 #[test]
-fn many_newer_ones_start_one_daemon() {
+fn many_newer_windows_start_one_daemon() {
     if cfg!(not(debug_assertions)) {
         return;
     }

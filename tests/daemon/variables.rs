@@ -1,4 +1,4 @@
-//! Clients whose environments differ share a server all the same, and none of them gets less than alone.
+//! Clients with different environments share a server, and none gets less than it would alone.
 
 use super::house::{House, server_of};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use switchboard_testkit::pids;
 
 type Pairs = &'static [(&'static str, &'static str)];
 
-/// What each program gives its servers, beside HOME and PATH.
+/// Variables that each program gives its servers, besides HOME and PATH.
 const CODEX: Pairs = &[("LANG", "C.UTF-8"), ("SHELL", "/bin/bash"), ("TERM", "xterm")];
 const CLAUDE: Pairs = &[
     ("SSH_AUTH_SOCK", "/tmp/agent"),
@@ -29,10 +29,10 @@ const TERMINAL: Pairs = &[
     ("TMPDIR", "/tmp"),
 ];
 
-/// Variables that describe a client, and must not reach a server that others share.
+/// Variables that describe a client and must not reach a shared server.
 const OF_CLIENTS: &[&str] =
     &["CLAUDECODE", "CLAUDE_PROJECT_DIR", "GEMINI_CLI", "TERM", "COLORTERM", "TERM_PROGRAM"];
-/// Variables that differ from one session to the next, and tell nobody apart.
+/// Variables that vary between sessions and do not separate clients.
 const OF_SESSIONS: &[&str] = &["LANG", "SHELL", "XDG_SESSION_ID", "TMPDIR"];
 
 fn with(start: Start, pairs: Pairs) -> Start {
@@ -66,7 +66,7 @@ fn permutations<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
 }
 
 #[test]
-fn every_order_of_arrival_ends_in_one_process() {
+fn any_arrival_order_ends_in_one_process() {
     for order in permutations(&[CODEX, CLAUDE, GEMINI, TERMINAL]) {
         let house = House::new();
         let mut windows: Vec<(Client, Pairs)> = Vec::new();
@@ -74,7 +74,7 @@ fn every_order_of_arrival_ends_in_one_process() {
             let mut client = open(&house, pairs);
             let env = variables_of(&mut client);
             windows.push((client, pairs));
-            // Also those that came before get nothing less than alone, with each request.
+            // Earlier clients get at least what they would get alone, with each request.
             for (client, pairs) in &mut windows {
                 let env = variables_of(client);
                 let counts = |name: &&str| !OF_CLIENTS.contains(name) && !OF_SESSIONS.contains(name);
@@ -92,7 +92,7 @@ fn every_order_of_arrival_ends_in_one_process() {
 }
 
 #[test]
-fn open_calls_are_answered_where_they_were_sent() {
+fn open_calls_finish_in_their_process() {
     let house = House::new();
     let mut codex = open(&house, CODEX);
     let old = server_of(&mut codex);
@@ -107,7 +107,7 @@ fn open_calls_are_answered_where_they_were_sent() {
 }
 
 #[test]
-fn status_names_the_variables() {
+fn status_names_differing_variables() {
     let house = House::new();
     let mut one = open(&house, &[("DISPLAY", ":0")]);
     let mut other = open(&house, &[("DISPLAY", ":1"), ("TZ", "UTC")]);
@@ -124,8 +124,8 @@ fn status_names_the_variables() {
 }
 
 #[test]
-fn path_counts_through_the_program_that_it_finds() {
-    // The server's command is an absolute path: PATH makes no difference.
+fn path_matters_only_to_find_the_command() {
+    // The server's command is an absolute path, so PATH makes no difference.
     let house = House::new();
     let path = format!("/nowhere/at/all:{}", std::env::var("PATH").unwrap());
     let mut one = house.open("a");

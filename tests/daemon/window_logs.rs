@@ -1,4 +1,5 @@
-//! A window's log flags count for its messages, also where the daemon runs already and serves other windows.
+//! Log flags of a window: they apply to its messages, even when the daemon already runs and serves other
+//! windows.
 
 use super::house::House;
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use std::path::Path;
 use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::patience;
 
-/// A daemon that runs, and a window that is not asked about.
+/// A running daemon and its first window.
 fn with_daemon() -> (House, Client) {
     let house = House::new();
     let first = house.open("first");
@@ -35,7 +36,7 @@ fn daily(house: &House) -> String {
     own.map(|file| fs::read_to_string(file.path()).unwrap_or_default()).collect()
 }
 
-/// Whether the log says where a request went, as it does at debug.
+/// Whether the log has a debug line about this method's route.
 fn is_routed(house: &House, method: &str) -> bool {
     daily(house).lines().any(|line| line.contains("routed") && line.contains(method))
 }
@@ -43,12 +44,12 @@ fn is_routed(house: &House, method: &str) -> bool {
 #[test]
 fn window_log_file_gets_its_own_messages() {
     let (house, mut first) = with_daemon();
-    // A relative path is the window's, not the daemon's.
+    // A relative path starts at the window's folder, not the daemon's.
     let flags = ["--log-file", "own.log", "--log-level", "debug", "--log-format", "json", "--log-bodies"];
     let mut window = greeted(house.window("second").args(flags));
     first.call("echo", json!({ "text": "of the first" }));
     window.call("echo", json!({ "text": "of the second" }));
-    // The line of an answer comes last.
+    // The line about the answer comes last.
     let log = wait_for(&house.path("second/own.log"), "\"answered\",\"method\":\"tools/call\"");
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let has = |message: &str| lines.iter().filter(|line| line["message"] == message).count();
@@ -57,14 +58,14 @@ fn window_log_file_gets_its_own_messages() {
     let said: Vec<&str> = lines.iter().filter_map(|line| line["body"].as_str()).collect();
     assert_eq!(said.iter().filter(|body| body.contains("of the second")).count(), 2, "both ways: {log}");
     assert!(!log.contains("of the first"), "{log}");
-    // The other window's lines are where they were, without bodies or ids.
+    // The other window's lines stay in the daily log, without bodies or ids.
     patience::until_true("the first one's call", || daily(&house).contains("tools/call"));
     let daily = daily(&house);
     assert!(!daily.contains("routed") && !daily.contains("body="), "{daily}");
 }
 
 #[test]
-fn window_log_level_counts_for_its_messages() {
+fn window_log_level_applies_to_its_messages() {
     for (name, value) in [("SWITCHBOARD_LOG", "debug"), ("MCP_PROXY_LOG", "debug"), ("", "")] {
         let (house, mut first) = with_daemon();
         let start = match name {
@@ -76,7 +77,7 @@ fn window_log_level_counts_for_its_messages() {
         window.request("x/second", json!({}));
         patience::until_true("where it went", || is_routed(&house, "x/second"));
         assert!(!is_routed(&house, "x/first"), "{name}: {}", daily(&house));
-        // Nothing is more verbose once the window has gone.
+        // The extra lines end with the window.
         window.finish();
         first.request("x/later", json!({}));
         patience::until_true("a line", || daily(&house).contains("x/later"));
@@ -95,9 +96,9 @@ fn window_log_on_stderr_needs_solo() {
     assert!(end.stderr.contains("INFO answered"), "{}", end.stderr);
 }
 
-/// A folder cannot be a log file. It is no reason not to serve.
+/// A folder cannot be a log file; the window is served nevertheless.
 #[test]
-fn log_file_that_cannot_be_written_is_told() {
+fn unwritable_log_file_is_a_warning() {
     let (house, _first) = with_daemon();
     for flags in [&[][..], &["--solo"]] {
         let mut window = greeted(house.window("second").args(["--log-file", "."]).args(flags));

@@ -1,5 +1,5 @@
-//! A config file names commands that run as whoever reads it: one that others own, or that everybody can write, is refused on
-//! every route, with the command that changes it.
+//! Config files of other users, or writable by everybody: they name commands that would run as the reader, so
+//! every route refuses them, with the command that fixes it.
 
 use super::are_root;
 use crate::daemon::house::House;
@@ -15,7 +15,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// Every command that reads a config file, and ends.
+/// Commands that read a config file and end.
 const COMMANDS: [&[&str]; 7] = [
     &["check"],
     &["tools"],
@@ -26,7 +26,7 @@ const COMMANDS: [&[&str]; 7] = [
     &["forget", "fake"],
 ];
 
-/// It is refused on every route, with these words.
+/// Checks that every route refuses the file, with these words.
 #[track_caller]
 fn check_refused(house: &House, words: &[&str]) {
     let config = house.config().to_str().unwrap();
@@ -37,7 +37,7 @@ fn check_refused(house: &House, words: &[&str]) {
             assert!(end.stderr.contains(word), "{command:?}: no {word:?} in {}", end.stderr);
         }
     }
-    // A client is told as well.
+    // A client gets the same error.
     let mut window = house.window("a").start();
     let answer = window.request("initialize", switchboard_testkit::client::initialize_params());
     for word in words {
@@ -48,12 +48,12 @@ fn check_refused(house: &House, words: &[&str]) {
 }
 
 #[test]
-fn file_that_all_can_write_is_refused() {
+fn world_writable_file_is_refused() {
     let house = House::new();
     set_mode(house.config(), 0o666);
     let command = format!("chmod o-w '{}'", house.config().display());
     check_refused(&house, &["everybody can write", &command]);
-    // What it says helps.
+    // The named command helps.
     set_mode(house.config(), 0o664);
     let mut window = house.window("a").start();
     window.initialize();
@@ -62,7 +62,7 @@ fn file_that_all_can_write_is_refused() {
 }
 
 #[test]
-fn file_of_another_user_is_refused() {
+fn other_users_file_is_refused() {
     if !are_root() {
         // Only root can give a file away.
         return;
@@ -70,7 +70,7 @@ fn file_of_another_user_is_refused() {
     let house = House::new();
     chown(house.config(), Some(ANOTHER), None).unwrap();
     check_refused(&house, &["belongs to the user 54321", "sudo chown 0 '", "--config-owner 54321"]);
-    // As for one that is mounted into a container. The daemon that is started takes it, too.
+    // For a file mounted into a container. The daemon accepts it too.
     let mut window = house.window("a").args(["--config-owner", "54321"]).start();
     window.initialize();
     assert!(window.call("echo", json!({})).get("result").is_some());
@@ -82,7 +82,7 @@ fn file_of_another_user_is_refused() {
 }
 
 #[test]
-fn link_is_judged_by_where_it_leads() {
+fn symlink_is_judged_by_its_target() {
     let house = House::new();
     let real = house.path("real.json");
     fs::rename(house.config(), &real).unwrap();
@@ -97,9 +97,9 @@ fn link_is_judged_by_where_it_leads() {
     check_refused(&house, &["everybody can write"]);
 }
 
-/// What runs stays as it was.
+/// Running servers stay as they are.
 #[test]
-fn running_daemon_does_not_take_it_over() {
+fn reload_refuses_a_world_writable_file() {
     let house = House::new();
     let mut window = house.open("a");
     let before = fs::read_to_string(house.config()).unwrap();
@@ -116,7 +116,7 @@ fn running_daemon_does_not_take_it_over() {
 }
 
 #[test]
-fn token_that_others_can_read_is_closed() {
+fn readable_token_file_is_closed() {
     let house = House::new();
     let token = house.say(&["token", "show"]);
     let path = house.state("token");
@@ -124,16 +124,16 @@ fn token_that_others_can_read_is_closed() {
     set_mode(&path, 0o644);
     assert_eq!(house.say(&["token", "show"]), token);
     assert_eq!(mode(), 0o600);
-    // Another may have written this one.
+    // Another user may have written the token.
     set_mode(&path, 0o666);
     let end = house.run(&["token", "show"]);
     assert_ne!(end.code, Some(0));
     assert!(end.stderr.contains("others can write") && end.stderr.contains("remove it"), "{}", end.stderr);
 }
 
-/// A server of a command line is served without the `defaults` of a file that is refused, and with a warning.
+/// A command line is served without the refused file's `defaults`, with a warning.
 #[test]
-fn defaults_of_a_refused_file_are_missed_aloud() {
+fn refused_defaults_cause_a_warning() {
     let house = House::new();
     let own = house.path("home/.config/switchboard/config.json");
     fs::create_dir_all(own.parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! The state folder is full. We serve all the same, and leave no file that was not written to its end.
+//! Full state folder: clients are served, and no partly written file is left.
 
 use super::are_root;
 use crate::daemon::house::House;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use switchboard_testkit::patience;
 
-/// Makes the folder a full disk of its own; runs the program in it; and when the daemon is gone, too, lists the files.
+/// Mounts a full disk at the folder, runs the program, waits for the daemon's end and lists the files.
 const IN_A_FULL_FOLDER: &str = r#"
 mount -t tmpfs -o size=64k none "$0" || exit 99
 cat /dev/zero > "$0/filler" 2> /dev/null
@@ -47,7 +47,7 @@ fn full_state_folder_keeps_no_drafts() {
     window.initialize();
     let answer = window.call("fake__echo", json!({}));
     assert!(answer.get("result").is_some(), "{answer}");
-    // Its start fails, since there is no room for what it needs, or since there is no such package.
+    // The start fails: there is no room for its settings, or no such package.
     let answer = window.call("runner__anything", json!({}));
     assert!(answer.get("error").is_some(), "{answer}");
     assert_eq!(window.finish().code, Some(0));
@@ -57,9 +57,9 @@ fn full_state_folder_keeps_no_drafts() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Whoever was killed while it wrote.
+/// Drafts of a process that was killed while it wrote.
 #[test]
-fn drafts_of_the_dead_are_removed() {
+fn drafts_of_dead_writers_are_removed() {
     let house = House::new();
     let old = ["runs/0123456789ab", "launches/x.1-0.draft", "catalogue/y.1-0.draft"];
     let young = ["runs/ba9876543210", "launches/x.2-0.draft", "catalogue/y.2-0.draft"];
@@ -74,7 +74,7 @@ fn drafts_of_the_dead_are_removed() {
     for name in old {
         fs::File::options().append(true).open(house.state(name)).unwrap().set_modified(long_ago).unwrap();
     }
-    // What it offers, and how it is started, is written down.
+    // The catalogue and the launch facts are written.
     let mut window = house.program("a").args(["stdio", "--config"]).arg(house.config()).start();
     window.initialize();
     window.request("tools/list", json!({}));

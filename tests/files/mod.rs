@@ -1,4 +1,4 @@
-//! The promise: what we read is nobody else's to write, and what we write stays small and leaves nothing half done.
+//! Files: what we read is safe from other users, and what we write stays small and complete.
 
 mod foreign_config;
 mod full_disk;

@@ -1,4 +1,4 @@
-//! The daemon's own stderr, which nobody reads until something is wrong, stays small whatever clients send.
+//! The daemon's stderr log: it stays small, whatever clients send.
 
 use crate::daemon::house::House;
 use std::fs;
@@ -6,14 +6,14 @@ use switchboard_testkit::patience;
 
 const BAD: usize = 50_000;
 
-/// The daemon's stderr, and what was set aside of it.
+/// The daemon's stderr log, with its rotated part.
 fn stderr(house: &House) -> String {
     let read = |name: &str| fs::read_to_string(house.state(name)).unwrap_or_default();
     read("logs/daemon.stderr.log.1") + &read("logs/daemon.stderr.log")
 }
 
 #[test]
-fn garbage_does_not_swell_the_logs() {
+fn garbage_does_not_fill_the_logs() {
     let house = House::new();
     let mut window = house.open("a");
     window.send_bytes("x\n".repeat(BAD));
@@ -33,9 +33,9 @@ fn garbage_does_not_swell_the_logs() {
     assert!(said.len() < 64 << 10, "{} bytes of {} bytes of garbage", said.len(), 2 * BAD);
 }
 
-/// As one that another version left.
+/// A file that another version left.
 #[test]
-fn long_stderr_file_is_begun_anew() {
+fn long_stderr_log_is_rotated() {
     let house = House::new();
     fs::create_dir_all(house.state("logs")).unwrap();
     let path = house.state("logs/daemon.stderr.log");
@@ -44,7 +44,7 @@ fn long_stderr_file_is_begun_anew() {
     let length = || fs::metadata(&path).map_or(0, |meta| meta.len());
     assert!(length() < 1 << 20, "{} bytes", length());
     assert!(house.state("logs/daemon.stderr.log.1").exists());
-    // While it runs, too.
+    // The same while the daemon runs.
     fs::write(&path, "somebody else's words\n".repeat(1 << 17)).unwrap();
     window.send_bytes("x\n");
     window.recv_json();

@@ -1,4 +1,4 @@
-//! A request is answered whole if its answer comes first, and by a stream as soon as anything else does.
+//! Answers over HTTP: whole if the answer comes first, as a stream as soon as another message does.
 
 use super::served::{FAKE, Served, asking, refused};
 use crate::support::{saying, text};
@@ -13,7 +13,7 @@ const LOG: &str =
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
 
 #[test]
-fn notifications_and_answers_are_accepted_without_a_body() {
+fn notifications_are_accepted_without_body() {
     let served = Served::new();
     let talk = served.open();
     for message in [
@@ -28,7 +28,7 @@ fn notifications_and_answers_are_accepted_without_a_body() {
 }
 
 #[test]
-fn an_answer_that_comes_first_comes_whole() {
+fn immediate_answer_is_plain_json() {
     let served = Served::new();
     let talk = served.open();
     let mut reply = talk.begin("echo", json!({ "a": 1 }));
@@ -37,7 +37,7 @@ fn an_answer_that_comes_first_comes_whole() {
 }
 
 #[test]
-fn ids_come_back_as_they_were_spelled() {
+fn ids_keep_their_spelling() {
     let served = Served::new();
     let talk = served.open();
     for id in [r#""1""#, "1", "1.0", "-0", r#""é 😀""#, "12345678901234567890123", r#""""#] {
@@ -48,7 +48,7 @@ fn ids_come_back_as_they_were_spelled() {
 }
 
 #[test]
-fn what_comes_before_the_answer_makes_a_stream() {
+fn earlier_notification_opens_a_stream() {
     let served = Served::new();
     let talk = served.open();
     for (said, method) in [(PROGRESS, "notifications/progress"), (LOG, "notifications/message")] {
@@ -70,9 +70,8 @@ fn what_comes_before_the_answer_makes_a_stream() {
     }
 }
 
-/// A client that takes no streams gets its answer all the same.
 #[test]
-fn a_client_without_streams_is_answered_whole() {
+fn client_without_streams_gets_json() {
     let served = Served::new();
     let talk = served.open();
     let (id, message) = talk.call_of("say", json!({ "text": format!("{PROGRESS}\n{LOG}\n{ANSWER}\n") }));
@@ -87,7 +86,7 @@ fn a_client_without_streams_is_answered_whole() {
 }
 
 #[test]
-fn what_a_server_asks_comes_with_the_call_and_is_answered_by_a_post() {
+fn server_request_is_answered_by_post() {
     let served = Served::new();
     for (path, tool) in [(FAKE, "ask"), ("/mcp", "fake__ask")] {
         let talk = Talk::open_as(&served.web, path, "2025-11-25", json!({ "sampling": {} }));
@@ -102,9 +101,9 @@ fn what_a_server_asks_comes_with_the_call_and_is_answered_by_a_post() {
     }
 }
 
-/// Somebody else cannot answer in a client's place, even if he knows under which id it was asked.
+/// Another session cannot answer in a client's place, even with the right id.
 #[test]
-fn only_who_was_asked_can_answer() {
+fn only_the_asked_session_can_answer() {
     let served = Served::new();
     let talks = [(); 2].map(|()| Talk::open_as(&served.web, FAKE, "2025-11-25", json!({ "sampling": {} })));
     for at in 0..2 {
@@ -119,7 +118,7 @@ fn only_who_was_asked_can_answer() {
 }
 
 #[test]
-fn a_batch_is_answered_as_a_batch() {
+fn batch_is_answered_as_a_batch() {
     let served = Served::new();
     let talk = Talk::open_as(&served.web, FAKE, "2025-03-26", json!({}));
     let note = json!({ "jsonrpc": "2.0", "method": "notifications/aside" });
@@ -128,7 +127,7 @@ fn a_batch_is_answered_as_a_batch() {
     let ids: BTreeSet<u64> =
         answers.as_array().unwrap().iter().map(|it| it["id"].as_u64().unwrap()).collect();
     assert_eq!(ids, BTreeSet::from([1, 2]));
-    // As soon as there is more than answers, one by one.
+    // Other messages turn the answer into a stream of single messages.
     let batch = json!([call(3, "echo", json!({})), call(4, "say", saying(&format!("{PROGRESS}\n{ANSWER}")))]);
     let mut reply = talk.say(&batch).send();
     assert!(reply.is_stream());
@@ -141,7 +140,7 @@ fn a_batch_is_answered_as_a_batch() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn invalid_message_is_refused() {
     let served = Served::new();
     let talk = served.open();
     for (body, code) in [
@@ -158,11 +157,11 @@ fn what_is_no_message_is_refused() {
         let answer = reply.json();
         assert_eq!((status, &answer["error"]["code"]), (400, &json!(code)), "{body}: {answer}");
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
-fn equal_ids_of_two_sessions_are_two_requests() {
+fn equal_ids_of_sessions_stay_apart() {
     let served = Served::new();
     let talks = [served.open(), served.open(), served.open()];
     let wires: Vec<_> = talks
@@ -180,7 +179,7 @@ fn equal_ids_of_two_sessions_are_two_requests() {
 }
 
 #[test]
-fn an_id_that_is_in_use_cannot_be_used_again_before_its_answer() {
+fn id_in_use_cannot_be_reused() {
     let served = Served::new();
     let talk = served.open();
     let wire = talk.say(&call(7, "hold", json!({}))).begin();
@@ -192,17 +191,17 @@ fn an_id_that_is_in_use_cannot_be_used_again_before_its_answer() {
     talk.call("release", json!({}));
     assert!(answer(Reply::read(wire).unwrap(), 7)["result"].is_object());
     assert!(answer(talk.say(&call(7, "echo", json!({}))).send(), 7)["result"].is_object());
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
-fn the_own_stream_is_one_and_carries_what_belongs_to_no_request() {
+fn session_stream_is_unique() {
     let served = Served::new();
     let talk = served.open();
     let mut own = talk.listen();
     assert_eq!((own.status, own.kind()), (200, "text/event-stream"));
     refused(talk.listen(), 409);
-    // From another session's call: it is about nothing that this one asked.
+    // From another session's call, so it belongs to no request of this one.
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     served.open().call("say", json!({ "text": format!("{changed}\n{ANSWER}\n") }));
     assert_eq!(own.message().unwrap()["method"], "notifications/tools/list_changed");
@@ -210,7 +209,7 @@ fn the_own_stream_is_one_and_carries_what_belongs_to_no_request() {
     switchboard_testkit::patience::until_true("the stream can be had again", || talk.listen().status == 200);
 }
 
-/// On the session's own stream: the one of its request has ended with the answer.
+/// Progress arrives on the session's own stream, since that of the request has ended with the answer.
 #[test]
 fn late_progress_reaches_only_its_session() {
     let served = Served::new();

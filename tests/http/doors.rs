@@ -1,4 +1,4 @@
-//! Other ways to the same house: TLS, a socket in the file system, HTTP/2.
+//! Other listeners: TLS, a Unix socket, HTTP/2.
 
 use super::served::{FAKE, Served, token};
 use crate::daemon::house::House;
@@ -18,7 +18,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-/// A certificate for this machine that is its own authority, and its key.
+/// A self-signed certificate for this machine, and its key.
 pub(crate) fn certificate(folder: &Path) -> (PathBuf, PathBuf) {
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let mut openssl = Command::new("openssl");
@@ -35,7 +35,7 @@ pub(crate) fn certificate(folder: &Path) -> (PathBuf, PathBuf) {
     (cert, key)
 }
 
-/// A connection, by somebody who trusts only this certificate; nothing if another is shown.
+/// A TLS connection that trusts only this certificate; none if the server shows another.
 fn secure(port: u16, trusted: &CertificateDer<'static>) -> Option<StreamOwned<ClientConnection, TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
@@ -56,7 +56,7 @@ fn secure(port: u16, trusted: &CertificateDer<'static>) -> Option<StreamOwned<Cl
 }
 
 #[test]
-fn over_tls_with_a_certificate_that_changes() {
+fn changed_tls_certificate_is_loaded() {
     let house = House::new();
     let (cert, key) = certificate(&house.path("home"));
     let read = || CertificateDer::from_pem_file(&cert).unwrap();
@@ -75,13 +75,13 @@ fn over_tls_with_a_certificate_that_changes() {
         )
     };
     assert_eq!(greet(&first), Some(200));
-    // Who does not speak TLS hears nothing of use.
+    // A client without TLS gets no answer.
     let mut plain = served.web.connect();
     plain.write_all(&served.web.get("/healthz").to_bytes()).unwrap();
     let mut heard = Vec::new();
     let _ = plain.read_to_end(&mut heard);
     assert!(!heard.starts_with(b"HTTP/1.1 200"), "{heard:?}");
-    // What cannot be read leaves what was there before.
+    // An unreadable certificate leaves the old one in use.
     let whole = fs::read(&cert).unwrap();
     fs::write(&cert, "nonsense").unwrap();
     assert_eq!(greet(&first), Some(200));
@@ -93,7 +93,7 @@ fn over_tls_with_a_certificate_that_changes() {
 }
 
 #[test]
-fn at_a_socket_in_the_file_system() {
+fn unix_socket_serves_http() {
     let house = House::new();
     let path = house.path("r/mcp.sock");
     let listen = format!("unix:{}", path.display());
@@ -107,9 +107,9 @@ fn at_a_socket_in_the_file_system() {
     assert!(!path.exists(), "it goes with us");
 }
 
-/// Frames by hand: enough of HTTP/2 for one request.
+/// Hand-written frames: enough HTTP/2 for one request.
 #[test]
-fn over_http_2_without_being_asked() {
+fn http2_works_with_prior_knowledge() {
     let served = Served::new();
     let body = hello("2025-11-25", json!({})).to_string();
     let authorization = format!("Bearer {}", token(&served.house));
@@ -118,7 +118,7 @@ fn over_http_2_without_being_asked() {
         (&*authorization, "localhost", "localhost", 0x88u8),
         (&lower, "localhost", "127.0.0.1", 0x88),
         ("Bearer nobody", "localhost", "localhost", 0x48),
-        // Both names count.
+        // Both `:authority` and `host` are checked.
         (&authorization, "evil.test", "localhost", 0x48),
         (&authorization, "localhost", "evil.test", 0x48),
         (&authorization, "[::1].evil.test", "localhost", 0x48),
@@ -167,7 +167,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// A header as text that nobody is to remember.
+/// A header literal, never indexed.
 fn literal(name: &str, value: &str) -> Vec<u8> {
     let text = |text: &str| {
         assert!(text.len() < 127);
@@ -176,9 +176,8 @@ fn literal(name: &str, value: &str) -> Vec<u8> {
     [vec![0x10], text(name), text(value)].concat()
 }
 
-/// One connection serves many requests, one after the other.
 #[test]
-fn a_connection_can_be_used_again() {
+fn connection_can_be_reused() {
     let served = Served::new();
     let mut connection = served.web.connect();
     for _ in 0..3 {

@@ -1,5 +1,5 @@
-//! Clients on other machines: their folders are none of ours. Somebody who comes to this machine's own address on the net
-//! comes from there, and looks like another machine.
+//! Clients on other machines: folders that they name are not ours. A connection to this machine's own network
+//! address looks like one from another machine.
 
 use super::served::{FAKE, Served, refused, token};
 use crate::daemon::house::House;
@@ -10,14 +10,14 @@ use switchboard_testkit::http::{Talk, Web, hello};
 use switchboard_testkit::patience;
 use switchboard_testkit::scratch::Scratch;
 
-/// This machine's address on the net, if it is on one. Nothing is sent.
+/// This machine's network address, if it has one. Sends nothing.
 fn outside() -> Option<IpAddr> {
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
     socket.connect("203.0.113.1:9").ok()?;
     Some(socket.local_addr().ok()?.ip()).filter(|address| !address.is_loopback())
 }
 
-/// One that listens there too; and the way there.
+/// A program that also listens on the network address, and the client for that address.
 fn serve(file: Value, server: Value) -> Option<(Served, Web)> {
     let Some(address) = outside() else {
         #[expect(clippy::print_stderr, reason = "what was not tried is not to pass for tried")]
@@ -41,26 +41,26 @@ fn folder_of(web: &Web) -> Value {
 }
 
 #[test]
-fn it_names_only_what_the_config_gives_it_a_name_for() {
+fn remote_client_names_only_mapped_roots() {
     let scratch = Scratch::new();
     let [shop, other] = ["shop", "other"].map(|name| scratch.folder(name));
     let file = json!({ "serve": { "rootMap": { "shop": shop } } });
     let Some((served, there)) = serve(file, json!({})) else { return };
     assert_eq!(folder_of(&there.with("Switchboard-Root", "shop")), json!(shop));
-    // Here it is a path, and the name too.
+    // A local client may name a path as well as a mapped name.
     assert_eq!(folder_of(&at(&served.web, &other)), json!(other));
     assert_eq!(folder_of(&served.web.with("Switchboard-Root", "shop")), json!(shop));
     for root in [&*other, &*shop, Path::new("/no/such/folder"), Path::new("/")] {
         let said = refused(at(&there, root).post(FAKE, hello("2025-11-25", json!({})).to_string()), 403);
-        // Whether there is such a folder is not told.
+        // The error does not reveal whether the folder exists.
         assert!(said.contains("serve.rootMap") && !said.contains("no folder"), "{said}");
     }
     assert_eq!(served.record().launches(), 2, "nothing was started for who was refused");
 }
 
-/// Where others could read along, that is said: to whoever starts it, and in the log.
+/// Plain HTTP on a public address causes a warning on stderr and in the log.
 #[test]
-fn a_public_address_without_tls_is_warned_about() {
+fn public_address_without_tls_warns() {
     const WARNING: &str = "without TLS";
     let Some((served, there)) = serve(json!({}), json!({})) else { return };
     let address = format!(":{}", there.port());
@@ -73,15 +73,15 @@ fn a_public_address_without_tls_is_warned_about() {
     patience::until_true("the same in the log", || {
         std::fs::read_dir(&logs).unwrap().flatten().any(|file| logged(&file.path()))
     });
-    // None about the address of this machine.
+    // No warning about the loopback address.
     let local = format!("127.0.0.1:{}", served.web.port());
     let said = served.program.stderr_so_far();
     assert!(!said.lines().any(|line| line.contains(WARNING) && line.contains(&local)), "{said}");
 }
 
-/// A file system of another machine: `/srv` there is not `/srv` here.
+/// Another machine's file system: `/srv` there is not `/srv` here.
 #[test]
-fn its_own_roots_are_not_asked_for_and_not_used() {
+fn roots_of_remote_client_are_ignored() {
     let scratch = Scratch::new();
     let [folder, usual] = ["mine", "usual"].map(|name| scratch.folder(name));
     let Some((served, there)) = serve(json!({ "defaultRoot": usual }), json!({ "cwd": "${root}" })) else {
@@ -95,9 +95,9 @@ fn its_own_roots_are_not_asked_for_and_not_used() {
     assert!(!lines.iter().any(|line| line.contains("roots/list")), "{lines:?}");
 }
 
-/// Nor do the places that its calls name lead anywhere.
+/// Paths in arguments of its calls are ignored too.
 #[test]
-fn arguments_that_name_places_do_not_choose_an_instance() {
+fn paths_of_remote_client_are_ignored() {
     let scratch = Scratch::new();
     let [folder, usual] = ["mine", "usual"].map(|name| scratch.folder(name));
     std::fs::create_dir(folder.join(".git")).unwrap();
@@ -111,9 +111,9 @@ fn arguments_that_name_places_do_not_choose_an_instance() {
     assert_eq!(cwd(&there), json!(usual));
 }
 
-/// Behind a proxy of this machine everybody comes from here.
+/// Behind a local proxy every client seems to be local.
 #[test]
-fn clients_behind_a_proxy_are_elsewhere() {
+fn clients_behind_a_proxy_are_remote() {
     let scratch = Scratch::new();
     let [shop, other] = ["shop", "other"].map(|name| scratch.folder(name));
     let file = json!({ "serve": { "rootMap": { "shop": shop }, "allowedHosts": ["mcp.example.com"] } });

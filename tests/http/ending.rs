@@ -1,4 +1,4 @@
-//! Told to end, it finishes what it has begun; killed, it leaves nothing.
+//! End of `serve`: an orderly one finishes open calls; a kill leaves nothing.
 
 use super::served::{FAKE, Served, asking, refused};
 use crate::daemon::house::House;
@@ -9,14 +9,14 @@ use switchboard_testkit::patience;
 use switchboard_testkit::pids::Word;
 
 #[test]
-fn a_call_is_finished_and_streams_end() {
+fn sigterm_finishes_calls_and_ends_streams() {
     let mut served = Served::with(json!({ "shutdownGrace": "30s" }), json!({}), &[]);
     let talk = Talk::open_as(&served.web, FAKE, "2025-11-25", json!({ "sampling": {} }));
     let mut own = served.open().listen();
     let (id, message) = talk.call_of("ask", asking());
     let mut call = talk.say(&message).send();
     let asked = call.message().unwrap();
-    // It is told to end, and takes nobody new.
+    // While it ends, it takes no new session.
     served.program.signal(Word::Terminate);
     patience::until_true("no session can be begun", || {
         served.web.post(FAKE, hello("2025-11-25", json!({})).to_string()).send().status == 503
@@ -29,10 +29,10 @@ fn a_call_is_finished_and_streams_end() {
     assert!(served.house.processes().is_empty());
 }
 
-/// While calls are finished: nothing new, on any path, by any session. Retrying is right, and not beginning a new session
-/// here, so it is 503 and neither 404 nor a result.
+/// While calls finish, every new request on any path gets 503: a retry is right, and a new session here is
+/// not, so neither 404 nor a result.
 #[test]
-fn nothing_new_is_taken_while_it_ends() {
+fn ending_gateway_answers_503() {
     let profiles = json!({ "shutdownGrace": "60s", "profiles": { "some": ["fake"] } });
     let mut served = Served::with(profiles, json!({}), &[]);
     let talk = Talk::open_as(&served.web, FAKE, "2025-11-25", json!({ "sampling": {} }));
@@ -58,7 +58,7 @@ fn nothing_new_is_taken_while_it_ends() {
         let answer: Vec<Value> = serde_json::from_str(&answer).unwrap();
         assert_eq!((&answer[0]["id"], &answer[1]["id"]), (&json!(1), &json!(2)));
         unavailable(served.web.post(path, hello("2025-11-25", json!({})).to_string()), &json!("hello"));
-        // A session that is over, or never was, is no reason to begin another here.
+        // A lost or unknown session gets 503 too, so that the client begins no other here.
         let ping = json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" });
         unavailable(Talk::of(&served.web, path, "nobody").say(&ping), &json!(9));
         assert_eq!(Talk::of(&served.web, path, "nobody").end(), 503);
@@ -68,7 +68,7 @@ fn nothing_new_is_taken_while_it_ends() {
     unavailable(served.web.post(&messages, ping.clone()), &json!(9));
     unavailable(served.web.post("/messages?session=nobody", ping), &json!(9));
     assert_eq!(served.web.get("/sse").send().status, 503);
-    // What was begun is finished.
+    // Open calls finish.
     talk.answer(&asked["id"], json!({ "said": "a sample" }));
     assert!(text(&answer(call, id)).contains("a sample"));
     assert_eq!(served.program.wait_for_end().code, Some(0));
@@ -87,7 +87,7 @@ fn unavailable(ask: Ask, id: &Value) {
 }
 
 #[test]
-fn without_calls_it_ends_at_once() {
+fn idle_gateway_ends_at_once() {
     let mut served = Served::new();
     let talk = served.open();
     let mut own = talk.listen();
@@ -98,7 +98,7 @@ fn without_calls_it_ends_at_once() {
 }
 
 #[test]
-fn killed_it_leaves_nothing() {
+fn killed_gateway_leaves_nothing() {
     let mut served = Served::new();
     let talk = served.open();
     let _own = talk.listen();
@@ -110,7 +110,7 @@ fn killed_it_leaves_nothing() {
 }
 
 #[test]
-fn a_config_is_served_once() {
+fn config_is_served_only_once() {
     let served = Served::new();
     let end = served
         .house
@@ -125,7 +125,7 @@ fn a_config_is_served_once() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_said() {
+fn address_in_use_is_reported() {
     let served = Served::new();
     let other = House::new();
     let address = format!("127.0.0.1:{}", served.web.port());

@@ -1,5 +1,5 @@
-//! Who is let in: by the host that was asked for, the page that asks, the kind of what is said, and the token. Nothing of
-//! what others say is read, and nothing of it reaches a server.
+//! Access checks: Host, Origin, content type and token. The body of a refused request is not read, and no
+//! part of it reaches a server.
 
 use super::served::{FAKE, Served, refused, token};
 use serde_json::{Value, json};
@@ -9,15 +9,15 @@ use std::os::unix::fs::PermissionsExt;
 use switchboard_testkit::http::{Ask, Reply, Talk, call, hello};
 use switchboard_testkit::patience;
 
-/// A handshake that nobody may hear of.
+/// A handshake that must not reach a server.
 fn knock() -> Value {
     let mut hello = hello("2025-11-25", json!({}));
     hello["params"]["clientInfo"]["name"] = json!("forbidden");
     hello
 }
 
-/// All ways in, as one who is not let in would try them: with a session that exists, and without.
-fn ways_in(served: &Served, talk: &Talk) -> Vec<Ask> {
+/// Every kind of request, with and without an existing session.
+fn all_requests(served: &Served, talk: &Talk) -> Vec<Ask> {
     let web = &served.web;
     let say = call(99, "echo", json!({ "is": "forbidden" })).to_string();
     let mut ways = Vec::new();
@@ -35,7 +35,7 @@ fn ways_in(served: &Served, talk: &Talk) -> Vec<Ask> {
 }
 
 #[test]
-fn only_names_of_ours_lead_here() {
+fn unknown_host_is_refused() {
     let served = Served::set(json!({ "allowedHosts": ["mcp.example.com"] }));
     let talk = served.open();
     let port = served.web.port();
@@ -51,14 +51,14 @@ fn only_names_of_ours_lead_here() {
         "[localhost]".to_owned(),
         String::new(),
     ] {
-        for way in ways_in(&served, &talk) {
+        for way in all_requests(&served, &talk) {
             let text = refused(way.header("Host", &host), 403);
             assert!(text.contains("allowedHosts"), "{text}");
         }
-        // Not even whether we live.
+        // Not even the health check answers.
         assert_eq!(served.web.get("/healthz").header("Host", &host).send().status, 403, "{host}");
     }
-    for way in ways_in(&served, &talk) {
+    for way in all_requests(&served, &talk) {
         refused(way.also("Host", "evil.test"), 403);
     }
     for host in [
@@ -78,12 +78,12 @@ fn only_names_of_ours_lead_here() {
             "{host}"
         );
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
-/// A target may name a host too, which then counts as much as the header.
+/// The host of an absolute target is checked like the header.
 #[test]
-fn absolute_targets_must_name_us() {
+fn absolute_target_must_name_our_host() {
     let served = Served::new();
     let talk = served.open();
     let port = served.web.port();
@@ -99,7 +99,7 @@ fn absolute_targets_must_name_us() {
     }
     let ours = format!("http://localhost:{port}{FAKE}");
     assert_eq!(served.web.post(&ours, hello("2025-11-25", json!({})).to_string()).send().status, 200);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
@@ -107,19 +107,19 @@ fn two_origins_are_refused() {
     let served = Served::new();
     let talk = served.open();
     for (one, two) in [("http://localhost", "http://evil.test"), ("http://localhost", "http://localhost")] {
-        for way in ways_in(&served, &talk) {
+        for way in all_requests(&served, &talk) {
             let mut reply = way.header("Origin", one).also("Origin", two).send();
             assert_eq!(reply.header("access-control-allow-origin"), None);
             let text = reply.text();
             assert_eq!(reply.status, 403, "{text}");
         }
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
-/// The scheme has no case (RFC 9110): whoever is let in finds the session too.
+/// The scheme is case-insensitive (RFC 9110): the session is found with any spelling.
 #[test]
-fn a_scheme_in_lower_case_is_the_same_client() {
+fn bearer_scheme_is_case_insensitive() {
     let served = Served::new();
     let upper = &served.web;
     let [lower, spaced] = ["bearer ", "BEARER   "]
@@ -144,7 +144,7 @@ fn a_scheme_in_lower_case_is_the_same_client() {
 }
 
 #[test]
-fn only_pages_of_ours_may_talk() {
+fn unknown_origin_is_refused() {
     let served = Served::set(json!({ "allowedOrigins": ["https://app.example.com"] }));
     let talk = served.open();
     for origin in [
@@ -159,7 +159,7 @@ fn only_pages_of_ours_may_talk() {
         "file://",
         "chrome-extension://abcdef",
     ] {
-        for way in ways_in(&served, &talk) {
+        for way in all_requests(&served, &talk) {
             let mut reply = way.header("Origin", origin).send();
             assert_eq!(reply.header("access-control-allow-origin"), None, "{origin}");
             let text = reply.text();
@@ -184,11 +184,11 @@ fn only_pages_of_ours_may_talk() {
         assert_eq!((reply.status, reply.header("access-control-allow-origin")), (200, Some(origin)));
         assert!(reply.header("access-control-expose-headers").unwrap().contains("mcp-session-id"));
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
-fn only_json_is_read() {
+fn only_json_bodies_are_accepted() {
     let served = Served::new();
     let talk = served.open();
     let paths = [FAKE.to_owned(), "/mcp".to_owned()];
@@ -214,11 +214,11 @@ fn only_json_is_read() {
         }
     }
     refused(served.web.post(FAKE, knock().to_string()).without("Content-Type"), 415);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
-fn without_the_token_nobody_is_let_in() {
+fn missing_or_wrong_token_is_refused() {
     let served = Served::new();
     let talk = served.open();
     let right = token(&served.house);
@@ -231,7 +231,7 @@ fn without_the_token_nobody_is_let_in() {
         format!("Basic {right}"),
         right.clone(),
     ];
-    for way in ways_in(&served, &talk) {
+    for way in all_requests(&served, &talk) {
         let reply = way.without("Authorization").send();
         assert_eq!(
             (reply.status, reply.header("www-authenticate")),
@@ -239,7 +239,7 @@ fn without_the_token_nobody_is_let_in() {
         );
     }
     for wrong in wrong {
-        for way in ways_in(&served, &talk) {
+        for way in all_requests(&served, &talk) {
             let mut reply = way.header("Authorization", &wrong).send();
             assert!(reply.header("www-authenticate").is_some());
             let text = reply.text();
@@ -247,7 +247,7 @@ fn without_the_token_nobody_is_let_in() {
             assert!(!text.contains(&right), "it is not told");
         }
     }
-    // Nor by another way than the header.
+    // The token is accepted in the header only.
     for path in ["/mcp", FAKE] {
         for name in ["token", "access_token", "key"] {
             let path = format!("{path}?{name}={right}");
@@ -264,12 +264,12 @@ fn without_the_token_nobody_is_let_in() {
     }
     assert_eq!(served.web.without("Authorization").get("/healthz").send().status, 200);
     assert_eq!(served.web.without("Authorization").get("/readyz").send().status, 401);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
-/// The refusal is there before the body is: it was not waited for.
+/// The refusal arrives before the body is sent.
 #[test]
-fn nothing_of_a_body_is_read_without_a_token() {
+fn body_is_not_read_without_a_token() {
     let served = Served::new();
     for expect in ["", "Expect: 100-continue\r\n"] {
         let mut connection = served.web.connect();
@@ -282,7 +282,7 @@ fn nothing_of_a_body_is_read_without_a_token() {
 }
 
 #[test]
-fn the_token_is_its_owners_alone() {
+fn token_file_is_private_and_stable() {
     let served = Served::new();
     let path = served.house.state("token");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -292,9 +292,8 @@ fn the_token_is_its_owners_alone() {
     assert_eq!(served.house.say(&["token", "show"]), shown, "it stays the same");
 }
 
-/// The token opens our door and no other.
 #[test]
-fn the_token_reaches_no_server() {
+fn token_reaches_no_server() {
     let served = Served::new();
     let token = token(&served.house);
     let talk = served.open();
@@ -305,7 +304,7 @@ fn the_token_reaches_no_server() {
 }
 
 #[test]
-fn without_auth_is_for_this_machine_alone() {
+fn no_auth_needs_a_loopback_address() {
     let house = crate::daemon::house::House::new();
     let end = house
         .program("home")
@@ -317,9 +316,9 @@ fn without_auth_is_for_this_machine_alone() {
     assert!(end.stderr.contains("127.0.0.1"), "{}", end.stderr);
 }
 
-/// Whatever a request says, no process comes of it but those of the config.
+/// Requests start no processes but those of the config.
 #[test]
-fn no_path_takes_a_command_line() {
+fn no_path_accepts_a_command_line() {
     let served = Served::new();
     let order = json!({ "command": "touch", "args": ["forbidden"], "server": "x", "mcpServers": { "x": { "command": "touch" } } });
     for path in [
@@ -340,7 +339,7 @@ fn no_path_takes_a_command_line() {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             let mut ask = served.web.post(path, order.to_string());
             if method == "GET" {
-                // A stream, and the page for people.
+                // A stream, and the home page.
                 if path.starts_with("/sse") || path == "/" {
                     continue;
                 }

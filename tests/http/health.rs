@@ -1,4 +1,4 @@
-//! Whether we live, and whether calls would be served.
+//! Health and readiness.
 
 use super::served::Served;
 use crate::support::fake_backend;
@@ -13,7 +13,7 @@ fn ready(served: &Served) -> (u16, Value) {
     (reply.status, reply.json())
 }
 
-/// Somebody who wants all servers, and so needs each of them.
+/// A client of all servers, which needs each of them.
 #[track_caller]
 fn guest(served: &Served) -> Talk {
     let talk = Talk::open(&served.web, "/mcp");
@@ -22,7 +22,7 @@ fn guest(served: &Served) -> Talk {
 }
 
 #[test]
-fn it_lives_and_is_ready() {
+fn healthz_and_readyz_answer_ok() {
     let served = Served::new();
     let mut reply = served.web.without("Authorization").get("/healthz").send();
     assert_eq!((reply.status, reply.json()), (200, json!({ "status": "ok" })));
@@ -33,7 +33,7 @@ fn it_lives_and_is_ready() {
 }
 
 #[test]
-fn it_is_not_ready_when_all_servers_fail() {
+fn not_ready_when_all_servers_fail() {
     let served = Served::with(json!({}), json!({}), &["--exit-at-start", "3"]);
     let _guest = guest(&served);
     patience::until_true("it is not ready", || ready(&served).0 == 503);
@@ -42,7 +42,7 @@ fn it_is_not_ready_when_all_servers_fail() {
 }
 
 #[test]
-fn it_is_not_ready_when_a_required_server_fails() {
+fn not_ready_when_a_required_server_fails() {
     for (is_required, code) in [(true, 503), (false, 200)] {
         let scratch = Scratch::new();
         let entry =
@@ -60,7 +60,7 @@ fn it_is_not_ready_when_a_required_server_fails() {
     }
 }
 
-/// A server that is required, with these keys besides, and one that works.
+/// A working server, and a required one with these extra keys.
 fn with_required(scratch: &Scratch, more: Value) -> Served {
     let entry = |name: &str| json!({ "command": fake_backend(), "args": ["--record", scratch.folder(name)] });
     let mut wanted = entry("wanted");
@@ -80,9 +80,9 @@ fn instances(served: &Served, name: &str) -> usize {
     server["instances"].as_array().unwrap().len()
 }
 
-/// Nobody calls a server that is behind something that is not ready: it has to be asked before.
+/// A gateway that is not ready gets no clients, so required servers are started without one.
 #[test]
-fn a_required_server_is_asked_before_anybody_needs_it() {
+fn required_server_is_started_unasked() {
     let scratch = Scratch::new();
     let served = with_required(&scratch, json!({}));
     let (status, said) = ready(&served);
@@ -99,7 +99,7 @@ fn a_required_server_is_asked_before_anybody_needs_it() {
 }
 
 #[test]
-fn a_failure_is_not_forgotten_when_nobody_is_left() {
+fn failure_outlives_its_last_client() {
     let scratch = Scratch::new();
     let served = with_required(&scratch, json!({ "command": "/no/such/program" }));
     let guest = guest(&served);
@@ -110,9 +110,9 @@ fn a_failure_is_not_forgotten_when_nobody_is_left() {
     assert_eq!((status, &said["failing"]), (503, &json!(["wanted"])), "{said}");
 }
 
-/// Nobody is sent to us meanwhile, so that nobody else would find out.
+/// A gateway that is not ready gets no clients, so it retries on its own.
 #[test]
-fn one_that_failed_and_works_again_makes_us_ready() {
+fn recovered_server_makes_gateway_ready() {
     let scratch = Scratch::new();
     let program = scratch.join("late");
     let served = with_required(&scratch, json!({ "command": program }));
@@ -122,7 +122,7 @@ fn one_that_failed_and_works_again_makes_us_ready() {
 }
 
 #[test]
-fn one_that_needs_a_workspace_cannot_be_asked_without() {
+fn server_that_needs_a_root_is_not_probed() {
     let scratch = Scratch::new();
     let served = with_required(&scratch, json!({ "cwd": "${root}", "fallback": "off" }));
     assert_eq!(ready(&served).0, 503);
@@ -130,9 +130,9 @@ fn one_that_needs_a_workspace_cannot_be_asked_without() {
     assert_eq!(Record::in_folder(scratch.join("wanted")).launches(), 0);
 }
 
-/// What was said of it before the config changed does not hold any more.
+/// The result from before the change no longer counts.
 #[test]
-fn a_changed_entry_is_asked_anew() {
+fn changed_entry_is_probed_again() {
     let scratch = Scratch::new();
     let served = with_required(&scratch, json!({ "command": "/no/such/program" }));
     patience::until_true("it is seen to fail", || ready(&served).1["failing"] == json!(["wanted"]));

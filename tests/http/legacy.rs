@@ -1,4 +1,4 @@
-//! HTTP+SSE, as it was: one stream for everything that a client hears, and a path for what it says.
+//! HTTP+SSE: one stream for everything to the client, and a path for its messages.
 
 use super::served::{Served, refused};
 use crate::support::text;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use switchboard_testkit::http::{Reply, call, hello};
 use switchboard_testkit::patience;
 
-/// The stream of a client, and where it talks to.
+/// A client's stream and its message endpoint.
 #[track_caller]
 fn open(served: &Served, path: &str) -> (Reply, String) {
     let mut stream = served.web.get(path).send();
@@ -22,7 +22,7 @@ fn say(served: &Served, to: &str, message: &Value) {
 }
 
 #[test]
-fn everything_is_heard_on_the_stream() {
+fn all_messages_come_on_the_stream() {
     let served = Served::new();
     for (path, tool) in [("/servers/fake/sse", "work"), ("/sse", "fake__work")] {
         let (mut stream, to) = open(&served, path);
@@ -39,7 +39,7 @@ fn everything_is_heard_on_the_stream() {
 }
 
 #[test]
-fn the_session_ends_with_its_stream() {
+fn session_ends_with_its_stream() {
     let served = Served::set(json!({ "maxSessions": 1 }));
     let (stream, to) = open(&served, "/servers/fake/sse");
     drop(stream);
@@ -49,7 +49,7 @@ fn the_session_ends_with_its_stream() {
 }
 
 #[test]
-fn only_who_knows_its_path_can_talk_for_it() {
+fn messages_need_the_sessions_path() {
     let served = Served::new();
     let (_stream, to) = open(&served, "/servers/fake/sse");
     let say = call(1, "echo", json!({ "is": "forbidden" })).to_string();
@@ -60,5 +60,5 @@ fn only_who_knows_its_path_can_talk_for_it() {
     refused(served.web.post(&to, say.clone()).header("Content-Type", "text/plain"), 415);
     refused(served.web.get(&to), 405);
     refused(served.web.post("/sse", say), 405);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }

@@ -1,4 +1,4 @@
-//! Nothing is without a limit, and nobody is stopped by somebody else.
+//! Limits of the HTTP front, and clients that must not block others.
 
 use super::served::{FAKE, Served, refused};
 use crate::support::text;
@@ -8,14 +8,14 @@ use switchboard_testkit::http::{Talk, hello};
 use switchboard_testkit::patience;
 
 #[test]
-fn a_body_beyond_the_limit_is_refused() {
+fn body_over_the_limit_is_refused() {
     let served = Served::with(json!({ "maxMessageBytes": "64KiB" }), json!({}), &[]);
     let talk = served.open();
     let (_, message) = talk.call_of("echo", json!({ "is": "forbidden", "fill": "x".repeat(70_000) }));
     let said = refused(talk.say(&message), 413);
     assert!(said.contains("maxMessageBytes"), "{said}");
     assert!(text(&talk.call("echo", json!({ "fill": "x".repeat(60_000) }))).len() > 60_000);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn ten_mebibytes_pass_both_ways() {
     let talk = served.open();
     let fill = "x".repeat(10 << 20);
     assert_eq!(text(&talk.call("echo", json!({ "fill": fill }))).len(), fill.len() + r#"{"fill":""}"#.len());
-    // The same out of a stream.
+    // The same through a stream.
     let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":1}}"#;
     let begin =
         format!("{progress}\n{{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":{{\"content\":[{{\"text\":\"");
@@ -33,7 +33,7 @@ fn ten_mebibytes_pass_both_ways() {
 }
 
 #[test]
-fn there_are_no_more_sessions_than_may_be() {
+fn max_sessions_is_enforced() {
     let served = Served::set(json!({ "maxSessions": 2 }));
     let (one, two) = (served.open(), served.open());
     for path in [FAKE, "/mcp"] {
@@ -46,9 +46,9 @@ fn there_are_no_more_sessions_than_may_be() {
     served.open();
 }
 
-/// As soon as the first is over, there is room for the second.
+/// The end of the first session makes room for the second.
 #[test]
-fn a_session_that_nobody_uses_ends() {
+fn idle_session_ends() {
     let served = Served::set(json!({ "maxSessions": 1, "sessionTtl": "200ms" }));
     let talk = served.open();
     another(&served);
@@ -56,7 +56,7 @@ fn a_session_that_nobody_uses_ends() {
 }
 
 #[test]
-fn a_session_whose_client_has_left_its_stream_ends() {
+fn session_ends_after_its_stream_is_closed() {
     let served = Served::set(json!({ "maxSessions": 1, "sessionTtl": "200ms" }));
     let talk = served.open();
     drop(talk.listen());
@@ -65,7 +65,7 @@ fn a_session_whose_client_has_left_its_stream_ends() {
 }
 
 #[test]
-fn a_session_with_a_stream_or_a_call_does_not_end() {
+fn busy_session_does_not_end() {
     let served = Served::set(json!({ "maxSessions": 3, "sessionTtl": "200ms" }));
     let (listening, calling) = (served.open(), served.open());
     let _stream = listening.listen();
@@ -77,7 +77,7 @@ fn a_session_with_a_stream_or_a_call_does_not_end() {
     assert_eq!(calling.call("release", json!({}))["result"]["released"], 1);
 }
 
-/// A session more than there was room for.
+/// Waits until there is room for one more session.
 #[track_caller]
 fn another(served: &Served) {
     patience::until_true("there is room for another", || {
@@ -85,9 +85,9 @@ fn another(served: &Served) {
     });
 }
 
-/// Heads that do not end, and connections on which nothing is said, from the beginning or after an answer.
+/// Unfinished request heads and silent connections, from the start or after an answer.
 #[test]
-fn those_who_take_their_time_hinder_nobody_and_are_not_waited_for() {
+fn slow_connections_block_nobody_and_close() {
     let served = Served::new();
     let heads = [
         "",
@@ -105,7 +105,7 @@ fn those_who_take_their_time_hinder_nobody_and_are_not_waited_for() {
             connection
         })
         .collect();
-    // And one whose body does not come.
+    // A connection whose body never arrives.
     let mut body = served.web.connect();
     let ask = served.web.post(FAKE, " ".repeat(1000)).to_bytes();
     body.write_all(&ask[..ask.len() - 500]).unwrap();
@@ -123,9 +123,9 @@ fn those_who_take_their_time_hinder_nobody_and_are_not_waited_for() {
     assert_eq!(text(&talk.call("echo", json!({}))), "{}");
 }
 
-/// It takes longer than anybody may be silent, and is not silence.
+/// Slow reading may take longer than the idle timeout allows silence.
 #[test]
-fn who_reads_slowly_gets_all() {
+fn slow_reader_gets_everything() {
     const LONG: usize = 12 << 20;
     let served = Served::new();
     let talk = served.open();
@@ -137,7 +137,7 @@ fn who_reads_slowly_gets_all() {
     connection.write_all(&talk.say(&message).to_bytes()).unwrap();
     let mut piece = vec![0; LONG / 40];
     let mut got = 0;
-    // Half a second each.
+    // Half a second for each piece.
     while got < LONG {
         connection.read_exact(&mut piece[..(LONG - got).min(LONG / 40)]).unwrap();
         got += (LONG - got).min(LONG / 40);
@@ -146,7 +146,7 @@ fn who_reads_slowly_gets_all() {
 }
 
 #[test]
-fn two_hundred_sessions_are_one_process() {
+fn two_hundred_sessions_share_a_process() {
     let served = Served::new();
     let talks: Vec<Talk> = (0..200).map(|_| served.open()).collect();
     for (number, talk) in talks.iter().enumerate() {
@@ -157,7 +157,7 @@ fn two_hundred_sessions_are_one_process() {
 }
 
 #[test]
-fn a_thousand_idle_sessions_hinder_nobody() {
+fn thousand_idle_sessions_block_nobody() {
     let served = Served::new();
     let talks: Vec<Talk> = (0..1000).map(|_| served.open()).collect();
     assert_eq!(served.record().launches(), 1);

@@ -1,8 +1,8 @@
-//! The promise: clients over HTTP get what clients over pipes get, whatever becomes of their connections, and nobody
-//! else gets anything.
+//! HTTP front: clients get what clients over pipes get, whatever happens to their connections, and strangers
+//! get nothing.
 //!
-//! - `served`: the program with a listener, in a house of its own; nothing of it outlives its test.
-//! - the rest: a promise each.
+//! - `served`: the program with a listener and its own home, all of which end with the test.
+//! - the rest: one group of promises per file.
 
 pub(crate) mod served;
 

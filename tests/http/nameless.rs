@@ -1,5 +1,5 @@
-//! `serve --no-auth`: nobody knows who a client is, so no folder that it names counts, on any path. Only roots that the config
-//! names do.
+//! `serve --no-auth`: clients are anonymous, so no folder that they name counts, on any path. Only roots of
+//! the config do.
 
 use super::served::{Served, refused};
 use crate::daemon::house::House;
@@ -10,15 +10,15 @@ use std::thread;
 use switchboard_testkit::http::{Reply, Talk, Web, hello};
 use switchboard_testkit::scratch::Scratch;
 
-/// Each path, and what the fake backend's tools are called there.
+/// Paths, each with the prefix of the fake backend's tools there.
 const PATHS: [(&str, &str); 3] =
     [("/mcp", "fake__"), ("/servers/fake/mcp", ""), ("/profiles/some/mcp", "fake__")];
 
 struct Folders {
     _scratch: Scratch,
-    /// Named by clients; a project.
+    /// A project that clients name.
     foreign: PathBuf,
-    /// The config's default root, and one that it has a name for.
+    /// The config's default root, and a root with a name in the config.
     usual: PathBuf,
     shop: PathBuf,
 }
@@ -41,7 +41,7 @@ fn served(folders: &Folders, flags: &[&str]) -> Served {
     Served::start(House::with(file, server, &[]), flags)
 }
 
-/// Calls a tool as a client that has the foreign folder open, and says so when it is asked.
+/// Calls a tool as a client that reports the foreign folder as its root.
 fn call(web: &Web, (path, prefix): (&str, &str), folders: &Folders, tool: &str, arguments: Value) -> Value {
     let talk = Talk::open_as(web, path, "2025-11-25", json!({ "roots": { "listChanged": true } }));
     let answer_roots = |mut stream: Reply, until: Option<u64>| {
@@ -85,14 +85,14 @@ fn arguments_and_roots_name_no_folder() {
 }
 
 #[test]
-fn the_header_names_no_folder() {
+fn header_names_no_folder() {
     let folders = folders();
     let nameless = served(&folders, &["--no-auth"]);
     for (path, _) in PATHS {
         for root in [&folders.foreign, &folders.shop, &PathBuf::from("/no/such/folder")] {
             let web = nameless.web.with("Switchboard-Root", &root.display().to_string());
             let said = refused(web.post(path, hello("2025-11-25", json!({})).to_string()), 403);
-            // Whether there is such a folder is not told.
+            // The error does not reveal whether the folder exists.
             assert!(said.contains("serve.rootMap") && !said.contains("no folder"), "{said}");
         }
     }
@@ -110,9 +110,8 @@ fn roots_of_the_config_still_work() {
     }
 }
 
-/// A server that asks for its client's roots does not hear of them either.
 #[test]
-fn a_server_hears_of_no_foreign_root() {
+fn roots_request_gets_no_foreign_root() {
     let folders = folders();
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
     let arguments = json!({ "id": "\"q\"", "request": request });
@@ -127,9 +126,9 @@ fn a_server_hears_of_no_foreign_root() {
     }
 }
 
-/// A server whose launch does not depend on the root asks for it, too.
+/// The same for a server whose launch does not depend on the root.
 #[test]
-fn a_plain_server_hears_of_no_foreign_root() {
+fn plain_server_gets_no_foreign_root() {
     let folders = folders();
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
     let arguments = json!({ "id": "\"q\"", "request": request });

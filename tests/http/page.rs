@@ -1,4 +1,4 @@
-//! The page at `/` for people: without a token, without secrets, and only under names of ours.
+//! The home page at `/`: no token, no secrets, and only under our own host names.
 
 use super::served::{Served, token};
 use serde_json::json;
@@ -12,12 +12,12 @@ fn home_page_tells_how_to_connect() {
     assert!(text.contains(&format!("127.0.0.1:{}/mcp", served.web.port())), "{text}");
     assert!(text.contains("switchboard token show"), "{text}");
     assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
-    // Neither the token nor the name of a server.
+    // Neither the token nor a server's name is shown.
     assert!(!text.contains(&token(&served.house)) && !text.contains("fake"), "{text}");
 }
 
 #[test]
-fn home_page_keeps_the_checks() {
+fn home_page_checks_host_and_origin() {
     let served = Served::set(json!({}));
     let page = || served.web.get("/").without("Authorization");
     assert_eq!(page().header("Host", "evil.test").send().status, 403);

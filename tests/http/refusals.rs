@@ -1,4 +1,4 @@
-//! A refusal says what is wrong and what to do, as every error of ours: under the id of the request wherever its body can be
+//! HTTP refusals: they say what is wrong and what to do, under the request's id wherever the body can be
 //! read, with `kind`, `retryable` and `hint`.
 
 use super::served::{FAKE, Served};
@@ -6,7 +6,7 @@ use crate::support::error;
 use serde_json::{Value, json};
 use switchboard_testkit::http::{Ask, Talk, call, hello};
 
-/// All paths of Streamable HTTP.
+/// Paths of Streamable HTTP.
 const PATHS: [&str; 3] = ["/mcp", FAKE, "/profiles/some/mcp"];
 
 fn served() -> Served {
@@ -18,7 +18,7 @@ fn ping() -> String {
     json!({ "jsonrpc": "2.0", "id": "mine", "method": "ping" }).to_string()
 }
 
-/// A refusal of the request `mine`.
+/// Checks a refusal of the request `mine`.
 #[track_caller]
 fn check(ask: Ask, status: u16, code: i64, kind: &str) {
     check_under(ask, status, code, kind, &json!("mine"));
@@ -61,7 +61,7 @@ fn refusals_carry_the_id_of_the_request() {
             "x".repeat(70_000)
         );
         check(lost(long), 413, -32603, "message_too_large");
-        // Notifications have no id, and what is no JSON-RPC shows none.
+        // Notifications have no id, and in invalid JSON-RPC none can be read.
         let notice = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
         check_under(lost(notice), 404, -32001, "session_not_found", &Value::Null);
         check_under(lost("nonsense".into()), 400, -32700, "bad_message", &Value::Null);
@@ -102,7 +102,7 @@ fn every_request_of_a_batch_is_refused() {
     }
 }
 
-/// A body that may not be read shows no id; all the rest is said.
+/// A body that may not be read shows no id; the other members are there.
 #[test]
 fn unread_bodies_are_refused_with_data() {
     let served = served();
@@ -125,7 +125,7 @@ fn unread_bodies_are_refused_with_data() {
 }
 
 #[test]
-fn an_id_in_use_is_refused_under_itself() {
+fn id_in_use_is_refused_under_that_id() {
     let served = served();
     let talk = served.open();
     let (id, message) = talk.call_of("hold", json!({}));

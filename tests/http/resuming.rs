@@ -1,5 +1,5 @@
-//! A connection may be cut at any point: nothing is cancelled by that, and who comes back with the number of the last
-//! event gets the rest.
+//! Resuming: a connection may be cut at any point without cancelling anything, and a client that returns with
+//! the number of the last event gets the rest.
 
 use super::served::{FAKE, Served, asking};
 use crate::support::{error, text};
@@ -10,7 +10,7 @@ fn asked(served: &Served) -> Talk {
     Talk::open_as(&served.web, FAKE, "2025-11-25", json!({ "sampling": {} }))
 }
 
-/// The answer to this request among these messages, which is there once.
+/// The only answer to this request among the messages.
 #[track_caller]
 fn only_answer(messages: &[Value], id: u64) -> &Value {
     let answers: Vec<&Value> =
@@ -20,7 +20,7 @@ fn only_answer(messages: &[Value], id: u64) -> &Value {
 }
 
 #[test]
-fn after_its_first_event_a_call_can_be_come_back_to() {
+fn call_resumes_after_its_first_event() {
     let served = Served::new();
     let talk = asked(&served);
     let (id, message) = talk.call_of("ask", asking());
@@ -28,7 +28,7 @@ fn after_its_first_event_a_call_can_be_come_back_to() {
     let first = reply.said().unwrap();
     drop(reply);
     talk.answer(&first.json()["id"], json!({ "said": "a sample" }));
-    // Once before the answer is there, perhaps, and once after: it is kept.
+    // Perhaps once before the answer is there, and once after: it is stored.
     for _ in 0..2 {
         let answer = answer(talk.resume(first.id.as_deref().unwrap()), id);
         assert!(text(&answer).contains("a sample"), "{answer}");
@@ -37,7 +37,7 @@ fn after_its_first_event_a_call_can_be_come_back_to() {
 }
 
 #[test]
-fn what_was_asked_on_a_lost_stream_is_asked_again() {
+fn lost_server_request_is_sent_again() {
     let served = Served::new();
     let talk = asked(&served);
     let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":1}}"#;
@@ -55,9 +55,9 @@ fn what_was_asked_on_a_lost_stream_is_asked_again() {
     assert!(text(&answer(again, id)).contains("a sample"));
 }
 
-/// The stream of a call, cut after each of its bytes in turn.
+/// The stream of a call, cut after every third byte in turn.
 #[test]
-fn a_stream_that_is_cut_anywhere_can_be_gone_on_with() {
+fn stream_cut_anywhere_resumes() {
     let served = Served::new();
     let talk = served.open();
     let work = json!({ "steps": 3, "ms": 0 });
@@ -70,7 +70,8 @@ fn a_stream_that_is_cut_anywhere_can_be_gone_on_with() {
         let before = events(&reply.some(cut));
         drop(reply);
         let Some(last) = before.iter().filter_map(|event| event.id.clone()).next_back() else {
-            // It has nothing to come back with. The server works to the end, and the session goes on.
+            // Without an event number there is no resuming. The server finishes the call, and the session
+            // continues.
             lost += 1;
             continue;
         };
@@ -90,7 +91,7 @@ fn a_stream_that_is_cut_anywhere_can_be_gone_on_with() {
     assert!(!served.record().all_lines().iter().any(|line| line.contains("cancelled")));
 }
 
-/// The whole events among these bytes.
+/// Complete events in these bytes.
 fn events(bytes: &[u8]) -> Vec<Event> {
     let text = String::from_utf8_lossy(bytes);
     let Some((whole, _)) = text.rsplit_once("\n\n") else { return Vec::new() };
@@ -108,7 +109,7 @@ fn events(bytes: &[u8]) -> Vec<Event> {
 }
 
 #[test]
-fn one_who_goes_before_the_head_of_an_answer_cancels_nothing() {
+fn early_disconnect_cancels_nothing() {
     let served = Served::new();
     let talk = served.open();
     let (id, message) = talk.call_of("hold", json!({}));
@@ -117,14 +118,14 @@ fn one_who_goes_before_the_head_of_an_answer_cancels_nothing() {
     drop(wire);
     assert_eq!(talk.call("release", json!({}))["result"]["released"], 1);
     assert!(!served.record().all_lines().iter().any(|line| line.contains("cancelled")));
-    // It is over, whoever heard of it: its id is free again.
+    // The call is over, so its id is free again.
     let again = switchboard_testkit::http::call(id, "echo", json!({}));
     assert_eq!(text(&answer(talk.say(&again).send(), id)), "{}");
 }
 
-/// What takes long is answered by a stream, whose first event says nothing but its number.
+/// A slow call gets a stream whose first event has a number and no message.
 #[test]
-fn a_call_that_takes_long_can_be_come_back_to_before_anything_was_said() {
+fn slow_call_resumes_before_any_message() {
     let served = Served::new();
     let talk = served.open();
     let (id, message) = talk.call_of("hold", json!({ "label": "late" }));
@@ -139,7 +140,7 @@ fn a_call_that_takes_long_can_be_come_back_to_before_anything_was_said() {
 }
 
 #[test]
-fn an_older_client_gets_no_event_without_a_message() {
+fn older_client_gets_no_empty_event() {
     let served = Served::new();
     let talk = Talk::open_as(&served.web, FAKE, "2025-06-18", json!({}));
     let (id, message) = talk.call_of("hold", json!({ "label": "late" }));
@@ -151,7 +152,7 @@ fn an_older_client_gets_no_event_without_a_message() {
 }
 
 #[test]
-fn an_answer_that_was_not_kept_is_an_error_for_who_comes_back() {
+fn answer_that_was_dropped_is_an_error() {
     let served = Served::set(json!({ "eventBytes": "300B" }));
     let talk = asked(&served);
     let (id, message) = talk.call_of("ask", asking());
@@ -159,16 +160,16 @@ fn an_answer_that_was_not_kept_is_an_error_for_who_comes_back() {
     let first = reply.said().unwrap();
     drop(reply);
     talk.answer(&first.json()["id"], json!({ "said": "x".repeat(1000) }));
-    // What comes after it is here: so it was given, to nobody.
+    // A later answer has arrived, so this one was delivered to the lost stream.
     talk.call("echo", json!({}));
     let answer = answer(talk.resume(first.id.as_deref().unwrap()), id);
     error(&answer, answer["error"]["code"].as_i64().unwrap(), "client_too_slow");
     assert!(answer["error"]["message"].as_str().unwrap().contains("not kept"), "{answer}");
 }
 
-/// One session's answers, which it has read, take no room from another's that wait.
+/// One session's answers, once read, take no room from another's waiting ones.
 #[test]
-fn answers_that_were_read_make_room() {
+fn answers_that_were_read_free_their_room() {
     let served = Served::set(json!({ "eventBytes": "64KiB" }));
     let (greedy, talk) = (served.open(), asked(&served));
     let (id, message) = talk.call_of("ask", asking());
@@ -186,16 +187,16 @@ fn answers_that_were_read_make_room() {
     };
     read_much();
     talk.answer(&first.json()["id"], json!({ "said": "x".repeat(20 << 10) }));
-    // What comes after it is here: so it was given, to nobody.
+    // A later answer has arrived, so this one was delivered to the lost stream.
     talk.call("echo", json!({}));
     read_much();
     let answer = answer(talk.resume(first.id.as_deref().unwrap()), id);
     assert!(text(&answer).len() > 20 << 10, "{answer}");
 }
 
-/// On a stream that is read, nothing is missing for want of room.
+/// A stream that is read never drops messages for lack of room.
 #[test]
-fn who_stays_gets_everything_however_little_is_kept() {
+fn open_stream_drops_nothing() {
     let served = Served::set(json!({ "eventBytes": "300B" }));
     let talk = asked(&served);
     let (id, message) = talk.call_of("ask", asking());
@@ -206,7 +207,7 @@ fn who_stays_gets_everything_however_little_is_kept() {
 }
 
 #[test]
-fn the_own_stream_is_gone_on_with() {
+fn session_stream_resumes() {
     let served = Served::new();
     let talk = served.open();
     let other = served.open();
@@ -227,7 +228,7 @@ fn the_own_stream_is_gone_on_with() {
 }
 
 #[test]
-fn the_number_of_no_event_is_refused_or_followed_by_nothing() {
+fn unknown_event_number_gets_nothing() {
     let served = Served::new();
     let talk = served.open();
     for nonsense in ["x", "1", "-", "1-x", "99999999999999999999999-1"] {
@@ -237,9 +238,9 @@ fn the_number_of_no_event_is_refused_or_followed_by_nothing() {
     assert_eq!((reply.status, reply.event()), (200, None));
 }
 
-/// Two sessions number their events alike; one's numbers say nothing of the other's.
+/// Sessions number their events alike; a number is valid only in its own session.
 #[test]
-fn the_number_of_anothers_event_leads_nowhere() {
+fn event_number_of_another_session_is_void() {
     let served = Served::new();
     let (talk, other) = (asked(&served), asked(&served));
     let (_, message) = talk.call_of("ask", asking());

@@ -1,4 +1,4 @@
-//! `switchboard serve`, at a port of its own, with the fake backend behind it.
+//! `switchboard serve` on a free port, with the fake backend behind it.
 
 use crate::daemon::house::House;
 use serde_json::{Value, json};
@@ -9,11 +9,11 @@ use switchboard_testkit::http::{Reply, Talk, Web};
 use switchboard_testkit::patience;
 use switchboard_testkit::record::Record;
 
-/// The fake backend, as it is.
+/// Path of the fake backend alone.
 pub(crate) const FAKE: &str = "/servers/fake/mcp";
 
 pub(crate) struct Served {
-    // In the order in which they go: what was started ends before its house.
+    // Drop order: processes end before the house checks for leftovers.
     pub(crate) program: Client,
     pub(crate) web: Web,
     pub(crate) house: House,
@@ -24,12 +24,12 @@ impl Served {
         Self::with(json!({}), json!({}), &[])
     }
 
-    /// With these settings of `serve`.
+    /// With these keys of `serve`.
     pub(crate) fn set(serve: Value) -> Self {
         Self::with(json!({ "serve": serve }), json!({}), &[])
     }
 
-    /// `file` are the keys of the config file, `server` those of its only server, which is `fake`.
+    /// `file` has keys of the config file, `server` those of its only server, `fake`.
     pub(crate) fn with(file: Value, server: Value, options: &[&str]) -> Self {
         Self::start(House::with(file, server, options), &[])
     }
@@ -55,10 +55,10 @@ impl Served {
         Talk::open(&self.web, FAKE)
     }
 
-    /// Whoever was turned away has not been heard: `word` was in what it said.
+    /// Checks that no refused message reached a server: `word` was part of each.
     #[track_caller]
-    pub(crate) fn check_unheard(&self, word: &str) {
-        // Whatever was passed on before this has arrived by now.
+    pub(crate) fn check_not_forwarded(&self, word: &str) {
+        // Everything forwarded before this call has arrived by its answer.
         let talk = self.open();
         talk.call("echo", json!({ "mark": "the last one" }));
         let lines = self.record().all_lines();
@@ -67,7 +67,7 @@ impl Served {
     }
 }
 
-/// The first address that the program says it listens at.
+/// The first address in the program's output.
 #[track_caller]
 pub(crate) fn address(program: &mut Client) -> SocketAddr {
     patience::until("an address", || {
@@ -82,13 +82,13 @@ pub(crate) fn token(house: &House) -> String {
     fs::read_to_string(house.state("token")).unwrap().trim().to_owned()
 }
 
-/// Arguments for the tool `ask`: it asks its client for a sample, and answers with what it is told.
+/// Arguments for the tool `ask`: it requests a sample from its client and answers with the result.
 pub(crate) fn asking() -> Value {
     let request = r#"{"jsonrpc":"2.0","id":77,"method":"sampling/createMessage","params":{"messages":[]}}"#;
     json!({ "id": "77", "request": request })
 }
 
-/// The answer of a refusal, with its status.
+/// Checks the status of a refusal and returns its body.
 #[track_caller]
 pub(crate) fn refused(reply: impl Into<Reply>, status: u16) -> String {
     let mut reply = reply.into();

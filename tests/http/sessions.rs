@@ -1,22 +1,22 @@
-//! A session is begun by a handshake, belongs to its path and its token, and ends once.
+//! Sessions: begun by a handshake, bound to a path and a token, ended once.
 
 use super::served::{FAKE, Served, refused};
 use serde_json::json;
 use switchboard_testkit::http::{Talk, call, hello};
 
 #[test]
-fn what_comes_without_a_session_is_told_how_to_begin() {
+fn request_without_session_gets_a_hint() {
     let served = Served::new();
     let text =
         refused(served.web.post(FAKE, call(1, "echo", json!({ "is": "forbidden" })).to_string()).send(), 400);
     assert!(text.contains("initialize"), "{text}");
     refused(served.web.get(FAKE).send(), 400);
     refused(served.web.delete(FAKE).send(), 400);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
-fn an_unknown_session_is_not_found() {
+fn unknown_session_is_not_found() {
     let served = Served::new();
     let talk = served.open();
     for other in ["", "nonsense", &"0".repeat(64), &talk.session[1..]] {
@@ -26,11 +26,11 @@ fn an_unknown_session_is_not_found() {
         refused(served.web.get(FAKE).header("Mcp-Session-Id", other).send(), 404);
         refused(served.web.delete(FAKE).header("Mcp-Session-Id", other).send(), 404);
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
-fn a_session_that_was_ended_is_not_found() {
+fn ended_session_is_not_found() {
     let served = Served::new();
     let (talk, other) = (served.open(), served.open());
     let mut stream = talk.listen();
@@ -44,7 +44,7 @@ fn a_session_that_was_ended_is_not_found() {
 }
 
 #[test]
-fn a_call_of_a_session_that_ends_is_answered() {
+fn call_of_an_ending_session_is_answered() {
     let served = Served::new();
     let talk = served.open();
     let wire = talk.say(&talk.call_of("hold", json!({})).1).begin();
@@ -55,7 +55,7 @@ fn a_call_of_a_session_that_ends_is_answered() {
 }
 
 #[test]
-fn a_session_is_of_no_use_at_another_path() {
+fn session_is_bound_to_its_path() {
     let served = Served::new();
     let talk = served.open();
     for path in ["/mcp", "/servers/nobody/mcp", "/servers/fake/messages"] {
@@ -65,12 +65,12 @@ fn a_session_is_of_no_use_at_another_path() {
     let all = Talk::open(&served.web, "/mcp");
     let here = Talk::of(&served.web, FAKE, &all.session);
     refused(here.begin("echo", json!({ "is": "forbidden" })), 404);
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
-/// Who has no token of ours may bring another in front of somebody else.
+/// Without authentication by us, a proxy in front may check tokens.
 #[test]
-fn a_session_is_of_no_use_with_another_token() {
+fn session_is_bound_to_its_token() {
     let served = Served::start(crate::daemon::house::House::new(), &["--no-auth"]);
     let alice = Talk::open(&served.web.with("Authorization", "Bearer alice"), FAKE);
     let bob = Talk::of(&served.web.with("Authorization", "Bearer bob"), FAKE, &alice.session);
@@ -83,11 +83,11 @@ fn a_session_is_of_no_use_with_another_token() {
         alice.call("echo", json!({ "is": "allowed" }))["result"]["content"][0]["text"],
         r#"{"is":"allowed"}"#
     );
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
-fn the_version_is_one_that_we_speak_or_none() {
+fn unknown_protocol_version_is_refused() {
     let served = Served::new();
     let talk = served.open();
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
@@ -101,16 +101,16 @@ fn the_version_is_one_that_we_speak_or_none() {
     }
 }
 
-/// No session is left of it.
+/// The failed handshake leaves no session.
 #[test]
-fn a_handshake_that_fails_begins_nothing() {
+fn failed_handshake_begins_no_session() {
     let served = Served::with(json!({ "serve": { "maxSessions": 1 } }), json!({}), &["--exit-at-start", "3"]);
     for _ in 0..3 {
         let mut reply = served.web.post(FAKE, hello("2025-11-25", json!({})).to_string()).send();
         let answer = if reply.is_stream() { reply.message().unwrap() } else { reply.json() };
         assert!(answer["error"].is_object(), "{answer}");
         if reply.status == 200 && reply.is_stream() {
-            // It took so long that the head of the answer had to go first.
+            // The handshake took so long that the head of the answer was sent first.
             let session = reply.header("mcp-session-id").unwrap().to_owned();
             served.web.delete(FAKE).header("Mcp-Session-Id", &session).send();
         }

@@ -7,7 +7,7 @@ use switchboard_testkit::http::Talk;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
-/// A server that ignores the folder, and so is the same for everybody.
+/// A server that ignores the folder, and so has one instance for all.
 fn global(more: Value) -> Value {
     let mut server = json!({ "scope": "global", "capabilities": "shared" });
     server.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -18,7 +18,7 @@ fn house(server: Value) -> House {
     House::with(json!({}), server, &[])
 }
 
-/// The first of the instances, once its handshake is made.
+/// Waits for the handshake of this launch; returns its `initialize`.
 #[track_caller]
 fn wait_for_handshake(house: &House, launch: u32) -> String {
     house.record().wait_for(launch, "notifications/initialized");
@@ -36,7 +36,7 @@ fn eager_server_runs_without_a_client() {
     let mut served = Served::start(house(global(json!({ "lazy": false }))), &[]);
     let greeting = wait_for_handshake(&served.house, 1);
     assert!(greeting.contains("switchboard"), "{greeting}");
-    // Clients on both routes join that process, and so does a window.
+    // Clients on both routes join that process.
     for (path, tool) in [(FAKE, "facts"), ("/mcp", "fake__facts")] {
         let talk = Talk::open_as(&served.web, path, "2025-11-25", json!({ "sampling": {} }));
         let facts = talk.call(tool, json!({}));
@@ -51,7 +51,6 @@ fn window_joins_the_kept_process() {
     let house = house(global(json!({ "lazy": false })));
     let mut daemon = house.program("home").args(["daemon", "--config"]).arg(house.config()).start();
     wait_for_handshake(&house, 1);
-    // Longer than it would stay without clients.
     let mut window = house.window("w").start();
     let mut params = switchboard_testkit::client::initialize_params();
     params["protocolVersion"] = json!("2025-11-25");
@@ -61,7 +60,7 @@ fn window_joins_the_kept_process() {
     window.finish();
     assert_eq!(house.say(&["stop", "fake"]), "fake: 1 instance stopped\n");
     house.wait_for_servers(0);
-    // Nothing keeps the daemon any more.
+    // No server keeps the daemon running any more.
     assert_eq!(daemon.wait_for_end().code, Some(0));
 }
 
@@ -72,14 +71,14 @@ fn started_server_is_kept_until_stopped() {
     assert_eq!(served.house.say(&["start", "fake"]), "fake: 1 instance started\n");
     wait_for_handshake(&served.house, 1);
     end(&mut served);
-    // The next run starts it again, by itself.
+    // The next run starts the server again, without a client.
     let Served { house, .. } = served;
     let mut again = Served::start(house, &[]);
     wait_for_handshake(&again.house, 2);
     assert_eq!(again.house.say(&["stop", "fake"]), "fake: 1 instance stopped\n");
     again.house.wait_for_servers(0);
     end(&mut again);
-    // Stopped is forgotten with the run, and so is that it was started.
+    // Both `stop` and `start` are forgotten after that run.
     let Served { house, .. } = again;
     let mut third = Served::start(house, &[]);
     Talk::open(&third.web, FAKE).call("facts", json!({}));
@@ -88,7 +87,7 @@ fn started_server_is_kept_until_stopped() {
 }
 
 #[test]
-fn start_says_what_it_needs() {
+fn start_reports_missing_folder() {
     let mut served = Served::start(house(json!({ "scope": "root" })), &[]);
     let run = |args: &[&str]| served.house.run(args);
     let refused = run(&["start", "fake"]);
@@ -106,7 +105,7 @@ fn start_says_what_it_needs() {
 }
 
 #[test]
-fn failed_start_is_told() {
+fn failed_start_is_reported() {
     let mut served = Served::start(House::with(json!({}), global(json!({})), &["--exit-at-start", "3"]), &[]);
     let end_of = served.house.run(&["start", "fake"]);
     assert_eq!(end_of.code, Some(1));
@@ -114,16 +113,16 @@ fn failed_start_is_told() {
     end(&mut served);
 }
 
-/// A daemon that a window has started goes with the last of them, whatever is eager.
+/// A daemon started by a window ends with its last window, even with an eager server.
 #[test]
-fn eager_server_keeps_no_daemon_of_windows() {
+fn eager_server_does_not_keep_daemon() {
     let house = house(global(json!({ "lazy": false })));
     let mut window = house.open("w");
     window.finish();
     house.check_empty(patience::LIMIT);
 }
 
-/// Started in a daemon of windows, it must not keep that daemon when another takes its place.
+/// The kept server must not keep the windows' daemon alive when `serve` replaces it.
 #[test]
 fn kept_server_makes_room_for_serve() {
     let house = house(global(json!({})));

@@ -1,4 +1,4 @@
-//! Connections that do not say who they are: they are few, they do not stay, and they keep nobody out.
+//! Connections without a token: few, short-lived, and no obstacle to known clients.
 
 use super::served::{FAKE, Served};
 use crate::daemon::house::House;
@@ -9,7 +9,7 @@ use switchboard_testkit::http::{Connection, Talk};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const PING: u8 = 6;
-/// An empty frame of settings.
+/// An empty SETTINGS frame.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 fn nameless() -> Served {
@@ -27,15 +27,16 @@ fn check_closed(connection: &mut Box<dyn Connection>, what: &str) {
     assert!(is_closed, "{what}: {end:?}");
 }
 
-/// Says that it is well, whoever else is connected.
+/// Checks that the health check answers, whoever else is connected.
 #[track_caller]
 fn check_health(served: &Served) {
     assert_eq!(served.web.without("Authorization").get("/healthz").send().status, 200);
 }
 
-/// Without tokens, a session is what makes a client known. These send a body that does not end, and have none.
+/// Without tokens, a session makes a client known. These connections have none and send a body that does not
+/// end.
 #[test]
-fn the_newest_stranger_gets_in() {
+fn newest_unknown_connection_is_accepted() {
     let served = nameless();
     let talk = served.open();
     let _own = talk.listen();
@@ -43,7 +44,7 @@ fn the_newest_stranger_gets_in() {
     let mut strangers: Vec<_> = (0..600)
         .map(|_| {
             let mut connection = served.web.connect();
-            // Those before may be closed by now, and this one cannot be: it is the newest.
+            // Earlier ones may be closed by now, but not this one: it is the newest.
             connection.write_all(&ask[..ask.len() - 500]).unwrap();
             connection
         })
@@ -58,9 +59,9 @@ fn the_newest_stranger_gets_in() {
     assert_eq!(talk.listen().status, 409, "the stream of a known client was left open");
 }
 
-/// Nor does it help to answer pings: only requests count.
+/// Answering pings does not help: only requests count.
 #[test]
-fn a_bare_preface_is_not_waited_for() {
+fn bare_http2_preface_is_closed() {
     let both = [Served::new(), nameless()];
     let mut opened = Vec::new();
     for served in &both {
@@ -78,7 +79,7 @@ fn a_bare_preface_is_not_waited_for() {
     both.iter().for_each(check_health);
 }
 
-/// Until the connection is closed, or another ping comes although the first was answered.
+/// Answers pings until the connection is closed; fails at a second ping, since the first was answered.
 fn answer_pings(connection: &mut Box<dyn Connection>) {
     let mut pings = 0;
     let mut head = [0; 9];
@@ -93,9 +94,9 @@ fn answer_pings(connection: &mut Box<dyn Connection>) {
     }
 }
 
-/// Requests one after the other, whose answers are not read.
+/// Pipelined requests whose answers are not read.
 #[test]
-fn who_does_not_read_is_not_waited_for() {
+fn connection_that_reads_nothing_is_closed() {
     let both = [Served::new(), nameless()];
     let pester = |served: &Served| {
         let mut connection = served.web.connect();
@@ -116,9 +117,8 @@ fn who_does_not_read_is_not_waited_for() {
     both.iter().for_each(check_health);
 }
 
-/// A known client's connection is its own for as long as it uses it.
 #[test]
-fn a_known_client_stays() {
+fn known_client_stays_connected() {
     let served = Served::new();
     let talk = served.open();
     let mut own = talk.listen();

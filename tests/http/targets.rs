@@ -1,4 +1,4 @@
-//! Which servers a path leads to, and which of their instances a client gets.
+//! Targets: the servers behind a path, and the instances that a client gets.
 
 use super::served::{FAKE, Served, refused};
 use crate::daemon::house::{House, server_of};
@@ -18,7 +18,7 @@ fn tools(talk: &Talk) -> Vec<String> {
         .collect()
 }
 
-/// Three servers, and two of them under a name.
+/// Three servers, and a profile with two of them.
 fn three() -> (Served, Scratch) {
     let scratch = Scratch::new();
     let entry = |name: &str| json!({ "command": fake_backend(), "args": ["--record", scratch.folder(name), "--tool", format!("of-{name}")] });
@@ -30,7 +30,7 @@ fn three() -> (Served, Scratch) {
 }
 
 #[test]
-fn a_profile_is_some_of_the_servers() {
+fn profile_offers_its_servers_only() {
     let (served, _scratch) = three();
     let has = |talk: &Talk| ["a", "b", "c"].map(|name| tools(talk).contains(&format!("{name}__of-{name}")));
     assert_eq!(has(&Talk::open(&served.web, "/profiles/two/mcp")), [true, true, false]);
@@ -41,9 +41,9 @@ fn a_profile_is_some_of_the_servers() {
     assert!(said.contains("nobody"), "{said}");
 }
 
-/// Nor is it taken for a session that is over, which a client would begin again and again.
+/// The error differs from that of a lost session, which would make a client begin again and again.
 #[test]
-fn an_unknown_server_is_not_found_and_the_others_are_named() {
+fn unknown_server_lists_known_ones() {
     let (served, _scratch) = three();
     for ask in [
         served.web.post("/servers/d/mcp", hello("2025-11-25", json!({})).to_string()),
@@ -62,7 +62,7 @@ fn folder_of(web: &switchboard_testkit::http::Web) -> Value {
 }
 
 #[test]
-fn a_client_may_say_which_root_it_is_in() {
+fn root_header_selects_the_instance() {
     let scratch = Scratch::new();
     let [a, b] = ["a", "b"].map(|name| scratch.folder(name));
     let served = Served::set(json!({ "rootMap": { "shop": a } }));
@@ -77,13 +77,13 @@ fn a_client_may_say_which_root_it_is_in() {
     }
 }
 
-/// The daemon of the windows is the one that serves.
+/// The windows' daemon is the program that serves.
 #[test]
-fn windows_and_clients_over_http_share_a_server() {
+fn windows_and_http_clients_share_servers() {
     let served = Served::new();
     let folder = served.house.path("w");
     let mut window = served.house.open("w");
-    // Who speaks another version has a server of its own.
+    // The same version, since another would need its own server.
     let web = served.web.with("Switchboard-Root", &folder.display().to_string());
     let talk = Talk::open_as(&web, FAKE, VERSION, json!({}));
     let pid = talk.call("facts", json!({}))["result"]["pid"].as_u64().unwrap();
@@ -92,9 +92,9 @@ fn windows_and_clients_over_http_share_a_server() {
     assert!(served.house.daemons().is_empty(), "no other was started");
 }
 
-/// One that a window has started makes room.
+/// The daemon that a window has started retires.
 #[test]
-fn windows_that_were_there_before_go_on() {
+fn earlier_windows_keep_their_servers() {
     let house = House::new();
     let mut window = house.open("w");
     let before = server_of(&mut window);

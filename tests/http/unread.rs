@@ -1,4 +1,5 @@
-//! A session without an open stream: what waits for it is bounded and counted, and what a server asks is not lost.
+//! Sessions without an open stream: waiting notifications are bounded and counted, and server requests are
+//! not lost.
 
 use super::served::{FAKE, Served};
 use crate::support::text;
@@ -8,7 +9,7 @@ use switchboard_testkit::{patience, pids};
 
 const MIB: u64 = 1 << 20;
 
-/// A client that takes no streams: notifications have nowhere to go.
+/// A client without an open stream for notifications.
 fn open(served: &Served, path: &str) -> Talk {
     Talk::open_as(&served.web, path, "2025-11-25", json!({ "sampling": {} }))
 }
@@ -20,7 +21,7 @@ fn call(talk: &Talk, tool: &str, arguments: Value) -> Value {
 }
 
 #[test]
-fn waiting_notifications_are_few_and_counted() {
+fn waiting_notifications_are_bounded() {
     for (path, flood) in [(FAKE, "flood"), ("/mcp", "fake__flood"), ("/profiles/some/mcp", "fake__flood")] {
         let served = Served::with(json!({ "profiles": { "some": ["fake"] } }), json!({}), &[]);
         let talk = open(&served, path);
@@ -33,7 +34,7 @@ fn waiting_notifications_are_few_and_counted() {
         patience::until_true("it is said", || {
             served.program.stderr_so_far().contains("notifications dropped")
         });
-        // Small ones wait, the newest of them.
+        // Small notifications wait; the newest are kept.
         call(&talk, flood, json!({ "count": 10, "bytes": 10 }));
         let mut own = talk.listen();
         for number in 0..10 {
@@ -43,10 +44,10 @@ fn waiting_notifications_are_few_and_counted() {
 }
 
 #[test]
-fn a_waiting_question_outlives_any_notifications() {
+fn waiting_request_outlives_notifications() {
     let served = Served::new();
     let talk = open(&served, FAKE);
-    // Asked when no request is open any more.
+    // Sent when no request is open any more.
     let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{}}"#;
     let question = r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}"#;
     call(&talk, "say", json!({ "text": format!("{answer}\n{question}\n") }));
@@ -56,6 +57,6 @@ fn a_waiting_question_outlives_any_notifications() {
     assert_eq!(asked["method"], "sampling/createMessage", "{asked}");
     talk.answer(&asked["id"], json!({ "said": "a sample" }));
     served.record().wait_for(1, "a sample");
-    // Whoever reads gets everything again.
+    // An open stream gets everything again.
     assert_eq!(text(&talk.call("echo", json!({}))), "{}");
 }

@@ -1,5 +1,5 @@
-//! `allow`, `deny` and `rename` of a server's entry hold on every route to the server, also when its lists come from the
-//! store, and from the moment at which a reload brings them.
+//! Filters: `allow`, `deny` and `rename` of an entry hold on every route to the server, also for stored
+//! lists, and as soon as a reload sets them.
 
 use super::routes::{Guest, Route, SERVER, Site, on_every_route, servers};
 use crate::support::error;
@@ -27,7 +27,7 @@ fn filters() -> Value {
     })
 }
 
-/// What a client sees on a route.
+/// Checks the filtered lists of a route.
 #[track_caller]
 fn check_lists(client: &mut Guest) {
     let route = client.route;
@@ -44,7 +44,7 @@ fn lists_are_filtered() {
         |site| {
             let mut client = site.open();
             check_lists(&mut client);
-            // Once more, from the server itself.
+            // Again, from the server itself.
             site.open_gate();
             client.call("facts", json!({}));
             check_lists(&mut client);
@@ -53,7 +53,7 @@ fn lists_are_filtered() {
 }
 
 #[test]
-fn renamed_things_are_reached() {
+fn renamed_items_work() {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -76,7 +76,7 @@ fn renamed_things_are_reached() {
     );
 }
 
-/// The same error as for what does not exist, which names nothing hidden.
+/// The same error as for an unknown name, and it names no hidden item.
 #[test]
 fn hidden_names_are_unknown() {
     on_every_route(
@@ -98,7 +98,7 @@ fn hidden_names_are_unknown() {
                 let params = json!({ "ref": { "type": "ref/prompt", "name": name }, "argument": {} });
                 error(&client.request("completion/complete", params), -32602, "unknown_name");
             }
-            check_unheard(site, &mut client, ["write", "echo", "secret", "hello"]);
+            check_not_forwarded(site, &mut client, ["write", "echo", "secret", "hello"]);
         },
     );
 }
@@ -122,15 +122,15 @@ fn hidden_resources_are_not_found() {
                 let params = json!({ "ref": { "type": "ref/resource", "uri": uri }, "argument": {} });
                 error(&client.request("completion/complete", params), -32002, "resource_not_found");
             }
-            check_unheard(site, &mut client, [".env"]);
+            check_not_forwarded(site, &mut client, [".env"]);
             assert!(client.read("file:///p/a").get("result").is_some());
         },
     );
 }
 
-/// Nothing of this has reached the server, which has heard what was said after it.
+/// Checks that none of these words has reached the server, which has received a later call.
 #[track_caller]
-fn check_unheard<const N: usize>(site: &Site, client: &mut Guest, words: [&str; N]) {
+fn check_not_forwarded<const N: usize>(site: &Site, client: &mut Guest, words: [&str; N]) {
     let answer = client.call("facts", json!({ "mark": "the last one" }));
     assert!(answer.get("result").is_some(), "{answer}");
     assert_eq!(site.told("the last one"), 1);
@@ -142,7 +142,7 @@ fn check_unheard<const N: usize>(site: &Site, client: &mut Guest, words: [&str; 
 const UPDATED: &str =
     r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"URI"}}"#;
 
-/// A server that speaks unasked does not get past the filter either.
+/// Unrequested notifications of a server are filtered too.
 #[test]
 fn hidden_resources_are_not_announced() {
     on_every_route(
@@ -160,7 +160,7 @@ fn hidden_resources_are_not_announced() {
     );
 }
 
-/// An allowed template lets in what is made of it, and its server is asked for it if need be.
+/// An allowed template admits its expansions; the server is asked for its templates if needed.
 #[test]
 fn allowed_templates_are_expanded() {
     on_every_route(
@@ -182,11 +182,11 @@ fn allowed_templates_are_expanded() {
 }
 
 #[test]
-fn a_reload_hides_and_is_announced() {
+fn reload_applies_filters_and_announces() {
     on_every_route(
         || servers(json!({}), OFFER),
         |site| {
-            // Without a daemon the config is read once.
+            // Without a daemon, the config is read once.
             if matches!(site.route, Route::SoloOne | Route::SoloAll) {
                 return;
             }
@@ -199,7 +199,7 @@ fn a_reload_hides_and_is_announced() {
             check_lists(&mut client);
             error(&client.call("write_all", json!({})), -32602, "unknown_name");
             assert_eq!(site.told("write_all"), 0);
-            // And shows again.
+            // Removing the filters shows everything again.
             let none = json!({ "tools": {}, "prompts": {}, "resources": {} });
             site.servers.edit(SERVER, &none);
             client.told("notifications/tools/list_changed");

@@ -1,4 +1,5 @@
-//! What a server logs goes to the only client that has used its process; of several, to those that asked for it.
+//! Log messages of a server: they go to the only client that has used its process; with several, to those
+//! that asked for them.
 
 use super::routes::{on_shared_routes, servers};
 use serde_json::json;
@@ -13,7 +14,7 @@ fn log(data: &str) -> String {
 }
 
 #[test]
-fn logs_reach_the_only_user_or_those_who_asked() {
+fn logs_reach_only_their_clients() {
     on_shared_routes(
         || servers(json!({}), OFFER),
         |site| {
@@ -21,7 +22,7 @@ fn logs_reach_the_only_user_or_those_who_asked() {
             site.open_gate();
             let mut b = site.open();
             let custom = r#"{"jsonrpc":"2.0","method":"notifications/custom","params":{"of":"a"}}"#;
-            // Alone, A hears everything.
+            // As the only user, A gets everything.
             a.have_said(&[&log("one"), custom]);
             assert_eq!(a.told("notifications/message")["params"]["data"], "one");
             a.told("notifications/custom");

@@ -1,7 +1,7 @@
-//! The promise: a rule of the config holds on every route to a server, and no client gets what is another's.
+//! Isolation: a rule of the config holds on every route to a server, and no client gets another's messages.
 //!
-//! - `routes`: a client on every route to the servers of one config, at the first and at the second start.
-//! - the rest: a rule each.
+//! - `routes`: a client on every route to the servers of one config, at the first and the second start.
+//! - the rest: one rule per file.
 
 pub(crate) mod routes;
 

@@ -1,4 +1,4 @@
-//! A server's question goes to the one client that has used its process, or to nobody.
+//! Server requests to a client: they reach the only client that has used the process, or nobody.
 
 use super::routes::{Guest, Site, on_shared_routes, servers};
 use crate::aggregate::servers::Servers;
@@ -12,11 +12,11 @@ const SAMPLING: &str =
 const ELICITATION: &str = r#"{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}"#;
 
 fn asking() -> Servers {
-    // The server is asked for no sign of life after a timeout, which would end its process.
+    // `keep`: without it, a probe after the timeout would end the process.
     servers(json!({ "timeout": 1000, "onTimeout": "keep" }), OFFER)
 }
 
-/// What becomes of A's call before B calls.
+/// State of A's call when B calls.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Running,
@@ -30,10 +30,10 @@ fn open(site: &Site) -> Guest {
     site.open_with(json!({ "sampling": {}, "elicitation": {} }))
 }
 
-/// A uses the process, and then B, whose call makes the server ask what could be about A.
+/// Both A and B use the process; then B's call makes the server send a request that may concern A.
 fn check_refused(fate: Fate, question: &'static str) {
     on_shared_routes(asking, |site| {
-        // What is stored is for clients without these capabilities.
+        // Stored lists belong to clients without these capabilities.
         site.open_gate();
         let (mut a, mut b) = (open(site), open(site));
         let shared = a.process("x://a");
@@ -64,14 +64,14 @@ fn check_refused(fate: Fate, question: &'static str) {
         }
         b.have_said(&[question]);
         patience::until_true("the server is refused", || site.told(r#""id":"q1","error""#) == 1);
-        // Nobody shares any more, and the process of before takes nothing new.
+        // The process is no longer shared and takes no new requests.
         let other = b.process("x://a");
         assert_ne!(other, shared);
         if let Some(a) = &mut a {
             let own = a.process("x://a");
             assert!(own != shared && own != other, "{own} {other} {shared}");
         }
-        // Its own questions reach it from now on.
+        // From now on B's server can send requests to B.
         b.have_said(&[&question.replace("q1", "q2")]);
         let method =
             if question.contains("sampling") { "sampling/createMessage" } else { "elicitation/create" };
@@ -81,26 +81,26 @@ fn check_refused(fate: Fate, question: &'static str) {
 }
 
 #[test]
-fn question_while_two_calls_run() {
+fn request_while_two_calls_run_is_refused() {
     check_refused(Fate::Running, SAMPLING);
 }
 
 #[test]
-fn question_of_a_cancelled_call() {
+fn request_after_a_cancel_is_refused() {
     check_refused(Fate::Cancelled, SAMPLING);
 }
 
 #[test]
-fn question_of_a_timed_out_call() {
+fn request_after_a_timeout_is_refused() {
     check_refused(Fate::TimedOut, ELICITATION);
 }
 
 #[test]
-fn question_of_an_answered_call() {
+fn request_after_an_answer_is_refused() {
     check_refused(Fate::Answered, ELICITATION);
 }
 
 #[test]
-fn question_of_a_disconnected_client() {
+fn request_after_a_disconnect_is_refused() {
     check_refused(Fate::Disconnected, SAMPLING);
 }

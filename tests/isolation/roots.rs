@@ -1,4 +1,4 @@
-//! Clients share a process that asks `roots/list` only if their answers are equal.
+//! Roots: clients share a process that requests `roots/list` only if their roots are equal.
 
 use super::routes::{Guest, on_shared_routes, servers};
 use serde_json::{Value, json};
@@ -12,29 +12,29 @@ fn roots(uri: &str) -> Value {
     json!({ "result": { "roots": [{ "uri": uri, "name": "n" }], "extra": 0.5 } })
 }
 
-fn asks(client: &mut Guest, id: &str) {
+fn ask_for_roots(client: &mut Guest, id: &str) {
     client.have_said(&[&ROOTS.replace("r1", id)]);
 }
 
 #[test]
-fn other_roots_are_another_process() {
+fn different_roots_split_processes() {
     on_shared_routes(
         || servers(json!({}), OFFER),
         |site| {
-            // What is stored is for clients without this capability.
+            // Stored lists belong to clients without this capability.
             site.open_gate();
             let mut a = site.open_with(json!({ "roots": {} }));
             let mut b = site.open_with(json!({ "roots": {} }));
-            asks(&mut a, "r1");
+            ask_for_roots(&mut a, "r1");
             a.answers("roots/list", roots("file:///tmp"));
             patience::until_true("the server hears it", || site.told(r#""extra":0.5"#) == 1);
-            // B's request waits until its roots are known, and then goes elsewhere.
+            // B's request waits until its roots are known, and then goes to another process.
             b.begin("resources/read", json!({ "uri": b.route.uri("x://a") }));
             b.answers("roots/list", roots("file:///var"));
             patience::until_true("the request is there", || site.told("resources/read") == 1);
             let of_b = b.process("x://a");
             assert_ne!(a.process("x://a"), of_b);
-            asks(&mut b, "r2");
+            ask_for_roots(&mut b, "r2");
             patience::until_true("the server hears B's", || site.told("file:///var") == 1);
         },
     );
@@ -45,10 +45,10 @@ fn equal_roots_share_a_process() {
     on_shared_routes(
         || servers(json!({}), OFFER),
         |site| {
-            // What is stored is for clients without this capability.
+            // Stored lists belong to clients without this capability.
             site.open_gate();
             let mut a = site.open_with(json!({ "roots": {} }));
-            asks(&mut a, "r1");
+            ask_for_roots(&mut a, "r1");
             a.answers("roots/list", roots("file:///tmp"));
             patience::until_true("the server hears it", || site.told(r#""extra":0.5"#) == 1);
             let mut b = site.open_with(json!({ "roots": {} }));
@@ -61,14 +61,14 @@ fn equal_roots_share_a_process() {
 }
 
 #[test]
-fn a_clients_error_passes_through() {
+fn roots_error_of_a_client_passes_through() {
     on_shared_routes(
         || servers(json!({}), OFFER),
         |site| {
-            // What is stored is for clients without this capability.
+            // Stored lists belong to clients without this capability.
             site.open_gate();
             let mut a = site.open_with(json!({ "roots": {} }));
-            asks(&mut a, "r1");
+            ask_for_roots(&mut a, "r1");
             a.answers("roots/list", json!({ "error": { "code": -7, "message": "no folder is open" } }));
             patience::until_true("the server hears it", || site.told("no folder is open") == 1);
             assert_eq!(site.told(r#""code":-7"#), 1);

@@ -10,8 +10,8 @@
 //! });
 //! ```
 //!
-//! The server under test is `s`. Tools and prompts of it have a prefix on routes to several servers, and its URIs are
-//! wrapped there: [`Route::tool`], [`Route::uri`] and [`Route::template`] give the name on a route.
+//! The server under test is `s`. On routes to several servers, its tools and prompts have a prefix and its
+//! URIs are wrapped: [`Route::tool`], [`Route::uri`] and [`Route::template`] return the name on a route.
 
 use crate::aggregate::servers::Servers;
 use crate::http::served::address;
@@ -24,9 +24,9 @@ use switchboard_testkit::client::{Client, VERSION, initialize_params};
 use switchboard_testkit::http::{Talk, Web, Wire};
 use switchboard_testkit::patience;
 
-/// The server that tests are about.
+/// The server under test.
 pub(crate) const SERVER: &str = "s";
-/// The profile of that server alone.
+/// The profile with that server only.
 const PROFILE: &str = "only";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Route {
         }
     }
 
-    /// The route to all servers over the same connection: its clients have every list stored.
+    /// The route to all servers over the same kind of connection: its clients store every list.
     fn to_all(self) -> Self {
         match self {
             Self::WindowOne | Self::WindowAll => Self::WindowAll,
@@ -84,23 +84,23 @@ impl Route {
         }
     }
 
-    /// The name of a tool or prompt of the server.
+    /// Name of a tool or prompt on this route.
     pub(crate) fn tool(self, name: &str) -> String {
         if self.is_to_one() { name.to_owned() } else { format!("{SERVER}__{name}") }
     }
 
-    /// The URI of a resource of the server.
+    /// URI of a resource on this route.
     pub(crate) fn uri(self, uri: &str) -> String {
         if self.is_to_one() { uri.to_owned() } else { wrapped(uri) }
     }
 
-    /// A template of the server, or a URI made from one.
+    /// A template, or a URI expanded from one, on this route.
     pub(crate) fn template(self, template: &str) -> String {
         if self.is_to_one() { template.to_owned() } else { format!("proxy://template/{SERVER}/{template}") }
     }
 }
 
-/// Whether the server's lists are stored when a client comes.
+/// Whether the server's lists are stored when a client connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visit {
     First,
@@ -108,20 +108,20 @@ pub(crate) enum Visit {
     Second,
 }
 
-/// The servers of one config, and what serves them on a route.
+/// The servers of one config, and the program that serves them on a route.
 pub(crate) struct Site {
     pub(crate) route: Route,
-    // In the order in which they go: what was started ends before its home.
+    // Drop order: processes end before the servers check for leftovers.
     served: Option<(Client, Web)>,
     pub(crate) servers: Servers,
 }
 
-/// Runs a check on every route, at the first and at the second start. Each has a home of its own; routes are tested in
+/// Runs a check on every route, at the first and the second start, each with its own home. Routes run in
 /// parallel, since most of the time is spent waiting for daemons to end.
 pub(crate) fn on_every_route(servers: impl Fn() -> Servers + Sync, check: impl Fn(&mut Site) + Sync) {
     let visit = |route: Route| {
         for visit in [Visit::First, Visit::Second] {
-            // Names the route, if the check fails.
+            // The name of the route, for a failed check.
             let name = format!("{route:?}, {visit:?} visit");
             let result = std::panic::catch_unwind(AssertUnwindSafe(|| {
                 check(&mut Site::new(route, visit, servers()));
@@ -136,7 +136,7 @@ pub(crate) fn on_every_route(servers: impl Fn() -> Servers + Sync, check: impl F
     });
 }
 
-/// Runs a check on every route on which clients share a server, at the first and at the second start.
+/// Runs a check on every route on which clients share a server, at the first and the second start.
 pub(crate) fn on_shared_routes(servers: impl Fn() -> Servers + Sync, check: impl Fn(&mut Site) + Sync) {
     on_every_route(servers, |site| {
         if !matches!(site.route, Route::SoloOne | Route::SoloAll) {
@@ -145,7 +145,7 @@ pub(crate) fn on_shared_routes(servers: impl Fn() -> Servers + Sync, check: impl
     });
 }
 
-/// The server `s` with these keys and this offer, behind a gate, and beside it one with other names.
+/// The server `s` with these keys and this offer, behind a gate, beside another server with other names.
 pub(crate) fn servers(keys: Value, offer: &str) -> Servers {
     let servers = Servers::none().and_offer("other", json!({}), r#"{ "tools": [{ "name": "else" }] }"#);
     let (path, gate) = (servers.offers(SERVER, offer), servers.path(GATE));
@@ -167,12 +167,12 @@ impl Site {
         site
     }
 
-    /// The server answers from now on. At the first visit it does so from the start.
+    /// Lets the server answer. At the first visit the gate is open from the start.
     pub(crate) fn open_gate(&self) {
         fs::write(self.servers.path(GATE), "").unwrap();
     }
 
-    /// A client comes, hears everything and goes, and everything that ran has ended.
+    /// Connects a client that requests every list, and waits until everything has ended.
     fn store_lists(&mut self) {
         self.serve();
         let mut client = self.open_on(self.route.to_all(), json!({}));
@@ -201,7 +201,7 @@ impl Site {
         self.open_with(json!({}))
     }
 
-    /// The same, with these capabilities of the client's.
+    /// A client with these capabilities.
     #[track_caller]
     pub(crate) fn open_with(&self, capabilities: Value) -> Guest {
         self.open_on(self.route, capabilities)
@@ -235,13 +235,14 @@ impl Site {
         Line::Pipe(Box::new(client))
     }
 
-    /// How often the server was told something, by whichever client.
+    /// Number of messages to the server that contain `text`, from any client.
     pub(crate) fn told(&self, text: &str) -> usize {
         self.servers.told(SERVER, text)
     }
 }
 
-/// Reads a session's own stream, on a thread that ends with it: comments keep it open, so that reading it has no limit.
+/// Reads a session's own stream on a thread that ends with it. Keep-alive comments would defeat a read
+/// timeout.
 fn listen(talk: &Talk) -> Receiver<Value> {
     let (sender, receiver) = sync_channel(1024);
     let mut stream = talk.listen();
@@ -255,7 +256,7 @@ fn listen(talk: &Talk) -> Receiver<Value> {
     receiver
 }
 
-/// `proxy://resource/` and, as base64url, the server's name, a line feed and the URI.
+/// Returns `proxy://resource/` and, as base64url, the server's name, a line feed and the URI.
 fn wrapped(uri: &str) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut public = String::from("proxy://resource/");
@@ -279,15 +280,15 @@ pub(crate) struct Guest {
     pub(crate) route: Route,
     line: Line,
     next: u64,
-    /// What came with answers over HTTP, and was not looked at yet.
+    /// Messages that came with answers over HTTP and were not read yet.
     heard: VecDeque<Value>,
-    /// Requests over HTTP that nobody waits for.
+    /// HTTP requests whose answers are not awaited.
     open: Vec<Wire>,
 }
 
 enum Line {
     Pipe(Box<Client>),
-    /// With what comes on the stream that belongs to no request.
+    /// With the messages of the session's own stream.
     Web {
         talk: Talk,
         told: Receiver<Value>,
@@ -295,16 +296,16 @@ enum Line {
 }
 
 impl Guest {
-    /// A request and its whole answer, `result` or `error`.
+    /// Sends a request; returns the whole answer, `result` or `error`.
     #[track_caller]
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         self.request_text(method, &params.to_string())
     }
 
-    /// The same, with params as they are spelled here.
+    /// Sends a request with params in this spelling.
     #[track_caller]
     pub(crate) fn request_text(&mut self, method: &str, params: &str) -> Value {
-        // Beyond the ids that the clients themselves give.
+        // Above the ids that the clients use themselves.
         let id = 1_000_000 + self.next;
         self.next += 1;
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
@@ -323,14 +324,14 @@ impl Guest {
                     if message["id"] == id && message.get("method").is_none() {
                         return message;
                     }
-                    // What concerns this request comes with its answer.
+                    // Messages about this request come with its answer.
                     self.heard.push_back(message);
                 }
             }
         }
     }
 
-    /// Sends a request and does not wait; its id.
+    /// Sends a request without waiting; returns its id.
     #[track_caller]
     pub(crate) fn begin(&mut self, method: &str, params: Value) -> u64 {
         let id = 1_000_000 + self.next;
@@ -354,7 +355,7 @@ impl Guest {
         }
     }
 
-    /// Waits for a question of the server, and answers it.
+    /// Waits for a request of the server and answers it.
     #[track_caller]
     pub(crate) fn answers(&mut self, method: &str, mut answer: Value) {
         let question = match &mut self.line {
@@ -369,20 +370,20 @@ impl Guest {
         }
     }
 
-    /// The process that serves this client now, by the number of its start.
+    /// The launch number of the process that serves this client now.
     #[track_caller]
     pub(crate) fn process(&mut self, uri: &str) -> u64 {
         let answer = self.read(uri);
         answer["result"]["launch"].as_u64().unwrap_or_else(|| panic!("no process answered: {answer}"))
     }
 
-    /// Calls a tool of the server, by its own name for it.
+    /// Calls a tool by the server's own name.
     #[track_caller]
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.request("tools/call", json!({ "name": self.route.tool(tool), "arguments": arguments }))
     }
 
-    /// Has the server say these lines, by its tool `say`.
+    /// Has the server print these lines, with its tool `say`.
     #[track_caller]
     pub(crate) fn have_said(&mut self, lines: &[&str]) {
         let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
@@ -391,13 +392,13 @@ impl Guest {
         assert!(answer.get("result").is_some(), "{answer}");
     }
 
-    /// Reads a resource of the server, by its own URI.
+    /// Reads a resource by the server's own URI.
     #[track_caller]
     pub(crate) fn read(&mut self, uri: &str) -> Value {
         self.request("resources/read", json!({ "uri": self.route.uri(uri) }))
     }
 
-    /// The items of a list, of all pages: `tools`, `prompts`, `resources` or `resourceTemplates`.
+    /// Items of all pages of a list: `tools`, `prompts`, `resources` or `resourceTemplates`.
     #[track_caller]
     pub(crate) fn items(&mut self, list: &str) -> Vec<Value> {
         let method = match list {
@@ -416,7 +417,7 @@ impl Guest {
         }
     }
 
-    /// The names, URIs or templates in a list that are the server's, as they stand there.
+    /// Names, URIs or templates of the server in a list, as listed.
     #[track_caller]
     pub(crate) fn names(&mut self, list: &str) -> Vec<String> {
         let (member, prefix) = match list {
@@ -438,7 +439,7 @@ impl Guest {
     }
 }
 
-/// The next message of this method: one that came with an answer, or on the client's own stream.
+/// The next message of this method, with an answer or on the client's own stream.
 #[track_caller]
 fn next_of(method: &str, heard: &mut VecDeque<Value>, told: &Receiver<Value>) -> Value {
     loop {
@@ -450,7 +451,7 @@ fn next_of(method: &str, heard: &mut VecDeque<Value>, told: &Receiver<Value>) ->
     }
 }
 
-/// The harness itself: names are what a client sees, and the second start is answered from the store.
+/// Test of the harness: names are as a client sees them, and the second start is answered from the store.
 #[test]
 fn every_route_reaches_the_server() {
     let offer = r#"{ "tools": [{ "name": "echo" }, { "name": "say" }], "resources": [{ "uri": "x://a", "name": "a" }],
@@ -468,7 +469,7 @@ fn every_route_reaches_the_server() {
             assert_eq!((site.told("tools/call"), site.told("resources/read")), (1, 1));
             let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
             client.have_said(&[changed]);
-            // On routes to several servers only if a list that was shown is another now.
+            // On routes to several servers, only a real change of a listed list is announced.
             if site.route.is_to_one() {
                 client.told("notifications/tools/list_changed");
             }

@@ -1,4 +1,5 @@
-//! Servers that keep a client's state have a process for each client, from the first sign of it on and at every later start.
+//! Servers that keep a client's state: one process per client, from the first sign of state on and at every
+//! later start.
 
 use super::routes::{on_shared_routes, servers};
 use serde_json::json;
@@ -7,7 +8,7 @@ const OFFER: &str = r#"{ "tools": [{ "name": "browser_navigate" }, { "name": "sa
     "resources": [{ "uri": "x://a", "name": "a" }] }"#;
 
 #[test]
-fn a_browser_is_never_shared() {
+fn stateful_server_is_never_shared() {
     on_shared_routes(
         || servers(json!({}), OFFER),
         |site| {
@@ -22,9 +23,9 @@ fn a_browser_is_never_shared() {
     );
 }
 
-/// Both have used the process when it becomes a browser: A, who used it first, keeps it.
+/// Both clients have used the process when it becomes stateful: A, its first user, keeps it.
 #[test]
-fn the_longest_user_keeps_the_process() {
+fn first_user_keeps_the_process() {
     let plain = OFFER.replace("browser_navigate", "echo");
     on_shared_routes(
         || servers(json!({}), &plain),
@@ -36,7 +37,7 @@ fn the_longest_user_keeps_the_process() {
             assert_eq!(b.process("x://a"), shared);
             site.servers.offers("s", OFFER);
             b.have_said(&[r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#]);
-            // Whoever asks for the list, or we ourselves, see what it is now.
+            // The change shows when a client, or the gateway itself, requests the list.
             switchboard_testkit::patience::until_true("B has a process of its own", || {
                 b.names("tools");
                 b.process("x://a") != shared

@@ -1,4 +1,4 @@
-//! A task belongs to the client that began it.
+//! Tasks: they belong to the client that began them.
 
 use super::routes::{Guest, on_shared_routes, servers};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ fn tasks_of_others_cannot_be_reached() {
             let own = b.request("tasks/get", json!({ "taskId": "of-b" }));
             assert!(own.get("result").is_some(), "{own}");
             assert_eq!(site.told("\"tasks/get\""), 1);
-            // Of what becomes of it only its client hears.
+            // Only the task's client gets its status.
             let status = r#"{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"of-a","status":"completed"}}"#;
             b.have_said(&[status]);
             assert_eq!(a.told("notifications/tasks/status")["params"]["taskId"], "of-a");

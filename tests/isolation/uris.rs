@@ -1,4 +1,4 @@
-//! Filters of resources compare what URIs mean, and subscriptions compare strings, however both are spelled.
+//! URIs: resource filters compare their meaning, subscriptions their strings, in every spelling.
 
 use super::routes::{Guest, on_every_route, servers};
 use crate::support::error;
@@ -48,7 +48,7 @@ fn disguised_uris_are_denied() {
             let escaped = r#"{"uri":"file:\/\/\/docs\/\u002eenv"}"#;
             error(&client.request_text("resources/read", escaped), -32002, "resource_not_found");
             assert_eq!(site.told("resources/read"), 0);
-            // What is sent is the client's own spelling.
+            // The server gets the client's own spelling.
             let uri = "file:///docs/%61.md?raw#x";
             assert!(client.read(uri).get("result").is_some());
             assert_eq!(site.told(uri), 1);
@@ -104,7 +104,7 @@ fn updates_reach_every_spelling() {
             let said = site.route.template(uri);
             let answer = client.request_text("resources/subscribe", &spelled(&said));
             assert!(answer.get("result").is_some(), "{answer}");
-            // The server has another client, so it does not speak to its only one.
+            // A second client uses the process, so messages are not simply sent to the only one.
             other.have_said(&[]);
             let method = "notifications/resources/updated";
             let plain = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"uri":"{uri}"}}}}"#);

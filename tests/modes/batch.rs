@@ -1,4 +1,4 @@
-//! A batch is split for the server and answered as a batch.
+//! Batches: split for the server, answered as a batch.
 
 use super::MODE;
 use crate::support::{error, gateway_pid};
@@ -12,7 +12,7 @@ fn sorted(mut batch: Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_batch_is_answered_as_a_batch() {
+fn batch_is_answered_as_a_batch() {
     let mut client = MODE.greeted(&[]);
     client.send(
         r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}, {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"echo","arguments":{"n":1}}}]"#,
@@ -27,7 +27,7 @@ fn a_batch_is_answered_as_a_batch() {
 }
 
 #[test]
-fn broken_members_are_answered_beside_the_others() {
+fn broken_members_get_their_own_errors() {
     let mut client = MODE.greeted(&[]);
     client.send(r#"[1,{"jsonrpc":"2.0","id":"a","method":"ping"},{"id":"b","foo":1},{"jsonrpc":"2.0","id":"c","method":"server/discover"}]"#);
     let members = sorted(client.recv_json());
@@ -39,7 +39,7 @@ fn broken_members_are_answered_beside_the_others() {
 }
 
 #[test]
-fn an_empty_or_broken_batch_is_one_error() {
+fn empty_or_broken_batch_is_one_error() {
     let mut client = MODE.greeted(&[]);
     for (batch, code) in
         [("[]", -32600), (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}"#, -32700), ("[,]", -32700)]
@@ -50,7 +50,7 @@ fn an_empty_or_broken_batch_is_one_error() {
 }
 
 #[test]
-fn a_batch_of_notifications_is_not_answered() {
+fn batch_of_notifications_has_no_answer() {
     let mut client = MODE.greeted(&[]);
     client.send(
         r#"[{"jsonrpc":"2.0","method":"notifications/one"},{"jsonrpc":"2.0","method":"notifications/two"}]"#,
@@ -60,7 +60,7 @@ fn a_batch_of_notifications_is_not_answered() {
     assert_eq!(client.recv_json()["id"], json!(id));
 }
 
-/// The array waits for its slowest member, and nothing else does.
+/// Only the batch waits for its slowest member.
 #[test]
 fn other_requests_do_not_wait_for_a_batch() {
     let mut client = MODE.greeted(&[]);
@@ -76,7 +76,7 @@ fn other_requests_do_not_wait_for_a_batch() {
 }
 
 #[test]
-fn a_crash_answers_the_members_of_a_batch() {
+fn crash_answers_all_members_of_a_batch() {
     let mut client = MODE.greeted(&[]);
     client.send(
         r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"hang"}},{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"crash","arguments":{"code":4}}}]"#,
@@ -88,17 +88,17 @@ fn a_crash_answers_the_members_of_a_batch() {
 }
 
 #[test]
-fn a_servers_batch_is_taken_apart() {
+fn servers_batch_is_split() {
     let mut client = MODE.greeted(&[]);
     let template = r#"[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":%ID,"result":{"in":"batch"}}]"#;
-    crate::support::say_under(&client, "1", template);
+    crate::support::say_with_id(&client, "1", template);
     assert_eq!(client.recv_json()["params"]["data"], 1);
     assert_eq!(client.recv_json(), json!({ "jsonrpc": "2.0", "id": 1, "result": { "in": "batch" } }));
 }
 
-/// A member takes two bytes, its error some hundred: that must not be a way to fill the memory.
+/// A member takes two bytes and its error some hundred: a batch must not fill the memory.
 #[test]
-fn a_batch_of_too_many_members_is_one_error() {
+fn oversized_batch_is_one_error() {
     let mut client = MODE.greeted(&[]);
     client.send(format!("[{}1]", "1,".repeat(500_000)));
     let answer = client.recv_json();

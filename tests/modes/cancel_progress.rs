@@ -1,18 +1,18 @@
-//! Cancellation and progress name requests by ids and tokens, and each side knows only its own.
+//! Cancellation and progress: each side uses its own ids and tokens.
 
 use super::MODE;
-use crate::support::{log_with, say_under, text};
+use crate::support::{log_with, say_with_id, text};
 use serde_json::{Value, json};
 use switchboard_testkit::client::Client;
 
-/// The id under which the server knows the call that holds this text.
+/// The server's id of the call that contains this text.
 fn id_at_server(client: &Client, text: &str) -> Value {
     let line = client.record().wait_for(1, text);
     serde_json::from_str::<Value>(&line).unwrap()["id"].clone()
 }
 
 #[test]
-fn a_cancel_names_the_request_as_the_server_knows_it() {
+fn cancel_carries_the_servers_id() {
     let mut client = MODE.greeted(&[]);
     client.send(r#"{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{"name":"hold","arguments":{"label":"c1"}}}"#);
     let theirs = id_at_server(&client, "c1");
@@ -23,13 +23,13 @@ fn a_cancel_names_the_request_as_the_server_knows_it() {
     );
     assert_eq!(heard, expect);
     log_with(&client, "cancelled");
-    // The client is free again, and so is the server.
+    // Client and server are free again.
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
 }
 
-/// An id of another spelling is another id.
+/// An id in another spelling is another id.
 #[test]
-fn a_cancel_of_something_unknown_is_not_passed_on() {
+fn cancel_of_an_unknown_id_is_dropped() {
     let mut client = MODE.greeted(&[]);
     client.send(r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"hold","arguments":{"label":"c2"}}}"#);
     client.record().wait_for(1, "c2");
@@ -45,9 +45,9 @@ fn a_cancel_of_something_unknown_is_not_passed_on() {
     assert!(!heard.iter().any(|line| line.contains("cancelled")), "{heard:?}");
 }
 
-/// What has been answered cannot be taken back: the server is not told of it.
+/// The request has been answered, so the server is not told.
 #[test]
-fn a_cancel_that_comes_too_late_is_not_passed_on() {
+fn late_cancel_is_dropped() {
     let mut client = MODE.greeted(&[]);
     let id = client.start_call("echo", json!({}));
     client.answer(id);
@@ -57,12 +57,12 @@ fn a_cancel_that_comes_too_late_is_not_passed_on() {
 }
 
 #[test]
-fn the_servers_cancel_names_the_request_as_the_client_knows_it() {
+fn servers_cancel_carries_the_clients_id() {
     let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":"theirs-1","method":"sampling/createMessage","params":{}}"#;
     client.start_call("ask", json!({ "id": "\"theirs-1\"", "request": request }));
     let id = client.told("sampling/createMessage")["id"].clone();
-    say_under(
+    say_with_id(
         &client,
         "99",
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"unknown"}}
@@ -78,7 +78,7 @@ fn the_servers_cancel_names_the_request_as_the_client_knows_it() {
 }
 
 #[test]
-fn progress_comes_back_under_the_clients_own_token() {
+fn progress_carries_the_clients_token() {
     let mut client = MODE.greeted(&[]);
     for token in ["7", "\"p-7\"", "\"\\u0041/é\"", "0", "1.5", "123456789012345678901234567890"] {
         let template = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":0.50,"message":"half"}}
@@ -96,9 +96,9 @@ fn progress_comes_back_under_the_clients_own_token() {
     }
 }
 
-/// Two calls with the same token, and a token that is another call's id: each gets its own.
+/// Two calls with the same token, and a token equal to another call's id: each gets its own.
 #[test]
-fn tokens_of_different_calls_are_not_mixed_up() {
+fn equal_tokens_of_calls_do_not_mix() {
     let mut client = MODE.greeted(&[]);
     for (id, token) in [("100", "1"), ("1", "100"), ("2", "2")] {
         let template = format!(
@@ -116,14 +116,14 @@ fn tokens_of_different_calls_are_not_mixed_up() {
     }
 }
 
-/// The first has no token at all; a token that the server made up is its only client's affair.
+/// Progress without a client's token is dropped; a token that the server made up passes to its only client.
 #[test]
 fn unknown_server_tokens_pass_unchanged() {
     let mut client = MODE.greeted(&[]);
     let template = r#"{"jsonrpc":"2.0","id":%ID,"result":{}}
 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%ID,"progress":2}}
 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"foreign","progress":0.10}}"#;
-    say_under(&client, "1", template);
+    say_with_id(&client, "1", template);
     assert_eq!(client.recv_json()["id"], 1);
     assert_eq!(
         client.recv_text(),
@@ -151,9 +151,9 @@ fn progress_after_the_answer_is_passed_on() {
     }
 }
 
-/// The other direction: the client reports progress on what the server asked of it.
+/// The other direction: the client reports progress on a request of the server.
 #[test]
-fn a_clients_progress_reaches_the_server_under_its_own_token() {
+fn clients_progress_carries_servers_token() {
     let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"_meta":{"progressToken":"theirs"},"messages":[]}}"#;
     let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));

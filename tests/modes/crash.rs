@@ -1,5 +1,5 @@
-//! A server that dies: everyone who waits is told why at once, what is safe is tried again, what is not is not,
-//! and the client need not notice that another process serves it.
+//! Crashes: waiting requests get the cause at once, safe ones are retried, others are not, and the client
+//! continues with another process unnoticed.
 
 use super::MODE;
 use crate::support::{error, greet, log_with, program};
@@ -13,7 +13,7 @@ fn check_alive(client: &mut Client) {
 }
 
 #[test]
-fn a_pending_call_learns_how_the_server_died() {
+fn pending_call_gets_the_crash_cause() {
     for (how, expect) in [
         (json!({ "code": 3 }), "exit code 3"),
         (json!({ "code": 0 }), "exit code 0"),
@@ -34,7 +34,7 @@ fn a_pending_call_learns_how_the_server_died() {
 }
 
 #[test]
-fn the_servers_last_words_are_in_the_error() {
+fn last_output_is_in_the_error() {
     let mut client = MODE.greeted(&[]);
     let words = "Traceback:\n  File x, line 3\nValueError: password=hunter2 is wrong\n";
     let answer = client.call("crash", json!({ "code": 1, "stderr": words }));
@@ -43,7 +43,7 @@ fn the_servers_last_words_are_in_the_error() {
     assert!(told["data"]["stderr"].as_str().unwrap().contains("line 3"), "{told}");
     assert!(!answer.to_string().contains("hunter2"), "secrets are masked: {answer}");
 
-    // Some print their complaints on stdout, where they are no messages.
+    // Some servers print errors on stdout, where they are not messages.
     let answer = client.call("crash", json!({ "code": 1, "stdout": "fatal: token=abc123 refused\n" }));
     let told = error(&answer, -32002, "backend_unavailable");
     assert!(told["message"].as_str().unwrap().contains("fatal:"), "{told}");
@@ -51,7 +51,7 @@ fn the_servers_last_words_are_in_the_error() {
 }
 
 #[test]
-fn an_error_says_whom_it_concerns() {
+fn error_names_server_and_root() {
     let start = MODE.through(&["--root", "."], &[]);
     let root = start.scratch().path().display().to_string();
     let mut client = greet(start);
@@ -62,7 +62,7 @@ fn an_error_says_whom_it_concerns() {
 }
 
 #[test]
-fn everyone_who_waits_is_answered() {
+fn all_pending_requests_are_answered() {
     let mut client = MODE.greeted(&[]);
     let held: Vec<u64> = (0..20).map(|label| client.start_call("hold", json!({ "label": label }))).collect();
     let crash = client.start_call("crash", json!({ "signal": 9 }));
@@ -72,9 +72,9 @@ fn everyone_who_waits_is_answered() {
     check_alive(&mut client);
 }
 
-/// The record of the server is what counts: no process was told of the call but the one that died of it.
+/// The server's record counts: only the process that died of the call received it.
 #[test]
-fn a_call_is_never_sent_twice() {
+fn call_is_never_sent_twice() {
     let mut client = MODE.greeted(&[]);
     for number in 0..3 {
         let answer = client.call("crash", json!({ "code": 1, "mark": format!("crash-{number}") }));
@@ -90,7 +90,7 @@ fn a_call_is_never_sent_twice() {
 }
 
 #[test]
-fn lists_and_reads_are_sent_once_more() {
+fn lists_and_reads_are_retried() {
     for method in ["tools/list", "resources/read", "prompts/get", "resources/list"] {
         let mut client = MODE.greeted(&["--crash-on", method, "--faulty", "1"]);
         let answer = client.request(method, json!({ "uri": "x:/", "name": "n" }));
@@ -101,7 +101,7 @@ fn lists_and_reads_are_sent_once_more() {
 }
 
 #[test]
-fn once_more_is_once() {
+fn retry_happens_only_once() {
     let mut client = MODE.greeted(&["--crash-on", "tools/list", "--faulty", "2"]);
     error(&client.request("tools/list", json!({})), -32002, "backend_unavailable");
     assert_eq!(client.record().all_lines().iter().filter(|line| line.contains("tools/list")).count(), 2);
@@ -110,7 +110,7 @@ fn once_more_is_once() {
 }
 
 #[test]
-fn nothing_is_sent_again_if_the_config_says_so() {
+fn retry_after_crash_can_be_off() {
     let server = json!({ "retryAfterCrash": "off" });
     let mut client =
         greet(MODE.configured(json!({}), server, &["--crash-on", "tools/list", "--faulty", "1"]));
@@ -118,9 +118,9 @@ fn nothing_is_sent_again_if_the_config_says_so() {
     assert!(client.request("tools/list", json!({}))["result"].is_object());
 }
 
-/// The new process hears what the client said to the first one, and nobody else notices.
+/// The new process gets the client's handshake, and the client does not notice.
 #[test]
-fn the_handshake_is_replayed() {
+fn handshake_is_replayed() {
     let mut client = MODE.fake(&[]).start();
     let initialize = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{}},"clientInfo":{"name":"é","version":"1.0"}}}"#;
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":{"_meta":{"x":1}}}"#;
@@ -145,9 +145,8 @@ fn the_handshake_is_replayed() {
     assert!(heard[2].contains("ping"), "{heard:?}");
 }
 
-/// A server that dies while nothing is asked of it is started again by itself.
 #[test]
-fn an_idle_server_that_dies_comes_back() {
+fn idle_server_is_restarted_after_a_crash() {
     let mut client = MODE.greeted(&[]);
     pids::tell(client.record().pid(1), Word::Kill);
     let second = client.record().pid(2);
@@ -156,7 +155,7 @@ fn an_idle_server_that_dies_comes_back() {
 }
 
 #[test]
-fn a_question_of_a_server_that_died_is_taken_back() {
+fn request_of_a_dead_server_is_cancelled() {
     let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}"#;
     let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
@@ -164,15 +163,15 @@ fn a_question_of_a_server_that_died_is_taken_back() {
     pids::tell(client.record().pid(1), Word::Kill);
     error(&client.answer(call), -32002, "backend_unavailable");
     assert_eq!(client.told("notifications/cancelled")["params"]["requestId"], id);
-    // Its answer comes too late, and disturbs nobody.
+    // The late answer is ignored.
     client.send(json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string());
     check_alive(&mut client);
     assert_eq!(client.record().lines(2).iter().filter(|line| line.contains("\"q\"")).count(), 0);
 }
 
-/// More than five crashes in a minute: requests fail at once, and say when the next try is.
+/// After more than five crashes in a minute, requests fail at once and say when the next attempt is.
 #[test]
-fn a_server_that_keeps_crashing_is_left_alone_for_a_while() {
+fn repeated_crashes_open_the_breaker() {
     let mut client = MODE.greeted(&[]);
     let mut last = Value::Null;
     for _ in 0..7 {
@@ -189,34 +188,34 @@ fn a_server_that_keeps_crashing_is_left_alone_for_a_while() {
 
 #[cfg(unix)]
 #[test]
-fn a_server_that_cannot_be_started_is_tried_again_with_the_next_request() {
+fn failed_spawn_is_retried_on_next_request() {
     let start = program();
     let path = start.scratch().join("later");
     let mut client = start.args(["stdio", "--"]).arg(&path).start();
     let answer = client.request("initialize", json!({}));
     let told = error(&answer, -32001, "backend_spawn_failed");
     assert!(told["message"].as_str().unwrap().contains("later"), "{told}");
-    // Not a copy: a file that was written a moment ago may still be "busy" in a child of another test.
+    // Not a copy: a freshly written file may still be "busy" in a child of another test.
     std::os::unix::fs::symlink(crate::support::fake_backend(), &path).unwrap();
     client.initialize();
     check_alive(&mut client);
 }
 
 #[test]
-fn a_server_that_dies_before_it_greets_says_why() {
+fn early_crash_names_the_cause() {
     let mut client = MODE.fake(&["--stderr", "cannot open database", "--exit-at-start", "7"]).start();
     let answer = client.request("initialize", json!({}));
     let told = error(&answer, -32001, "backend_spawn_failed");
     let message = told["message"].as_str().unwrap();
     assert!(message.contains("exit code 7") && message.contains("cannot open database"), "{told}");
-    // The client may try again.
+    // The client may retry.
     error(&client.request("initialize", json!({})), -32001, "backend_spawn_failed");
     assert_eq!(client.finish().code, Some(0));
 }
 
-/// Only the first process is broken: the client's second try works.
+/// Only the first process is broken.
 #[test]
-fn a_second_initialize_may_work() {
+fn second_initialize_may_succeed() {
     let mut client = MODE.fake(&["--exit-at-start", "7", "--faulty", "1"]).start();
     let first = client.request("initialize", json!({}));
     if first.get("error").is_some() {
@@ -226,9 +225,9 @@ fn a_second_initialize_may_work() {
     check_alive(&mut client);
 }
 
-/// It lives on and can serve nobody: as good as dead, and treated so.
+/// A server that runs but cannot serve counts as dead.
 #[test]
-fn a_server_that_closes_its_output_or_input_is_ended() {
+fn server_with_closed_streams_is_ended() {
     for tool in ["mute", "close"] {
         let mut client = MODE.greeted(&[]);
         let first = client.record().pid(1);
@@ -236,7 +235,7 @@ fn a_server_that_closes_its_output_or_input_is_ended() {
         if tool == "close" {
             client.told("notifications/closed");
         }
-        // That its input is closed shows when it is told something.
+        // A closed input shows at the next write.
         let other = client.start_call("echo", json!({ "x": 1 }));
         for id in [call, other] {
             let answer = client.answer(id);
@@ -248,9 +247,10 @@ fn a_server_that_closes_its_output_or_input_is_ended() {
     }
 }
 
-/// Everything at once, and the end, to a server that dies of it: all is answered, and the program ends.
+/// All requests and the end of input at once, to a server that crashes: all are answered, and the program
+/// ends.
 #[test]
-fn a_crash_during_the_last_requests_leaves_nothing_open() {
+fn crash_at_eof_answers_all_requests() {
     let mut client = MODE.fake(&["--crash-on", "tools/list"]).start();
     let ids = [
         client.ask("initialize", switchboard_testkit::client::initialize_params()),

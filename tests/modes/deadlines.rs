@@ -1,12 +1,12 @@
-//! Every request has a deadline: then the client gets an error, the server is told, and a late answer is
-//! dropped. Times here are short because the config says so; no test waits for a time by itself.
+//! Deadlines: an expired request gets an error, the server is told, and a late answer is dropped. The config
+//! makes the times short; no test waits for a time by itself.
 
 use super::MODE;
 use crate::support::{error, fake_backend, greet, log_with, text};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, Start};
 
-/// Soon over, and yet enough for a busy machine to answer what is meant to be answered.
+/// A short timeout that still lets a busy machine answer other requests.
 const SHORT: &str = "1s";
 
 fn with(server: Value, options: &[&str]) -> Start {
@@ -19,7 +19,7 @@ fn check_alive(client: &mut Client) {
 }
 
 #[test]
-fn an_expired_call_is_an_error_and_the_server_is_told() {
+fn expired_call_is_an_error() {
     let mut client = greet(with(json!({ "timeout": SHORT, "onTimeout": "keep" }), &[]));
     let answer = client.call("hold", json!({ "label": "late" }));
     let told = error(&answer, -32003, "backend_timeout");
@@ -34,7 +34,7 @@ fn an_expired_call_is_an_error_and_the_server_is_told() {
         serde_json::from_str(&client.record().wait_for(1, "notifications/cancelled")).unwrap();
     assert_eq!(cancelled["params"]["requestId"], theirs, "{cancelled}");
 
-    // The server answers all the same: too late.
+    // The server answers nevertheless, but too late.
     let release = client.start_call("release", json!({}));
     let next = client.recv_json();
     assert_eq!((&next["id"], &next["result"]["released"]), (&json!(release), &json!(1)), "{next}");
@@ -50,9 +50,9 @@ fn lists_have_a_deadline_too() {
     check_alive(&mut client);
 }
 
-/// In pasted configs some clients write `timeout` in milliseconds.
+/// Some clients write `timeout` in milliseconds in their configs.
 #[test]
-fn a_large_bare_number_is_milliseconds() {
+fn large_bare_number_is_milliseconds() {
     let mut client = greet(with(json!({ "timeout": 1000, "onTimeout": "keep" }), &[]));
     let answer = client.call("hang", json!({}));
     let told = error(&answer, -32003, "backend_timeout");
@@ -60,7 +60,7 @@ fn a_large_bare_number_is_milliseconds() {
 }
 
 #[test]
-fn a_handshake_has_a_deadline() {
+fn handshake_has_a_deadline() {
     let mut client = with(json!({ "startTimeout": SHORT, "framing": "newline" }), &["--silent"]).start();
     let answer = client.request("initialize", json!({}));
     error(&answer, -32003, "backend_timeout");
@@ -68,12 +68,12 @@ fn a_handshake_has_a_deadline() {
 }
 
 #[test]
-fn a_hung_server_is_restarted_if_the_config_says_so() {
+fn hung_server_is_restarted_if_configured() {
     let mut client =
         greet(with(json!({ "timeout": SHORT, "onTimeout": "restart", "shutdownGrace": "200ms" }), &[]));
     let first = client.record().pid(1);
     error(&client.call("hang", json!({})), -32003, "backend_timeout");
-    // The next call waits for the new process, which has heard the handshake again.
+    // The next call waits for the new process, which has got the handshake again.
     let facts = client.call("facts", json!({}));
     assert_ne!(facts["result"]["pid"], json!(first), "{facts}");
     let heard = client.record().lines(2);
@@ -83,9 +83,9 @@ fn a_hung_server_is_restarted_if_the_config_says_so() {
     );
 }
 
-/// Nobody waits for the grace of a server that hangs: SIGTERM at once, and SIGKILL a second later.
+/// A hung server gets no grace period: SIGTERM at once, and SIGKILL a second later.
 #[test]
-fn a_restart_does_not_wait_for_the_grace() {
+fn restart_skips_the_grace_period() {
     for options in [&["--ignore-eof"][..], &["--ignore-eof", "--stubborn"]] {
         let server = json!({ "timeout": SHORT, "onTimeout": "restart", "shutdownGrace": "1h" });
         let mut client = greet(with(server, options));
@@ -97,9 +97,9 @@ fn a_restart_does_not_wait_for_the_grace() {
     }
 }
 
-/// A server that still answers is left alone: it is asked for a sign of life, and gives one.
+/// After a timeout the server is pinged; one that answers is kept.
 #[test]
-fn a_slow_server_is_probed_and_kept() {
+fn slow_server_is_probed_and_kept() {
     let mut client = greet(with(json!({ "timeout": SHORT }), &[]));
     error(&client.call("hang", json!({})), -32003, "backend_timeout");
     client.record().wait_for(1, r#""method":"ping""#);
@@ -109,9 +109,9 @@ fn a_slow_server_is_probed_and_kept() {
     assert_eq!(end.stdout, b"", "the answer to our own probe is ours");
 }
 
-/// No sign of life within the time for one (10 s, fixed): it is restarted.
+/// A server that does not answer the ping within 10 s (fixed) is restarted.
 #[test]
-fn a_server_that_gives_no_sign_of_life_is_restarted() {
+fn unresponsive_server_is_restarted() {
     let server = json!({ "timeout": SHORT, "shutdownGrace": "100ms" });
     let mut client = greet(with(server, &["--ignore-eof"]));
     client.call("deaf", json!({}));
@@ -124,7 +124,7 @@ fn a_server_that_gives_no_sign_of_life_is_restarted() {
 #[test]
 fn progress_extends_the_deadline() {
     let mut client = greet(with(json!({ "timeout": "1500ms" }), &[]));
-    // Far longer than the timeout, with a sign every quarter of a second.
+    // Far longer than the timeout, with progress every quarter of a second.
     let arguments = json!({ "steps": 12, "ms": 250 });
     let meta = json!({ "progressToken": "t" });
     let answer =
@@ -136,7 +136,7 @@ fn progress_extends_the_deadline() {
 }
 
 #[test]
-fn progress_does_not_extend_beyond_the_hard_end() {
+fn hard_timeout_ends_progress_extension() {
     let mut client =
         greet(with(json!({ "timeout": SHORT, "hardTimeout": "1500ms", "onTimeout": "keep" }), &[]));
     let arguments = json!({ "steps": 30, "ms": 100 });
@@ -147,10 +147,9 @@ fn progress_does_not_extend_beyond_the_hard_end() {
     assert!(told["data"]["timeoutMs"].as_u64().is_some_and(|ms| ms >= 1500), "{told}");
 }
 
-/// A server that talks with its client about its work is at work: it works for longer than the timeout, but
-/// not without a word.
+/// A request to the client shows that the server is at work, so the call may outlast the timeout.
 #[test]
-fn a_question_to_the_client_extends_the_deadline() {
+fn server_request_extends_the_deadline() {
     let mut client = greet(with(json!({ "timeout": "1500ms", "onTimeout": "keep" }), &[]));
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}"#;
     let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request, "ms": 900 }));
@@ -161,15 +160,15 @@ fn a_question_to_the_client_extends_the_deadline() {
 
 /// A call that waits for a server which never becomes ready.
 #[test]
-fn a_request_without_a_handshake_expires_as_well() {
+fn request_without_handshake_expires() {
     let server = json!({ "command": fake_backend(), "timeout": SHORT, "onTimeout": "keep" });
     let mut client = with(server, &["--silent"]).start();
     error(&client.call("echo", json!({})), -32003, "backend_timeout");
 }
 
-/// The client never answers what the server asked: the server gets an error in the end.
+/// The client never answers: the server gets an error in the end.
 #[test]
-fn a_question_to_the_client_has_a_hard_end() {
+fn server_request_has_a_hard_timeout() {
     let mut client = greet(with(json!({ "hardTimeout": SHORT, "onTimeout": "keep" }), &[]));
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}"#;
     client.start_call("ask", json!({ "id": "\"q\"", "request": request }));

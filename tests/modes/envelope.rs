@@ -1,12 +1,12 @@
-//! What is not a message is answered with an error to whoever waits for it: never with silence.
+//! Invalid messages: the waiting side always gets an error.
 
 use super::MODE;
-use crate::support::{error, literally, say_under};
+use crate::support::{error, escape_percent, say_with_id};
 use serde_json::{Value, json};
 
-/// What a client may get wrong, with the error and the id of the answer.
+/// Invalid client messages, with the code and the id of the answer.
 #[test]
-fn a_clients_broken_messages_are_answered() {
+fn broken_client_messages_are_answered() {
     let mut client = MODE.greeted(&[]);
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":9,"method":"x","params":{}{}}}"#,
@@ -76,9 +76,9 @@ fn a_clients_broken_messages_are_answered() {
     assert_eq!(heard.len(), 3, "none of it reached the server: {heard:?}");
 }
 
-/// Of two ids only one can be answered; that one of them is, is enough.
+/// Only one of two ids can be answered; either will do.
 #[test]
-fn a_request_with_two_ids_is_answered() {
+fn request_with_two_ids_is_answered() {
     let mut client = MODE.greeted(&[]);
     client.send(r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}"#);
     let answer = client.recv_json();
@@ -86,9 +86,9 @@ fn a_request_with_two_ids_is_answered() {
     assert!([json!(1), json!(2), json!(null)].contains(&answer["id"]), "{answer}");
 }
 
-/// What a server may get wrong: its client learns that the answer is useless.
+/// Invalid server answers: the client gets an error.
 #[test]
-fn a_servers_broken_answers_end_their_requests() {
+fn broken_server_answers_fail_requests() {
     let mut client = MODE.greeted(&[]);
     for template in [
         r#"{"jsonrpc":"2.0","id":%ID,"result":{"n":NaN}}"#,
@@ -103,7 +103,7 @@ fn a_servers_broken_answers_end_their_requests() {
         r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":"#,
         r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":"unclosed}}"#,
     ] {
-        say_under(&client, "\"w\"", template);
+        say_with_id(&client, "\"w\"", template);
         let answer = client.answer("w");
         error(&answer, -32603, "bad_answer");
         assert_eq!(answer["error"]["data"]["server"], "fake-backend", "{template}");
@@ -113,7 +113,7 @@ fn a_servers_broken_answers_end_their_requests() {
 
 /// Answers that lack or disguise a part of their envelope, or share their line with others.
 #[test]
-fn answers_without_their_parts_end_requests() {
+fn incomplete_answers_fail_requests() {
     let mut client = MODE.greeted(&[]);
     for template in [
         r#"{"jsonrpc":"2.0","id":%ID}"#,
@@ -127,16 +127,15 @@ fn answers_without_their_parts_end_requests() {
         r#"{"jsonrpc":"2.0","id":%ID}{"jsonrpc":"2.0","id":987654,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":987654,"result":{}}{"jsonrpc":"2.0","id":%ID,"result":"#,
     ] {
-        say_under(&client, "\"w\"", template);
+        say_with_id(&client, "\"w\"", template);
         let answer = client.answer("w");
         assert_eq!(answer["error"]["data"]["kind"], "bad_answer", "{template}\n{answer}");
     }
     assert_eq!(client.request("ping", json!({}))["result"], json!({}), "it is still usable");
 }
 
-/// A server whose own request is broken is told so, too.
 #[test]
-fn a_servers_broken_requests_are_refused() {
+fn broken_server_requests_are_refused() {
     let mut client = MODE.greeted(&[]);
     for (number, broken) in [
         r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"n":NaN}}"#,
@@ -146,7 +145,7 @@ fn a_servers_broken_requests_are_refused() {
     .iter()
     .enumerate()
     {
-        let id = client.start_call("ask", json!({ "id": "\"q\"", "request": literally(broken) }));
+        let id = client.start_call("ask", json!({ "id": "\"q\"", "request": escape_percent(broken) }));
         let answer = client.answer(id);
         let told: Value = serde_json::from_str(crate::support::text(&answer)).unwrap();
         assert_eq!(told["id"], "q", "{number}");
@@ -154,9 +153,9 @@ fn a_servers_broken_requests_are_refused() {
     }
 }
 
-/// A client that breaks its answer to a server's request does not leave the server waiting.
+/// The server must not keep waiting.
 #[test]
-fn a_clients_broken_answer_is_passed_on_as_an_error() {
+fn clients_broken_answer_becomes_an_error() {
     let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
     let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
@@ -168,9 +167,13 @@ fn a_clients_broken_answer_is_passed_on_as_an_error() {
 }
 
 #[test]
-fn an_error_without_an_id_belongs_to_the_only_open_request() {
+fn error_with_null_id_ends_the_only_request() {
     let mut client = MODE.greeted(&[]);
-    say_under(&client, "5", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#);
+    say_with_id(
+        &client,
+        "5",
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+    );
     assert_eq!(
         client.recv_text(),
         r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32700,"message":"Parse error"}}"#
@@ -178,24 +181,24 @@ fn an_error_without_an_id_belongs_to_the_only_open_request() {
 }
 
 #[test]
-fn an_error_that_lacks_its_id_belongs_to_the_only_request() {
+fn error_without_id_ends_the_only_request() {
     let mut client = MODE.greeted(&[]);
     let error = r#""jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}"#;
-    say_under(&client, "5", &format!("{{{error}"));
+    say_with_id(&client, "5", &format!("{{{error}"));
     assert_eq!(client.recv_text(), format!(r#"{{"id":5,{error}"#));
 }
 
 #[test]
-fn answers_that_nobody_waits_for_are_dropped() {
+fn unexpected_answers_are_dropped() {
     let mut client = MODE.greeted(&[]);
     let twice = r#"{"jsonrpc":"2.0","id":%ID,"result":{"first":true}}
 {"jsonrpc":"2.0","id":%ID,"result":{"first":false}}
 {"jsonrpc":"2.0","id":987654,"result":{}}
 {"jsonrpc":"2.0","id":"never","result":{}}
 {"jsonrpc":"2.0","id":null,"result":{}}"#;
-    say_under(&client, "1", twice);
+    say_with_id(&client, "1", twice);
     assert_eq!(client.recv_json()["result"]["first"], true);
-    // A client's answers to nothing are dropped as well.
+    // Unexpected answers of a client are dropped as well.
     client.send(r#"{"jsonrpc":"2.0","id":77,"result":{}}"#);
     client.send(r#"{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"m"}}"#);
     let id = client.ask("ping", json!({}));

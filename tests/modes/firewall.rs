@@ -1,25 +1,25 @@
-//! Stdout belongs to the protocol: a server's chatter never reaches the client, and our own cannot.
+//! Stdout firewall: neither a server's stray output nor our own reaches the client.
 
 use super::MODE;
-use crate::support::{Mode, error, greet, log_with, say_under};
+use crate::support::{Mode, error, greet, log_with, say_with_id};
 use serde_json::json;
 use std::fs;
 
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":{}}}"#;
 const EXPECT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}}}"#;
 
-/// The server says this in place of its answer; the client gets exactly the answer.
+/// Has the server print `template`; checks that the client gets exactly the answer.
 #[track_caller]
 fn check_recovered(template: &str) {
     let mut client = MODE.greeted(&[]);
-    say_under(&client, "1", template);
+    say_with_id(&client, "1", template);
     assert_eq!(client.recv_text(), EXPECT, "{template}");
     let end = client.finish();
     assert_eq!((end.code, end.stdout), (Some(0), vec![]), "{template}");
 }
 
 #[test]
-fn noise_around_messages_is_kept_back() {
+fn noise_between_messages_is_dropped() {
     for noise in [
         "Server started on port 3000",
         "\u{1b}[32mINFO\u{1b}[0m ready",
@@ -44,7 +44,7 @@ fn noise_around_messages_is_kept_back() {
 }
 
 #[test]
-fn a_message_with_text_glued_to_it_is_recovered() {
+fn message_glued_to_text_is_recovered() {
     for template in [
         format!("INFO ready {ANSWER}"),
         format!("progress: 50%%{ANSWER}"),
@@ -58,25 +58,25 @@ fn a_message_with_text_glued_to_it_is_recovered() {
 }
 
 #[test]
-fn two_messages_on_one_line_are_two_messages() {
+fn two_messages_on_one_line_are_split() {
     let mut client = MODE.greeted(&[]);
     let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
-    say_under(&client, "1", &format!("{note}{ANSWER}"));
+    say_with_id(&client, "1", &format!("{note}{ANSWER}"));
     assert_eq!(client.recv_text(), note);
     assert_eq!(client.recv_text(), EXPECT);
 }
 
 #[test]
-fn noise_before_the_handshake_does_not_disturb_it() {
+fn noise_before_the_handshake_is_dropped() {
     let banner = "Welcome to fake 1.0\n{\"starting\":true}\n\nlistening on stdio\n";
     let mut client = greet(MODE.fake(&["--say", banner]));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.finish().stdout, b"");
 }
 
-/// A half line at the server's end is no message; a whole one without its line's end is.
+/// Half a line at the server's end is no message; a whole message without its line end is one.
 #[test]
-fn what_a_dying_server_printed_last() {
+fn last_line_of_a_dying_server_counts() {
     let mut client = MODE.greeted(&[]);
     let half = r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":"#;
     let answer = client.call("crash", json!({ "stdout": half, "code": 3 }));
@@ -93,11 +93,11 @@ fn what_a_dying_server_printed_last() {
 }
 
 #[test]
-fn quarantined_lines_are_counted_cut_and_redacted_in_the_log() {
+fn quarantined_lines_are_logged_redacted() {
     let mut client = MODE.greeted(&[]);
     let secret = "GITHUB_TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     let long = "y".repeat(3000);
-    say_under(&client, "1", &format!("first {secret}\nsecond {long}\n{ANSWER}"));
+    say_with_id(&client, "1", &format!("first {secret}\nsecond {long}\n{ANSWER}"));
     assert_eq!(client.recv_text(), EXPECT);
     let log = log_with(&client, "second yyy");
     assert!(log.contains("first GITHUB_TOKEN=[redacted]"), "{log}");
@@ -116,11 +116,11 @@ fn quarantined_lines_are_counted_cut_and_redacted_in_the_log() {
     assert!(!stderr.contains("ghp_"), "{stderr}");
 }
 
-/// The first half of the firewall: our own descriptor 1 is not the client's, so that no stray print reaches it,
-/// and the server inherits nothing but its three pipes.
+/// Our descriptor 1 is not the client's, so no stray print reaches it, and the server inherits only its three
+/// pipes.
 #[cfg(target_os = "linux")]
 #[test]
-fn our_own_stdout_is_out_of_reach() {
+fn our_stdout_is_out_of_reach() {
     let mut client = MODE.greeted(&[]);
     let link = |fd: u32| fs::read_link(format!("/proc/{}/fd/{fd}", client.pid())).unwrap();
     assert_eq!(link(1), link(2), "descriptor 1 points at stderr");

@@ -1,7 +1,7 @@
-//! Messages are told apart however a peer writes them, and each peer is answered in its own manner.
+//! Framing: messages are split in any form, and each peer is answered in its own framing.
 
 use super::MODE;
-use crate::support::{config, error, greet, program, say_under};
+use crate::support::{config, error, greet, program, say_with_id};
 use serde_json::{Value, json};
 use std::fs;
 use switchboard_testkit::client::{Client, Framing};
@@ -11,7 +11,7 @@ use switchboard_testkit::scratch::Scratch;
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const PONG: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 
-/// Whatever is sent here must be answered as one ping, in this framing.
+/// Checks that these bytes are answered as one ping, in this framing.
 #[track_caller]
 fn check_pong(framing: Framing, bytes: &str) {
     for size in [1, 7, bytes.len()] {
@@ -24,7 +24,7 @@ fn check_pong(framing: Framing, bytes: &str) {
 }
 
 #[test]
-fn a_line_is_a_line_however_it_ends_and_begins() {
+fn line_endings_bom_and_blanks_are_accepted() {
     check_pong(Framing::Newline, &format!("{PING}\n"));
     check_pong(Framing::Newline, &format!("{PING}\r\n"));
     check_pong(Framing::Newline, &format!("\u{feff}{PING}\n"));
@@ -33,7 +33,7 @@ fn a_line_is_a_line_however_it_ends_and_begins() {
 }
 
 #[test]
-fn the_last_line_needs_no_end() {
+fn last_line_needs_no_newline() {
     let mut client = MODE.fake(&[]).start();
     client.send_bytes(PING);
     client.close_input();
@@ -42,7 +42,7 @@ fn the_last_line_needs_no_end() {
 }
 
 #[test]
-fn headers_are_understood_with_noise_and_in_any_case() {
+fn headers_may_have_noise_and_any_case() {
     let length = PING.len();
     check_pong(Framing::ContentLength, &format!("Content-Length: {length}\r\n\r\n{PING}"));
     check_pong(Framing::ContentLength, &format!("content-length:{length}\n\n{PING}"));
@@ -59,7 +59,7 @@ fn headers_are_understood_with_noise_and_in_any_case() {
 }
 
 #[test]
-fn a_whole_conversation_with_headers() {
+fn conversation_with_headers_works() {
     let mut client = greet(MODE.fake(&[]).framing(Framing::ContentLength));
     for number in 0..20 {
         let id = client.start_call("echo", json!({ "number": number, "text": "é\n" }));
@@ -70,7 +70,7 @@ fn a_whole_conversation_with_headers() {
     assert_eq!((end.code, end.stdout), (Some(0), vec![]));
 }
 
-/// Also in pieces that cut headers, and several at a time.
+/// Pieces that cut headers, and several frames at a time.
 #[test]
 fn headers_survive_any_cut() {
     for size in [1, 13, 4096] {
@@ -84,7 +84,7 @@ fn headers_survive_any_cut() {
 }
 
 #[test]
-fn a_body_of_several_lines_reaches_a_line_server_on_one() {
+fn multi_line_body_becomes_one_line() {
     let mut client = greet(MODE.fake(&[]).framing(Framing::ContentLength));
     let pretty = "{\r\n  \"jsonrpc\": \"2.0\",\r\n  \"id\": 5,\n  \"method\": \"test/pretty\",\n  \"params\": {\n    \"text\": \"a\\nb\"\n  }\n}\n";
     client.send(pretty);
@@ -100,15 +100,15 @@ fn a_body_of_several_lines_reaches_a_line_server_on_one() {
 }
 
 #[test]
-fn a_servers_lines_may_have_a_mark_and_carriage_returns() {
+fn servers_bom_and_crlf_are_accepted() {
     let mut client = greet(MODE.fake(&["--bom", "--crlf"]));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
-    say_under(&client, "1", "\r\n\n\u{feff}{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":{}}\r");
+    say_with_id(&client, "1", "\r\n\n\u{feff}{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":{}}\r");
     assert_eq!(client.recv(), PONG);
 }
 
 #[test]
-fn a_server_may_hear_lines_and_speak_with_headers() {
+fn server_may_answer_lines_with_headers() {
     let body = r#"{"jsonrpc":"2.0","id":%ID,"result":{}}"#;
     let length = body.len() - 2;
     let greeting =
@@ -118,7 +118,7 @@ fn a_server_may_hear_lines_and_speak_with_headers() {
     assert_eq!(client.recv(), PONG);
 }
 
-/// A server that is run more than once, with the same home. Nothing runs between two times.
+/// A server that is run several times with the same home, with no process in between.
 struct Runs {
     scratch: Scratch,
     record: Record,
@@ -138,7 +138,7 @@ impl Runs {
         MODE.window(program().home(self.scratch.home()), &path).start()
     }
 
-    /// A run in which everything goes well.
+    /// A run that succeeds.
     #[track_caller]
     fn next_works(&self) {
         let mut client = self.next();
@@ -147,7 +147,7 @@ impl Runs {
         self.end(client);
     }
 
-    /// A run in which no process says anything.
+    /// A run in which no process answers.
     #[track_caller]
     fn next_fails(&self) {
         let mut client = self.next();
@@ -161,7 +161,7 @@ impl Runs {
         self.scratch.stop_daemons();
     }
 
-    /// What each process was spoken to in.
+    /// The framing that each process was spoken to in.
     fn framings(&self) -> Vec<&'static str> {
         let of = |launch| match self.record.heard(launch).first() {
             Some(b'{') => "lines",
@@ -172,9 +172,9 @@ impl Runs {
     }
 }
 
-/// It only understands `Content-Length`: that is found out, and not asked again the next time.
+/// The server understands only `Content-Length`: this is detected, and remembered for the next run.
 #[test]
-fn the_framing_of_a_server_is_found_out_and_remembered() {
+fn detected_framing_is_remembered() {
     let runs = Runs::of(&["--framing", "content-length"]);
     runs.next_works();
     assert_eq!(runs.framings(), ["lines", "headers"], "a fresh process for each");
@@ -187,17 +187,17 @@ fn the_framing_of_a_server_is_found_out_and_remembered() {
 }
 
 #[test]
-fn a_server_that_understands_lines_is_remembered_too() {
+fn newline_framing_is_remembered() {
     let runs = Runs::of(&[]);
     runs.next_works();
     runs.next_works();
     assert_eq!(runs.framings(), ["lines", "lines"]);
 }
 
-/// Nothing was learnt in a first run, as when the client gives up early: the next one begins with the other
-/// framing, and still comes back to the first.
+/// The first run learns nothing, as when the client gives up early: the next run begins with the other
+/// framing, and still falls back to the first.
 #[test]
-fn a_framing_in_doubt_is_remembered() {
+fn undecided_framing_is_remembered() {
     let runs = Runs::of(&["--framing", "content-length", "--silent", "--faulty", "2"]);
     runs.next_fails();
     runs.next_works();
@@ -211,10 +211,10 @@ fn a_framing_in_doubt_is_remembered() {
     assert_eq!(runs.framings()[4], "lines");
 }
 
-/// A server that wants lines, did not answer in time once, and protests at headers as the Python SDK does: that
-/// it says something must not be taken for understanding.
+/// A server with newline framing that was too slow once, and that answers headers with an error, as the
+/// Python SDK does: any output must not count as understanding.
 #[test]
-fn a_protest_at_headers_is_no_understanding() {
+fn error_at_headers_is_not_understanding() {
     let protest = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"?"}}
 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}
 "#;
@@ -226,9 +226,9 @@ fn a_protest_at_headers_is_no_understanding() {
     assert_eq!(runs.framings()[4], "lines");
 }
 
-/// What came behind `initialize` is not lost when the framing is found out.
+/// Messages behind `initialize` survive the detection.
 #[test]
-fn everything_sent_before_the_verdict_arrives() {
+fn messages_survive_framing_detection() {
     let mut client =
         MODE.configured(json!({}), json!({ "startTimeout": "1s" }), &["--framing", "content-length"]).start();
     let first = client.ask("initialize", json!({}));
@@ -242,7 +242,7 @@ fn everything_sent_before_the_verdict_arrives() {
 }
 
 #[test]
-fn a_server_that_answers_in_neither_framing_is_an_error() {
+fn silence_in_both_framings_is_an_error() {
     let mut client = MODE.configured(json!({}), json!({ "startTimeout": "300ms" }), &["--silent"]).start();
     let answer = client.request("initialize", json!({}));
     error(&answer, -32003, "backend_timeout");
@@ -250,13 +250,13 @@ fn a_server_that_answers_in_neither_framing_is_an_error() {
 }
 
 #[test]
-fn the_config_may_fix_the_framing() {
+fn config_can_fix_the_framing() {
     let server = json!({ "framing": "content-length" });
     let mut client = greet(MODE.configured(json!({}), server, &["--framing", "content-length"]));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.record().launches(), 1);
 
-    // A client whose first message is broken is still answered as the config says.
+    // A client whose first message is broken is answered in the configured framing.
     let file = json!({ "framing": "content-length" });
     let mut client = MODE.configured(file, json!({}), &[]).framing(Framing::ContentLength).start();
     client.send("not json");

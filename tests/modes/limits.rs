@@ -1,4 +1,4 @@
-//! What a client may have kept for it.
+//! Limits on the state that is kept for a client.
 
 use super::MODE;
 use crate::support::error;
@@ -35,7 +35,7 @@ fn subscriptions_of_a_client_are_limited() {
     assert_eq!(heard.iter().filter(|line| line.contains("resources/subscribe")).count(), 1025);
 }
 
-/// These are ours in some of our processes; whoever asks is answered.
+/// Some of our processes use these methods themselves; clients still get an answer.
 #[test]
 fn our_own_methods_are_answered() {
     let mut client = MODE.greeted(&[]);

@@ -1,5 +1,5 @@
-//! Promises about messages, faults and deadlines. They hold whichever process serves a window, so that each test runs
-//! twice: a failing one has the mode in its name. The files are in this folder, once.
+//! Promises about messages, faults and deadlines that hold whichever process serves a window. Each test runs
+//! twice, with the mode in its name; the files are in this folder once.
 
 mod solo;
 mod daemon;

@@ -1,11 +1,11 @@
-//! What a server asks of its client travels to it and back, with the ids of each side.
+//! Requests from a server to its client, with the ids of each side.
 
 use super::MODE;
 use crate::support::{greet, text};
 use serde_json::{Value, json};
 
-/// The server sends this request from within a call; the client answers; the call's answer shows what the
-/// server was told.
+/// Has the server send this request within a call; the call's answer shows the client's answer as the server
+/// got it.
 #[track_caller]
 fn check(id: &str, method: &str, params: &str, answer: &str) {
     let mut client = MODE.greeted(&[]);
@@ -20,7 +20,7 @@ fn check(id: &str, method: &str, params: &str, answer: &str) {
 }
 
 #[test]
-fn sampling_roots_and_elicitation_pass_in_both_directions() {
+fn server_requests_pass_both_ways() {
     check(
         "1",
         "sampling/createMessage",
@@ -39,7 +39,7 @@ fn sampling_roots_and_elicitation_pass_in_both_directions() {
 }
 
 #[test]
-fn a_server_and_its_client_may_use_the_same_ids() {
+fn server_and_client_may_use_equal_ids() {
     let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
     let arguments = json!({ "id": "1", "request": request });
@@ -51,12 +51,12 @@ fn a_server_and_its_client_may_use_the_same_ids() {
 }
 
 #[test]
-fn calls_answered_in_disorder_find_their_callers() {
+fn unordered_answers_find_their_callers() {
     const MANY: usize = 64;
-    // One more releases them.
+    // Room for one more call, which releases the others.
     let mut client = greet(MODE.wide());
     let ids: Vec<u64> = (0..MANY).map(|label| client.start_call("hold", json!({ "label": label }))).collect();
-    // A fixed disorder: 37 and 64 have no common divisor.
+    // A fixed order: 37 and 64 have no common divisor.
     let order: Vec<usize> = (0..MANY).map(|n| (n * 37 + 11) % MANY).collect();
     client.start_call("release", json!({ "labels": order }));
     for label in &order {
@@ -65,9 +65,9 @@ fn calls_answered_in_disorder_find_their_callers() {
     }
 }
 
-/// Many calls at once, each of which makes the server ask; the client answers the last question first.
+/// Each call makes the server send a request; the client answers the last one first.
 #[test]
-fn many_questions_at_once_are_not_mixed_up() {
+fn many_server_requests_do_not_mix() {
     const MANY: usize = 64;
     let mut client = MODE.greeted(&[]);
     let mut calls = Vec::new();
@@ -90,9 +90,9 @@ fn many_questions_at_once_are_not_mixed_up() {
     }
 }
 
-/// More questions than are allowed at a time: the server is told, the others are not disturbed.
+/// Requests over the limit are refused; the others are not affected.
 #[test]
-fn too_many_open_questions_are_refused_to_the_server() {
+fn server_requests_over_limit_are_refused() {
     const LIMIT: usize = 256;
     let mut client = MODE.greeted(&[]);
     let lines: String = (0..LIMIT + 10)

@@ -1,11 +1,11 @@
-//! What is said arrives as it was said: byte for byte, in both directions, under the ids that were used.
+//! Transparency: payloads pass byte for byte in both directions, and ids come back as spelled.
 
 use super::MODE;
-use crate::support::{greet, literally, say_under, text};
+use crate::support::{escape_percent, greet, say_with_id, text};
 use serde_json::json;
 use switchboard_testkit::client::Client;
 
-/// Values that JSON libraries like to change.
+/// Values that JSON libraries tend to change.
 const EXOTIC: &[&str] = &[
     r#"{}"#,
     r#"{ "b" : 1 ,  "a":2,	"c" : [ 1 , 2 ]  }"#,
@@ -18,7 +18,7 @@ const EXOTIC: &[&str] = &[
     r#"{"html":"</script><!--","sql":"';--","path":"C:\\x\\y","nl":"\n\r\n"}"#,
 ];
 
-/// Ids that are legal, in spellings that are easily lost.
+/// Legal ids in spellings that are easily lost.
 const IDS: &[&str] = &[
     "1",
     "0",
@@ -45,16 +45,20 @@ const IDS: &[&str] = &[
 ];
 
 #[test]
-fn results_reach_the_client_byte_for_byte() {
+fn results_pass_byte_for_byte() {
     let mut client = MODE.greeted(&[]);
     for payload in EXOTIC {
-        say_under(&client, "7", &format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{}}}"#, literally(payload)));
+        say_with_id(
+            &client,
+            "7",
+            &format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{}}}"#, escape_percent(payload)),
+        );
         assert_eq!(client.recv_text(), format!(r#"{{"jsonrpc":"2.0","id":7,"result":{payload}}}"#));
         let template = format!(
             r#" {{ "error" :{{"code":-1,"data":{},"message":"m"}} ,"id": %ID,"jsonrpc":"2.0" }}"#,
-            literally(payload)
+            escape_percent(payload)
         );
-        say_under(&client, "7", &template);
+        say_with_id(&client, "7", &template);
         assert_eq!(
             client.recv_text(),
             format!(
@@ -65,7 +69,7 @@ fn results_reach_the_client_byte_for_byte() {
 }
 
 #[test]
-fn params_reach_the_server_byte_for_byte() {
+fn params_pass_byte_for_byte() {
     let mut client = MODE.greeted(&[]);
     for (number, payload) in EXOTIC.iter().enumerate() {
         let before = format!(r#"{{"jsonrpc":"2.0","method":"test/{number}","x":{payload},"id": "#);
@@ -80,7 +84,7 @@ fn params_reach_the_server_byte_for_byte() {
 }
 
 #[test]
-fn notifications_travel_untouched_in_both_directions() {
+fn notifications_pass_byte_for_byte() {
     let mut client = MODE.greeted(&[]);
     for (number, payload) in EXOTIC.iter().enumerate() {
         let line =
@@ -88,28 +92,28 @@ fn notifications_travel_untouched_in_both_directions() {
         client.send(&line);
         assert_eq!(client.record().wait_for(1, &format!("notifications/test/{number}")), line);
         // An answer follows, so that the call is over.
-        let template = format!("{}\n{}", literally(&line), r#"{"jsonrpc":"2.0","id":%ID,"result":{}}"#);
-        say_under(&client, "7", &template);
+        let template = format!("{}\n{}", escape_percent(&line), r#"{"jsonrpc":"2.0","id":%ID,"result":{}}"#);
+        say_with_id(&client, "7", &template);
         assert_eq!(client.recv_text(), line);
         assert_eq!(client.recv_text(), r#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
     }
 }
 
 #[test]
-fn ids_come_back_as_they_were_spelled() {
+fn ids_keep_their_spelling() {
     let mut client = MODE.greeted(&[]);
     let long = format!("\"{}\"", "x".repeat(5000));
     for id in IDS.iter().copied().chain([long.as_str()]) {
-        say_under(&client, id, r#"{"result":{},"jsonrpc":"2.0","id":%ID}"#);
+        say_with_id(&client, id, r#"{"result":{},"jsonrpc":"2.0","id":%ID}"#);
         assert_eq!(client.recv_text(), format!(r#"{{"result":{{}},"jsonrpc":"2.0","id":{id}}}"#));
     }
 }
 
 #[test]
-fn an_id_that_the_server_respells_is_recognised() {
+fn respelled_id_is_recognised() {
     let mut client = MODE.greeted(&[]);
     for spelling in [r#""%ID""#, "%ID.0", " %ID "] {
-        say_under(&client, r#""mine""#, &format!(r#"{{"jsonrpc":"2.0","id":{spelling},"result":1}}"#));
+        say_with_id(&client, r#""mine""#, &format!(r#"{{"jsonrpc":"2.0","id":{spelling},"result":1}}"#));
         assert_eq!(client.recv_text().replace(' ', ""), r#"{"jsonrpc":"2.0","id":"mine","result":1}"#);
     }
 }
@@ -141,12 +145,12 @@ fn unknown_methods_and_fields_pass() {
         heard.ends_with(r#","method":"vendor/never.heard","params":[1,{"a":2}],"extra":{"b":3}}"#),
         "{heard}"
     );
-    say_under(&client, "7", r#"{"jsonrpc":"2.0","id":%ID,"result":{"new":1},"vendor":[2]}"#);
+    say_with_id(&client, "7", r#"{"jsonrpc":"2.0","id":%ID,"result":{"new":1},"vendor":[2]}"#);
     assert_eq!(client.recv_text(), r#"{"jsonrpc":"2.0","id":7,"result":{"new":1},"vendor":[2]}"#);
 }
 
 #[test]
-fn names_stay_as_they_are() {
+fn names_stay_unchanged() {
     let mut client = MODE.greeted(&[]);
     let tools = client.request("tools/list", json!({}));
     let names: Vec<&str> = tools["result"]["tools"]
@@ -161,7 +165,7 @@ fn names_stay_as_they_are() {
 }
 
 #[test]
-fn many_requests_in_one_write_are_all_answered() {
+fn many_requests_in_one_write_are_answered() {
     const MANY: usize = 500;
     let mut client = greet(MODE.wide());
     let line = |number: usize| {
@@ -176,7 +180,7 @@ fn many_requests_in_one_write_are_all_answered() {
 }
 
 #[test]
-fn large_messages_travel_whole() {
+fn large_messages_pass_whole() {
     let mut client = MODE.greeted(&[]);
     for size in [1000, 16 << 10, 70_000, 300_000, 2 << 20] {
         let text = pattern(size);
@@ -198,7 +202,7 @@ fn check_big_answer(client: &mut Client, size: usize) {
     assert!(client.recv() == expect.as_bytes(), "{size}");
 }
 
-/// No two stretches of it are the same, so that a swapped or lost piece shows.
+/// No two parts are the same, so a swapped or lost piece shows.
 fn pattern(size: usize) -> String {
     let mut text: String = (0..).map(|n: u32| format!("{n} ")).take(size / 4 + 1).collect();
     text.truncate(size);

@@ -1,4 +1,5 @@
-//! Those whom nothing may happen to: processes that only look like ours, and those of another switchboard.
+//! Bystanders: processes that only look like ours, and those of another switchboard. Nothing may happen to
+//! them.
 
 use super::scene::Scene;
 use super::setting::Setting;
@@ -11,17 +12,17 @@ use switchboard_testkit::tree::Process;
 use switchboard_testkit::zoo;
 
 pub(super) struct Bystanders {
-    /// Processes of the same names, children of the same parent.
+    /// Processes with the same names and the same parent.
     namesakes: Vec<Child>,
-    /// Another switchboard with all that is behind it.
+    /// Another switchboard with everything behind it.
     other: Scene,
     those: Vec<Process>,
-    /// Where the namesakes' programs lie.
+    /// Folder of the namesakes' programs.
     _scratch: Scratch,
 }
 
 impl Bystanders {
-    /// `home` is the home that the other switchboard is to have, if not one of its own.
+    /// `home` is the other switchboard's home, if it is not its own.
     pub(super) fn gather(setting: Setting, home: Option<&Path>) -> Self {
         let mut start = setting.start(zoo::EIGHT);
         if let Some(home) = home {
@@ -45,13 +46,13 @@ impl Bystanders {
         assert_eq!(self.other.zoo(1).living(), zoo::NAMES, "another's backend");
     }
 
-    /// The processes with our names, for those who want to accuse them of something.
+    /// Processes with our names, for forged run files.
     pub(super) fn namesakes(&self) -> impl Iterator<Item = Process> {
         self.namesakes.iter().filter_map(|child| Process::look(child.id()))
     }
 }
 
-/// A process that has this name, and does nothing.
+/// A process with this name that does nothing.
 fn namesake(setting: Setting, scratch: &Scratch, name: &str) -> Child {
     let program = scratch.join(name);
     std::fs::copy(fake_backend(), &program).unwrap();
@@ -67,8 +68,8 @@ fn namesake(setting: Setting, scratch: &Scratch, name: &str) -> Child {
     spawn(&mut command)
 }
 
-/// A file that was just written cannot be executed while a process that another test is starting holds it
-/// open, for the moment between its fork and its exec.
+/// A freshly written file cannot be executed while a process of another test, between its fork and its exec,
+/// holds it open.
 fn spawn(command: &mut Command) -> Child {
     switchboard_testkit::patience::until("a program that was just copied starts", || {
         #[expect(clippy::disallowed_methods, reason = "`Bystanders` ends it")]

@@ -1,4 +1,4 @@
-//! Where a cgroup is delegated to us, every server has one of its own in it, which goes with the server.
+//! Cgroups: where one is delegated to us, every server has its own below it, removed with the server.
 
 use super::next_start::next;
 use super::scene::{Scene, check_gone};
@@ -15,11 +15,11 @@ use switchboard_testkit::pids::Word;
 use switchboard_testkit::tree::Process;
 use switchboard_testkit::zoo;
 
-/// A cgroup as systemd would give one away. Gone with the test.
+/// A cgroup as systemd would delegate it, removed with the test.
 struct Delegated(PathBuf);
 
 impl Delegated {
-    /// Nothing, where the tests may not make one.
+    /// None where the tests may not make one.
     fn to(setting: Setting, name: &str) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let line = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
@@ -37,7 +37,8 @@ impl Delegated {
         Some(delegated)
     }
 
-    /// Starts the program in it. Only we may put it there, so it waits until we have.
+    /// Starts the program in the cgroup. Only the test may move it there, so a shell waits until that is
+    /// done.
     fn greet(&self, start: Start) -> Scene {
         let name = self.0.file_name().unwrap().to_os_string();
         let line = r#"until grep -q "$0" /proc/self/cgroup; do :; done; exec "$@""#;
@@ -54,7 +55,7 @@ impl Delegated {
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
     }
 
-    /// How many processes are in the only leaf.
+    /// Number of processes in the only leaf.
     fn guarded(&self) -> usize {
         let [leaf] = &self.leaves()[..] else { panic!("one is expected: {:?}", self.leaves()) };
         fs::read_to_string(leaf.join("cgroup.procs")).unwrap().lines().count()
@@ -85,23 +86,23 @@ fn check(name: &str, end: impl Fn(&Scene)) {
 }
 
 #[test]
-fn goes_at_an_orderly_end() {
+fn orderly_end_removes_the_cgroup() {
     check("end", |scene| scene.client.close_input());
 }
 
 #[test]
-fn goes_when_we_are_killed() {
+fn kill_removes_the_cgroup() {
     check("killed", |scene| scene.us.tell(Word::Kill));
 }
 
 #[test]
-fn goes_when_the_guard_is_killed_with_us() {
+fn kill_with_guard_removes_the_cgroup() {
     check("both", |scene| scene.kill_in_one_instant(&[&scene.us, scene.guard()]));
 }
 
-/// The group as a whole is not killed then.
+/// With a kept process, the group is not killed as a whole.
 #[test]
-fn spares_what_is_to_be_kept() {
+fn kept_process_survives_in_the_cgroup() {
     for setting in Setting::all().filter(|setting| setting.guard == Guard::Auto) {
         let Some(group) = Delegated::to(setting, "keep") else { return };
         let options = ["--stubborn", "--with", "daemon", "--with", "adb"];
@@ -116,7 +117,7 @@ fn spares_what_is_to_be_kept() {
 }
 
 #[test]
-fn goes_with_the_next_start_when_all_are_killed() {
+fn next_start_removes_the_cgroup() {
     let setting = Setting { guard: Guard::Auto, ..USUAL };
     let Some(group) = Delegated::to(setting, "all") else { return };
     let scene = group.greet(setting.start(zoo::EIGHT));

@@ -1,4 +1,4 @@
-//! Pipes end where they should: nobody in between holds an end of one that is not his.
+//! Descriptors: pipes end where they should, since no process in between holds an end of another's.
 
 use super::scene::Scene;
 use super::setting::Setting;
@@ -9,7 +9,7 @@ use std::time::Instant;
 use switchboard_testkit::pids::Word;
 use switchboard_testkit::tree::Process;
 
-/// What a process has open, by what the system calls it: `pipe:[1234]`.
+/// Open files of a process, as the kernel names them: `pipe:[1234]`.
 fn open(pid: u32) -> BTreeSet<String> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -21,14 +21,14 @@ fn is_pipe(name: &str) -> bool {
 }
 
 #[test]
-fn a_server_has_three_pipes_and_nothing_else() {
+fn server_inherits_three_pipes_only() {
     for setting in Setting::all() {
         let mut scene = Scene::greet(setting.start(&[]));
-        // Of the first one, and of one that was started when there was much to inherit.
+        // For the first process, and for one that was started when there was much to inherit.
         for _ in 0..2 {
             let answer = scene.client.call("facts", json!({}));
             let fds = answer["result"]["fds"].as_object().unwrap();
-            // The file in which the fake backend writes down what it hears is its own.
+            // The fake backend opens its record itself.
             let inherited = fds.iter().filter(|(_, to)| !to.as_str().unwrap().ends_with(".heard"));
             let (numbers, to): (Vec<&str>, Vec<String>) =
                 inherited.map(|(number, to)| (number.as_str(), to.as_str().unwrap().to_owned())).unzip();
@@ -39,9 +39,9 @@ fn a_server_has_three_pipes_and_nothing_else() {
     }
 }
 
-/// Neither of the server's pipes nor of the client's.
+/// Neither the server's pipes nor the client's.
 #[test]
-fn those_in_between_hold_no_end_of_a_pipe() {
+fn guard_and_warden_hold_no_pipe_ends() {
     for setting in Setting::all() {
         let mut scene = Scene::greet(setting.start(&[]));
         let answer = scene.client.call("facts", json!({}));
@@ -62,9 +62,9 @@ fn those_in_between_hold_no_end_of_a_pipe() {
     }
 }
 
-/// No signal helps here: the server goes because its input ends, or not at all.
+/// No signal helps here: the server ends because its input ends, or not at all.
 #[test]
-fn the_end_of_the_input_reaches_the_server() {
+fn end_of_input_reaches_the_server() {
     for setting in Setting::all() {
         let file = json!({ "shutdownGrace": "1h" });
         let mut scene = Scene::greet(setting.start_with(file, json!({}), &["--stubborn"]));
@@ -75,15 +75,15 @@ fn the_end_of_the_input_reaches_the_server() {
     }
 }
 
-/// The client sees the end of both streams, though a process that was started below still lives.
+/// The client sees the end of both streams, although a process below still runs.
 #[test]
-fn the_end_of_ours_reaches_the_client() {
+fn end_of_output_reaches_the_client() {
     for setting in Setting::all() {
         let mut scene = Scene::open(setting);
         scene.guard().tell(Word::Suspend);
         scene.warden().tell(Word::Suspend);
         scene.us.tell(Word::Kill);
-        // Both streams are read to their ends here.
+        // Reads both streams to their ends.
         assert_eq!(scene.client.wait_for_end().code, None);
         let since = Instant::now();
         scene.guard().tell(Word::Continue);

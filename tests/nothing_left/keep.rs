@@ -1,4 +1,5 @@
-//! What the user wants kept stays, whoever dies; the rest goes. Not with a namespace, whose end ends all in it.
+//! `keep`: named processes survive, whoever dies; the rest ends. Not with a namespace, whose end kills
+//! everything in it.
 
 use super::scene::{Scene, check_gone};
 use super::setting::{Guard, Setting};
@@ -19,7 +20,7 @@ fn settings() -> impl Iterator<Item = Setting> {
     Setting::all().filter(|setting| setting.guard == Guard::Auto)
 }
 
-/// What was kept, for the test to end.
+/// The kept process, which the test ends.
 struct Kept(Process);
 
 impl Drop for Kept {
@@ -28,7 +29,7 @@ impl Drop for Kept {
     }
 }
 
-/// The scene, with the process that is to be kept.
+/// The scene and the process to be kept.
 #[track_caller]
 fn open(start: Start) -> (Scene, Kept) {
     let scene = Scene::greet(start);
@@ -37,7 +38,7 @@ fn open(start: Start) -> (Scene, Kept) {
     (scene, kept)
 }
 
-/// All but one are gone.
+/// Checks that all but the kept process are gone.
 #[track_caller]
 fn check_only_kept_is_left(scene: &Scene, kept: &Kept, since: Instant) {
     let others: Vec<&Process> = scene.family.iter().filter(|process| process.pid != kept.0.pid).collect();
@@ -50,7 +51,7 @@ fn check_only_kept_is_left(scene: &Scene, kept: &Kept, since: Instant) {
 }
 
 #[test]
-fn at_an_orderly_end() {
+fn keep_survives_an_orderly_end() {
     for setting in settings() {
         let (mut scene, kept) = open(setting.start_with(json!({}), json!({ "keep": ["adb"] }), &options()));
         let since = Instant::now();
@@ -61,7 +62,7 @@ fn at_an_orderly_end() {
 }
 
 #[test]
-fn when_we_are_killed() {
+fn keep_survives_our_kill() {
     for setting in settings() {
         let start = setting.start_with(json!({}), json!({ "keep": ["adb"] }), &options());
         let (scene, kept) = open(start);
@@ -72,7 +73,7 @@ fn when_we_are_killed() {
 }
 
 #[test]
-fn as_the_command_line_says() {
+fn keep_flag_is_honoured() {
     for setting in settings() {
         let start = crate::support::program();
         let record = start.record();
@@ -86,9 +87,9 @@ fn as_the_command_line_says() {
     }
 }
 
-/// Nor does the next start take what was kept for a leftover.
+/// The next start does not take the kept process for a leftover.
 #[test]
-fn by_the_next_start() {
+fn keep_survives_the_next_start() {
     for setting in settings() {
         let (scene, kept) = open(setting.start_with(json!({}), json!({ "keep": ["adb"] }), &options()));
         scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
@@ -102,9 +103,8 @@ fn by_the_next_start() {
     }
 }
 
-/// Without a word about it, nothing is kept.
 #[test]
-fn only_what_is_named() {
+fn unnamed_processes_are_not_kept() {
     for setting in settings() {
         let (mut scene, _kept) =
             open(setting.start_with(json!({}), json!({ "keep": ["ad", "adbd"] }), &options()));

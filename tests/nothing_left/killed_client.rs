@@ -1,5 +1,5 @@
-//! The IDE is killed. Its end closes our input, unless another process holds the same pipe: then only the
-//! death of our parent tells us.
+//! Killed IDE: its end closes our input, unless another process holds the same pipe. Then only the death of
+//! our parent shows.
 
 use super::scene::Scene;
 use super::setting::Setting;
@@ -32,7 +32,7 @@ pub(super) fn check(setting: Setting, options: &[&str]) {
     assert!(sibling.is_alive(), "it is none of ours");
 }
 
-/// What the IDE wrote down.
+/// A process id that the IDE wrote into a file.
 #[track_caller]
 fn number(client: &Client, name: &str) -> u32 {
     let path = client.scratch().join(name);

@@ -1,5 +1,5 @@
-//! Only the guard or the server dies: the program lives on. Who waits gets an error, the backend goes whole, and
-//! the next request is served by a fresh one. Only the warden dies: nobody but the next guard notices.
+//! Partial deaths. Guard or server: open requests get an error, the whole backend ends, and a fresh one
+//! serves the next request. Warden: only the next guard notices.
 
 use super::scene::Scene;
 use super::setting::Setting;
@@ -21,10 +21,10 @@ pub(super) fn check(setting: Setting, hurt: impl FnOnce(&Scene)) {
     hurt(&scene);
     let answer = scene.client.answer(pending);
     assert!(answer.get("error").is_some(), "{answer}");
-    check_fresh_one(scene, setting, since);
+    check_replacement(scene, setting, since);
 }
 
-/// The server goes by itself, and all that it started goes with it.
+/// The server crashes, and its children end with it.
 #[track_caller]
 pub(super) fn check_crash(setting: Setting) {
     let mut scene = Scene::open(setting);
@@ -32,10 +32,10 @@ pub(super) fn check_crash(setting: Setting) {
     let since = Instant::now();
     let answer = scene.client.call("crash", json!({ "signal": 9 }));
     assert!(answer.get("error").is_some(), "{answer}");
-    check_fresh_one(scene, setting, since);
+    check_replacement(scene, setting, since);
 }
 
-/// A guard does without its warden. The next one gets a new one.
+/// A guard works without its warden; the next guard gets a new warden.
 #[track_caller]
 pub(super) fn check_warden(setting: Setting) {
     let mut scene = Scene::open(setting);
@@ -49,12 +49,12 @@ pub(super) fn check_warden(setting: Setting) {
     let since = Instant::now();
     let answer = scene.client.call("crash", json!({ "signal": 9 }));
     assert!(answer.get("error").is_some(), "{answer}");
-    check_fresh_one(scene, setting, since);
+    check_replacement(scene, setting, since);
 }
 
 #[track_caller]
-pub(super) fn check_fresh_one(mut scene: Scene, setting: Setting, since: Instant) {
-    // The warden has other backends to look after, and stays if it can.
+pub(super) fn check_replacement(mut scene: Scene, setting: Setting, since: Instant) {
+    // The warden looks after other backends too, and stays if it can.
     let backend: Vec<Process> =
         scene.family.iter().filter(|process| process.name != "sb-warden").cloned().collect();
     scene.check_these_gone(since, &backend, 1);

@@ -11,9 +11,9 @@ use switchboard_testkit::client::Start;
 use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::zoo;
 
-/// So many cases at a time: most of each is waiting.
+/// Cases that run at a time: most of each is waiting.
 const AT_A_TIME: usize = 3;
-/// What a client gives us between the end of our input and SIGKILL (Codex does).
+/// Time that a client gives us between the end of our input and SIGKILL, as Codex does.
 const HASTE: Duration = Duration::from_millis(50);
 
 type Case = (&'static str, fn(Setting));
@@ -34,7 +34,7 @@ const CASES: &[Case] = &[
     ("we are killed in the middle of an orderly end", |setting| {
         killed(setting, |scene| {
             scene.client.close_input();
-            // Not a wait: this is how long the client gives us.
+            // Not a wait for a fact: the client gives us this long.
             std::thread::sleep(HASTE);
             scene.us.tell(Word::Kill);
         });
@@ -86,7 +86,7 @@ fn ended(setting: Setting, end: impl FnOnce(&Scene)) {
     scene.check_gone(since);
 }
 
-/// Without a namespace this is for the next start (`next_start`).
+/// Without a namespace, the next start cleans up (`next_start`).
 fn all_three_killed(setting: Setting) {
     match setting.guard {
         Guard::Auto => {}
@@ -103,7 +103,7 @@ fn inside(setting: Setting, name: &str) {
     }
 }
 
-/// Runs all cases, a few at a time, and then says which of them failed.
+/// Runs all cases, a few at a time, and then names those that failed.
 fn check(setting: Setting) {
     if !setting.is_possible() {
         return say(format_args!("{setting:?} is left out: this machine does not allow it"));
@@ -134,28 +134,28 @@ fn check(setting: Setting) {
     assert_eq!(failed.into_inner().unwrap(), Vec::<&str>::new(), "these failed, {setting:?}");
 }
 
-/// For a person who runs the tests with `--nocapture`.
+/// Output for people who run the tests with `--nocapture`.
 #[expect(clippy::print_stderr, reason = "a test's own words")]
 fn say(words: std::fmt::Arguments<'_>) {
     eprintln!("{words}");
 }
 
 #[test]
-fn as_root() {
+fn nothing_left_as_root() {
     check(Setting { user: User::Root, guard: Guard::Auto });
 }
 
 #[test]
-fn as_root_strictly() {
+fn nothing_left_as_root_strict() {
     check(Setting { user: User::Root, guard: Guard::Strict });
 }
 
 #[test]
-fn unprivileged() {
+fn nothing_left_unprivileged() {
     check(Setting { user: User::Unprivileged, guard: Guard::Auto });
 }
 
 #[test]
-fn unprivileged_strictly() {
+fn nothing_left_unprivileged_strict() {
     check(Setting { user: User::Unprivileged, guard: Guard::Strict });
 }

@@ -1,10 +1,10 @@
-//! The promise: whoever dies, by whatever signal, nothing is left. A second later in fact; the tests allow for
-//! a slow machine.
+//! Leftovers: whoever dies, by whatever signal, no process is left a second later. The tests allow for a
+//! slow machine.
 //!
-//! - `setting`: who runs the program, and how it guards its backends.
-//! - `scene`: the program with a zoo behind it (`testkit::zoo`), and whether all of it is gone.
-//! - `bystanders`: those whom nothing may happen to.
-//! - the rest: a way to end, or a thing not to be left behind, each.
+//! - `setting`: the user who runs the program, and how it guards its backends.
+//! - `scene`: the program with a zoo behind it (`testkit::zoo`), and the check that all of it is gone.
+//! - `bystanders`: processes that must not be touched.
+//! - the rest: one way to end, or one kind of leftover, per file.
 
 mod setting;
 mod scene;

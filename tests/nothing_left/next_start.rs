@@ -1,5 +1,5 @@
-//! All of us are killed in the same instant, and there was no namespace: the next start cleans up. It ends what
-//! the dead run started, and nobody else.
+//! Cleanup by the next start, after program, warden and guard were killed at once without a namespace. It
+//! ends what the dead run started, and nothing else.
 
 use super::bystanders::Bystanders;
 use super::scene::{Scene, check_gone};
@@ -13,7 +13,7 @@ use switchboard_testkit::pids::Word;
 use switchboard_testkit::scratch::state_in;
 use switchboard_testkit::tree::Process;
 
-/// The next start, with the same home. It has greeted when this returns.
+/// The next start with the same home, after its handshake.
 pub(super) fn next(setting: Setting, home: &Path) -> Client {
     let mut client = setting.start(&[]).home(home).start();
     client.initialize();
@@ -25,9 +25,9 @@ fn run_files(home: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The dead program is not reaped meanwhile: there are clients that do not care for their dead children.
+/// The dead program is not reaped meanwhile, since some clients do not reap their children.
 #[test]
-fn ends_what_was_left_and_nothing_else() {
+fn next_start_ends_leftovers_only() {
     for setting in Setting::all().filter(|setting| setting.guard == Guard::Auto) {
         let scene = Scene::open(setting);
         let home = scene.client.scratch().home();
@@ -46,7 +46,7 @@ fn ends_what_was_left_and_nothing_else() {
 }
 
 #[test]
-fn a_run_that_ended_leaves_no_file() {
+fn ended_run_leaves_no_file() {
     let ends: [fn(&Scene); 3] = [
         |scene| scene.client.close_input(),
         |scene| scene.us.tell(Word::Kill),
@@ -63,11 +63,11 @@ fn a_run_that_ended_leaves_no_file() {
     }
 }
 
-/// A run's file as the program wrote it. Everything in it can be made to say something else.
+/// A run file as the program wrote it, with every line replaceable.
 struct Forged(Vec<(String, String)>);
 
 impl Forged {
-    /// Of a run that has ended since, so that whoever it names is not there any more.
+    /// From a run that has ended, so that the processes it names are gone.
     fn from_life() -> Self {
         let mut scene = Scene::greet(USUAL.start(&[]));
         let home = scene.client.scratch().home();
@@ -96,14 +96,14 @@ impl Forged {
     }
 }
 
-/// Whether this process is alive after a start that found such a file.
+/// Whether the process is alive after a start that found such a file.
 fn survives(accused: &Process, text: &str) -> bool {
     survives_where(accused, text, |_| {})
 }
 
-/// The same, after something was done to the folder that the file lies in.
+/// The same, after a change to the file's folder.
 fn survives_where(accused: &Process, text: &str, change: impl Fn(&Path)) -> bool {
-    // The folder belongs to whoever starts there; a first start makes it.
+    // A first start makes the folder, with the right owner.
     let mut first = USUAL.start(&[]).start();
     first.initialize();
     first.finish();
@@ -118,9 +118,9 @@ fn survives_where(accused: &Process, text: &str, change: impl Fn(&Path)) -> bool
     accused.is_alive()
 }
 
-/// Process numbers are given out again.
+/// Process ids are reused.
 #[test]
-fn an_innocent_with_a_number_of_the_dead_is_left_alone() {
+fn reused_pid_is_left_alone() {
     let bystanders = Bystanders::gather(USUAL, None);
     let mut innocents = bystanders.namesakes();
     let innocent = innocents.next().unwrap();
@@ -136,13 +136,13 @@ fn an_innocent_with_a_number_of_the_dead_is_left_alone() {
         assert!(survives(&innocent, &forged.text()), "{}", forged.text());
     }
     bystanders.check_untouched();
-    // The same file, true in every word, is believed: the ones before were read, too.
+    // The same file with true content is believed, so the forgeries were read too.
     assert!(!survives(&innocent, &Forged::from_life().accusing(&innocent).text()));
 }
 
-/// Otherwise anyone could have us kill whom they like.
+/// Otherwise other users could have us kill any process.
 #[test]
-fn what_others_could_have_written_is_not_believed() {
+fn run_file_open_to_others_is_ignored() {
     use std::os::unix::fs::{PermissionsExt, chown};
     let bystanders = Bystanders::gather(USUAL, None);
     let innocent = bystanders.namesakes().next().unwrap();
@@ -161,9 +161,9 @@ fn what_others_could_have_written_is_not_believed() {
     bystanders.check_untouched();
 }
 
-/// The mark is carried by the environment where the limit cannot hold it.
+/// Where the resource limit cannot hold the mark, the environment does.
 #[test]
-fn ends_what_was_left_under_a_low_limit() {
+fn leftovers_end_under_a_low_limit() {
     let start = USUAL.start(&["--stubborn", "--with", "session", "--with", "daemon"]);
     let start = start.behind(Path::new("prlimit"), |_| vec!["--locks=1000:1000".into()]);
     let scene = Scene::greet(start);
@@ -174,9 +174,8 @@ fn ends_what_was_left_under_a_low_limit() {
     next.finish();
 }
 
-/// What is no run's file does no harm, and is not in the way.
 #[test]
-fn files_of_other_kinds_do_no_harm() {
+fn unknown_run_files_are_ignored() {
     let bystanders = Bystanders::gather(USUAL, None);
     let innocent = bystanders.namesakes().next().unwrap();
     let real = Forged::from_life().accusing(&innocent).text();

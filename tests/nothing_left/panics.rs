@@ -1,5 +1,5 @@
-//! A panic in any task of ours ends the program as a whole: half a program would keep its backends and answer
-//! nobody. It ends by SIGABRT, and the guards see to the rest.
+//! Panics: one in any task ends the whole program by SIGABRT, since half a program would keep its backends
+//! and answer nobody. The guards do the rest.
 //!
 //! Only debug builds can be made to panic.
 
@@ -17,17 +17,17 @@ use switchboard_testkit::zoo;
 
 /// Tasks of `--raw`.
 const RAW: &[&str] = &["input", "output", "words"];
-/// Tasks of the daemon, and of those who attach to it: see `tests/daemon`.
+/// Tasks of the daemon and its attachments: see `tests/daemon`.
 const DAEMONS: &[&str] = &["accepting", "attachment", "forgetting", "lending", "link", "watching"];
-/// Tasks of servers elsewhere.
+/// Tasks of remote servers.
 const REMOTE: &[&str] = &["exchange", "listening"];
 /// Tasks of `serve`: see `tests/http`.
 const SERVING: &[&str] = &["accounting", "connection", "parting", "slow", "tidying", "visiting", "welcoming"];
-/// Tasks that are over before there is a backend.
+/// Tasks that end before there is a backend.
 const EARLY: &[&str] = &["sweeping"];
 
-/// The task panics when there is a file of this name.
-fn doomed(start: Start, task: &str) -> Start {
+/// Makes the task panic once a file of this name exists.
+fn panicking_in(start: Start, task: &str) -> Start {
     let file = start.scratch().join("panic");
     start.env("SWITCHBOARD_PANIC_IN", format!("{task}@{}", file.display()))
 }
@@ -41,7 +41,7 @@ fn check_end(mut scene: Scene, task: &str, since: Instant) {
 }
 
 #[test]
-fn in_every_task_leaves_nothing() {
+fn panic_in_any_task_leaves_nothing() {
     if cfg!(not(debug_assertions)) {
         return;
     }
@@ -55,11 +55,11 @@ fn in_every_task_leaves_nothing() {
             "remains" => USUAL.start_with(json!({ "shutdownGrace": "1h" }), json!({}), zoo::EIGHT),
             _ => USUAL.start_by_flags(flags),
         };
-        let start = doomed(start, task);
+        let start = panicking_in(start, task);
         let mut scene = if task == "lookup" { greet_with_roots(start) } else { Scene::greet(start) };
         scene.check_complete(USUAL, 1);
         if task == "remains" {
-            // There is something to see off when a server has left others that will not go.
+            // This task runs when a crashed server has left processes that do not end.
             scene.client.call("crash", json!({ "code": 1 }));
             scene.look_again();
         }
@@ -70,13 +70,13 @@ fn in_every_task_leaves_nothing() {
 }
 
 #[test]
-fn in_a_task_of_a_server_elsewhere_ends_us_too() {
+fn panic_in_a_remote_task_ends_us() {
     if cfg!(not(debug_assertions)) {
         return;
     }
     for task in REMOTE {
         let web = Web::start(|seen, wire| mcp(seen, wire, "s-1"));
-        let mut client = doomed(far(&web.url("/mcp"), json!({})).arg("--solo"), task).start();
+        let mut client = panicking_in(far(&web.url("/mcp"), json!({})).arg("--solo"), task).start();
         client.initialize();
         client.call("one", json!({}));
         fs::write(client.scratch().join("panic"), "").unwrap();
@@ -86,7 +86,7 @@ fn in_a_task_of_a_server_elsewhere_ends_us_too() {
     }
 }
 
-/// What a client says of its workspaces is looked up.
+/// Reports roots, which the task `lookup` looks up.
 fn greet_with_roots(start: Start) -> Scene {
     let mut client = start.start();
     let mut params = initialize_params();
@@ -101,15 +101,15 @@ fn greet_with_roots(start: Start) -> Scene {
 }
 
 #[test]
-fn at_the_start_leaves_nothing() {
+fn panic_at_the_start_leaves_nothing() {
     if cfg!(not(debug_assertions)) {
         return;
     }
     for task in EARLY {
-        let start = doomed(USUAL.start(zoo::EIGHT), task);
+        let start = panicking_in(USUAL.start(zoo::EIGHT), task);
         start.scratch().file("panic", "");
         let mut client = start.start();
-        // It may be gone already.
+        // The program may be gone already.
         client.ask("initialize", initialize_params());
         let since = Instant::now();
         let us = Process::look(client.pid()).unwrap();

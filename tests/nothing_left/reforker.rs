@@ -1,5 +1,5 @@
-//! A daemon that is another process every millisecond: whoever lists processes and kills what he saw is always
-//! late. It is caught none the less, every time.
+//! Reforker: a daemon that becomes a new process every millisecond, too fast for listing and killing. It is
+//! caught every time.
 
 use super::next_start::next;
 use super::scene::{Scene, check_gone};
@@ -31,25 +31,24 @@ fn round(start: Start, before: &[&str], after: &[&str], end: impl Fn(&Scene)) {
 }
 
 #[test]
-fn is_caught_at_an_orderly_end() {
+fn reforker_ends_at_an_orderly_end() {
     check(3, |scene| scene.client.close_input());
 }
 
 #[test]
-fn is_caught_when_we_are_killed() {
+fn reforker_ends_when_we_are_killed() {
     check(3, |scene| scene.us.tell(Word::Kill));
 }
 
-/// Its new parent, the warden, has other children too and cannot wait until it has none: here the chance to be
-/// missed is greatest.
+/// The hardest case: its new parent, the warden, has other children and cannot wait until it has none.
 #[test]
-fn is_caught_when_the_guard_is_killed() {
+fn reforker_ends_when_guard_is_killed() {
     check(8, |scene| scene.guard().tell(Word::Kill));
 }
 
-/// Then nobody is its parent who could tell when it has ended.
+/// Then no parent of it is left that could tell when it has ended.
 #[test]
-fn is_caught_when_the_warden_is_killed_before_the_guard() {
+fn reforker_ends_after_warden_then_guard() {
     check(2, |scene| {
         scene.warden().tell(Word::Kill);
         patience::until_true("the warden is dead", || !scene.warden().is_alive());
@@ -58,7 +57,7 @@ fn is_caught_when_the_warden_is_killed_before_the_guard() {
 }
 
 #[test]
-fn is_caught_by_the_next_start() {
+fn next_start_ends_the_reforker() {
     for setting in Setting::all().filter(|setting| setting.guard == Guard::Auto) {
         for _ in 0..3 {
             let scene = Scene::greet(setting.start(&["--stubborn", "--with", "reforker"]));
@@ -71,9 +70,9 @@ fn is_caught_by_the_next_start() {
     }
 }
 
-/// The guard cannot wait until it has no child left, if one of them is to be kept.
+/// With a kept child, the guard cannot wait until it has none left.
 #[test]
-fn is_caught_beside_one_that_is_kept() {
+fn reforker_ends_beside_a_kept_process() {
     for setting in Setting::all().filter(|setting| setting.guard == Guard::Auto) {
         for end in [Word::Terminate, Word::Kill] {
             let options = ["--stubborn", "--with", "reforker", "--with", "adb"];

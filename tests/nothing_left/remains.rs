@@ -1,4 +1,4 @@
-//! A server that ends by itself and leaves others: they are told to follow, and nobody waits for them meanwhile.
+//! Processes left behind by a server that ended: they are terminated, and nothing waits for them.
 
 use super::scene::Scene;
 use super::setting::Setting;
@@ -7,9 +7,9 @@ use serde_json::json;
 use std::time::Instant;
 use switchboard_testkit::pids::Word;
 
-/// They have the grace of their server, which is long here: whoever waited for them would still wait.
+/// The leftovers have their server's grace period, which is long here: a wait would still go on.
 #[test]
-fn of_a_crash_delay_nobody() {
+fn leftovers_of_a_crash_delay_nobody() {
     for setting in Setting::all() {
         let options = ["--with", "stubborn", "--with", "daemon"];
         let mut scene =
@@ -27,7 +27,7 @@ fn of_a_crash_delay_nobody() {
 }
 
 #[test]
-fn are_named_in_the_log() {
+fn leftovers_are_named_in_the_log() {
     for setting in Setting::all() {
         let mut scene = Scene::greet(setting.start(&["--with", "stubborn", "--with", "session"]));
         scene.client.call("crash", json!({ "code": 1 }));

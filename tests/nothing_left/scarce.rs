@@ -1,5 +1,5 @@
-//! Something that is usually there is not: descriptors, processes, `/proc`, a state folder that can be written
-//! to. There is a clear error, or it works with less and says so; and nothing is left either way.
+//! Missing resources: descriptors, processes, `/proc`, a writable state folder. The result is a clear error,
+//! or reduced service with a log line; nothing is left either way.
 
 use super::scene::Scene;
 use super::setting::{NOBODY, Setting, USUAL, User, are_root};
@@ -12,19 +12,19 @@ use switchboard_testkit::client::{Start, initialize_params};
 use switchboard_testkit::pids::Word;
 use switchboard_testkit::tree::Process;
 
-/// What became of a start under a limit.
+/// Result of a start under a limit.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Greeted,
-    /// An error that says why. The program goes on.
+    /// An error with its cause. The program continues.
     Refused(String),
-    /// With a message.
+    /// The program ended with a message.
     Ended(String),
-    /// None of these, which must not be.
+    /// Anything else, which fails the test.
     Wrong(String),
 }
 
-/// Starts the program under a limit. Nothing is left of it, whatever became of it.
+/// Starts the program under a limit and checks that nothing is left of it.
 #[track_caller]
 fn under(limit: &str, start: Start) -> Outcome {
     let start = start.behind(Path::new("prlimit"), |_| vec![OsString::from(limit)]);
@@ -37,7 +37,7 @@ fn under(limit: &str, start: Start) -> Outcome {
             match answer.get("error") {
                 None => Outcome::Greeted,
                 Some(error) if error["data"]["kind"].is_string() => {
-                    // It goes on: whoever asks next is answered as well.
+                    // The program continues: the next request is answered too.
                     client.request("ping", json!({}));
                     Outcome::Refused(error.to_string())
                 }
@@ -59,7 +59,7 @@ fn under(limit: &str, start: Start) -> Outcome {
     outcome
 }
 
-/// With little there is a clear word, with enough it works, and nothing in between is wrong.
+/// Checks that a low limit gives a clear error, a sufficient one works, and none in between is `Wrong`.
 #[track_caller]
 fn check<const N: usize>(limits: [u32; N], outcome: impl Fn(u32) -> Outcome) {
     let outcomes = limits.map(|limit| (limit, outcome(limit)));
@@ -70,17 +70,17 @@ fn check<const N: usize>(limits: [u32; N], outcome: impl Fn(u32) -> Outcome) {
 }
 
 #[test]
-fn descriptors() {
+fn few_descriptors_give_a_clear_error() {
     check([6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 64], |most| {
         under(&format!("--nofile={most}:{most}"), USUAL.start(&[]))
     });
 }
 
-/// The limit counts all processes of a user, so this one is a user of his own.
+/// The limit counts all processes of a user, so the program runs as a separate user.
 #[test]
-fn processes() {
+fn few_processes_give_a_clear_error() {
     if !are_root() {
-        // Only root can be another user.
+        // Only root can become another user.
         return;
     }
     let usual = Setting { user: User::Root, ..USUAL };
@@ -89,9 +89,9 @@ fn processes() {
     });
 }
 
-/// As in a jail that somebody made by hand. Layers are missing then, and the log says so.
+/// As in a hand-made jail. Some layers are missing then, and the log says so.
 #[test]
-fn no_proc() {
+fn missing_proc_is_tolerated() {
     let setting = Setting { user: if are_root() { User::Root } else { User::Unprivileged }, ..USUAL };
     let line = r#"mount -t tmpfs none /proc && exec "$@""#;
     let flags: &[&str] = if are_root() { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
@@ -106,9 +106,9 @@ fn no_proc() {
     scene.check_gone(since);
 }
 
-/// Nobody can make a folder there, not even root.
+/// Not even root can make a folder there.
 #[test]
-fn a_state_folder() {
+fn unwritable_state_folder_is_tolerated() {
     for setting in Setting::all() {
         let start = setting.start(switchboard_testkit::zoo::EIGHT);
         let mut scene = Scene::greet(start.env("SWITCHBOARD_STATE_DIR", "/sys/switchboard"));

@@ -1,4 +1,4 @@
-//! The program with a zoo behind it: all the processes that may be left, and whether they are.
+//! The program with a zoo behind it: all processes that may be left, and the check that none is.
 
 use super::setting::Setting;
 use std::fmt::{self, Display};
@@ -9,21 +9,21 @@ use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::tree::{self, Process};
 use switchboard_testkit::zoo::{self, Zoo};
 
-/// A second is what we promise. The machine may be busy with other tests.
+/// The promise is one second. The machine may be busy with other tests.
 pub(super) const BOUND: Duration = Duration::from_secs(5);
 
 pub(super) struct Scene {
     pub(super) client: Client,
     /// The program itself.
     pub(super) us: Process,
-    /// All that descends from it, as it was when it was last looked at.
+    /// All its descendants when they were last listed.
     pub(super) family: Vec<Process>,
-    /// Processes that have to do with the test, and are none of the program's. They end with the scene.
+    /// Other processes of the test, not started by the program. They end with the scene.
     pub(super) strangers: Vec<Process>,
 }
 
 impl Scene {
-    /// The program, greeted, with all eight kinds of process behind it.
+    /// The program after its handshake, with all eight kinds of process behind it.
     #[track_caller]
     pub(super) fn open(setting: Setting) -> Self {
         Self::greet(setting.start(zoo::EIGHT))
@@ -50,7 +50,7 @@ impl Scene {
         Zoo::of(self.client.record().folder(), launch)
     }
 
-    /// All eight live, below a guard below a warden.
+    /// Checks that all eight live, below a guard below a warden.
     #[track_caller]
     pub(super) fn check_complete(&self, setting: Setting, launch: u32) {
         assert_eq!(self.zoo(launch).living(), zoo::NAMES, "the zoo is complete");
@@ -80,7 +80,7 @@ impl Scene {
         }
     }
 
-    /// Suspends these, and then kills them: none of them can do anything about the end of another.
+    /// Suspends these and then kills them, so that none can react to the end of another.
     #[track_caller]
     pub(super) fn kill_in_one_instant(&self, those: &[&Process]) {
         those.iter().for_each(|process| process.tell(Word::Suspend));
@@ -90,7 +90,7 @@ impl Scene {
         those.iter().for_each(|process| process.tell(Word::Kill));
     }
 
-    /// All that is left of the program, for a person to read.
+    /// Everything that is left of the program, for a failure message.
     pub(super) fn left(&mut self) -> Vec<String> {
         // Reaps the program, whose parent is the test.
         self.client.has_ended();
@@ -107,14 +107,14 @@ impl Scene {
         left
     }
 
-    /// Nothing is left within the time that was promised. Gives the time it took.
+    /// Checks that nothing is left within the promised time; returns the time it took.
     #[track_caller]
     pub(super) fn check_gone(&mut self, since: Instant) -> Duration {
         check_gone(since, || self.left());
         since.elapsed()
     }
 
-    /// Nothing is left of these within the time that was promised.
+    /// Checks that none of these is left within the promised time.
     #[track_caller]
     pub(super) fn check_these_gone(&self, since: Instant, those: &[Process], launch: u32) {
         check_gone(since, || {
@@ -146,7 +146,7 @@ fn show(process: &Process) -> String {
 }
 
 impl Drop for Scene {
-    /// A failed test leaves nothing either. What has a trace of the test's folder is the client's to clean up.
+    /// Cleans up after a failed test too. The client removes processes with a trace of the test's folder.
     fn drop(&mut self) {
         self.strangers.iter().for_each(|process| process.tell(Word::Kill));
         if std::thread::panicking() {

@@ -1,4 +1,4 @@
-//! Who runs the program, and how it guards its backends.
+//! Setting: the user who runs the program, and how it guards its backends.
 
 use crate::support::{config, fake_backend, program};
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use switchboard_testkit::client::Start;
 use switchboard_testkit::zoo;
 
-/// A number that belongs to nobody. What such a user may do is what everybody may.
+/// A user id without an owner, and so without privileges.
 pub(super) const NOBODY: u32 = 54321;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
     Root,
-    /// Whoever runs the tests, or `NOBODY` if that is root.
+    /// The user who runs the tests, or `NOBODY` if that is root.
     Unprivileged,
 }
 
@@ -37,14 +37,14 @@ pub(super) struct Setting {
     pub(super) guard: Guard,
 }
 
-/// For tests that need no other.
+/// The default for tests that need no particular one.
 pub(super) const USUAL: Setting = Setting { user: User::Unprivileged, guard: Guard::Auto };
 
 pub(super) fn are_root() -> bool {
     own_uid() == 0
 }
 
-/// The owner of our own entry in `/proc`.
+/// Owner of our entry in `/proc`.
 fn own_uid() -> u32 {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").map(|meta| meta.uid()).unwrap()
@@ -57,7 +57,7 @@ impl Setting {
         all.filter(|setting| setting.is_possible())
     }
 
-    /// Whether this machine allows it: only root can be root, and namespaces are forbidden in many places.
+    /// Whether this machine allows it: only root can be root, and namespaces are often forbidden.
     pub(super) fn is_possible(self) -> bool {
         let user = self.user == User::Unprivileged || are_root();
         user && (self.guard == Guard::Auto || self.can_unshare())
@@ -86,14 +86,14 @@ impl Setting {
         (self.user == User::Unprivileged && are_root()).then_some(NOBODY)
     }
 
-    /// `switchboard stdio --solo`, from a config file: `file` are its own keys, `server` those of its only server. The
-    /// tree of processes is below the program itself then; `windows` is about the daemon's.
-    /// Graces are short, so that a test that has to wait for them does not take long.
+    /// `switchboard stdio --solo` with a config file: `file` has its top-level keys, `server` those of its
+    /// only server. The process tree is then below the program itself; `windows` tests the daemon's. Grace
+    /// periods are short, so that tests do not wait long.
     pub(super) fn start_with(self, file: Value, server: Value, options: &[&str]) -> Start {
         self.start_aggregate(file, server, options).args(["--server", "fake"])
     }
 
-    /// The same, for a client that sees all servers as one.
+    /// The same for a client of all servers.
     pub(super) fn start_aggregate(self, file: Value, server: Value, options: &[&str]) -> Start {
         let start = program();
         let record = start.record();
@@ -120,7 +120,7 @@ impl Setting {
         self.dressed(start.args(zoo::EIGHT))
     }
 
-    /// As the right user.
+    /// Sets the user, and a process group.
     pub(super) fn dressed(self, start: Start) -> Start {
         let start = start.own_group();
         match self.other_user() {

@@ -1,5 +1,5 @@
-//! Somebody is killed in the middle of a start: between any two steps of it there may be a process that nobody
-//! knows of yet, or one who waits for a word that will not come.
+//! Kills during a start: between any two steps there may be an unknown process, or one that waits for a
+//! message that never comes.
 
 use super::scene::{Scene, check_gone};
 use super::setting::{Setting, User};
@@ -11,7 +11,7 @@ use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::tree::{self, Process};
 use switchboard_testkit::zoo::{self, Zoo};
 
-/// A start takes some tens of milliseconds, and more on a busy machine.
+/// A start takes tens of milliseconds, more on a busy machine.
 const LAST: u64 = 90;
 const STEP: u64 = 3;
 const AT_A_TIME: u64 = 3;
@@ -20,7 +20,7 @@ const AT_A_TIME: u64 = 3;
 fn check_killed_after(setting: Setting, time: Duration) {
     let mut client = setting.start(zoo::EIGHT).start();
     client.ask("initialize", initialize_params());
-    // Not a wait: this is the moment that is meant.
+    // Not a wait for a fact: this is the moment under test.
     std::thread::sleep(time);
     let since = Instant::now();
     client.signal(Word::Kill);
@@ -37,7 +37,7 @@ fn settings() -> impl Iterator<Item = Setting> {
     Setting::all().filter(|setting| setting.user == User::Unprivileged)
 }
 
-/// Calls this for each moment, a few at a time.
+/// Runs the check for each moment, a few at a time.
 fn at_moments(last: u64, step: u64, check: impl Fn(Duration) + Sync) {
     std::thread::scope(|scope| {
         for lane in 0..AT_A_TIME {
@@ -48,8 +48,8 @@ fn at_moments(last: u64, step: u64, check: impl Fn(Duration) + Sync) {
     });
 }
 
-/// One of those between us and the server is killed as soon as it is there, or a little later: the client is
-/// answered, and so is its next request.
+/// Kills a process between us and the server as soon as it exists, or a little later; checks that this and
+/// the next request are answered.
 #[track_caller]
 fn check_answered(setting: Setting, name: &str, time: Duration) {
     let mut client = setting.start(zoo::EIGHT).start();
@@ -57,7 +57,7 @@ fn check_answered(setting: Setting, name: &str, time: Duration) {
     let us = Process::look(client.pid()).unwrap();
     let between =
         patience::until(name, || tree::descendants(us.pid).into_iter().find(|process| process.name == name));
-    // Not a wait: this is the moment that is meant.
+    // Not a wait for a fact: this is the moment under test.
     std::thread::sleep(time);
     between.tell(Word::Kill);
     let answer = client.answer(id);
@@ -70,21 +70,21 @@ fn check_answered(setting: Setting, name: &str, time: Duration) {
 }
 
 #[test]
-fn nothing_is_left_if_we_are_killed() {
+fn kill_during_a_start_leaves_nothing() {
     for setting in settings() {
         at_moments(LAST, STEP, |time| check_killed_after(setting, time));
     }
 }
 
 #[test]
-fn nobody_waits_for_ever_if_the_warden_is_killed() {
+fn warden_killed_in_a_start_blocks_nobody() {
     for setting in settings() {
         at_moments(20, 2, |time| check_answered(setting, "sb-warden", time));
     }
 }
 
 #[test]
-fn nobody_waits_for_ever_if_the_guard_is_killed() {
+fn guard_killed_in_a_start_blocks_nobody() {
     for setting in settings() {
         at_moments(20, 2, |time| check_answered(setting, "sb-guard", time));
     }

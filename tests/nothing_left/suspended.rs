@@ -1,5 +1,4 @@
-//! One of those who clean up is suspended, and cannot do anything. We notice, and do without it; and it does not
-//! stay behind either.
+//! Suspended guards and wardens: the program notices, works around them, and leaves none behind.
 
 use super::lives_on;
 use super::scene::Scene;
@@ -30,36 +29,36 @@ fn suspend(process: &Process) {
 }
 
 #[test]
-fn a_guard() {
+fn suspended_guard_leaves_nothing() {
     check(Scene::guard, |scene| scene.client.close_input());
 }
 
 #[test]
-fn a_warden() {
+fn suspended_warden_leaves_nothing() {
     check(Scene::warden, |scene| scene.client.close_input());
 }
 
 #[test]
-fn a_guard_when_we_are_killed() {
+fn suspended_guard_ends_after_our_kill() {
     check(Scene::guard, |scene| scene.us.tell(Word::Kill));
 }
 
-/// A start needs the warden: it is woken, and the start goes on.
+/// A start needs the warden: it is woken, and the start continues.
 #[test]
-fn a_warden_when_a_server_starts() {
+fn suspended_warden_is_woken_for_a_start() {
     for setting in Setting::all() {
         let mut scene = Scene::open(setting);
         suspend(scene.warden());
         let since = Instant::now();
         let answer = scene.client.call("crash", json!({ "signal": 9 }));
         error(&answer, -32002, "backend_unavailable");
-        lives_on::check_fresh_one(scene, setting, since);
+        lives_on::check_replacement(scene, setting, since);
     }
 }
 
 /// The same in the default mode, for a server in another workspace.
 #[test]
-fn a_warden_of_the_daemon() {
+fn suspended_warden_of_daemon_is_woken() {
     let house = House::new();
     let mut first = house.open("a");
     let server = server_of(&mut first);

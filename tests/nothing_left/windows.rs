@@ -1,5 +1,5 @@
-//! The daemon is killed in one instant with all windows, and only the guards are left to notice; or with its warden and
-//! its guards, and only a window is.
+//! Deaths of the daemon together with all windows, so that only the guards notice; or with its warden and
+//! guards, so that only a window does.
 
 use super::scene::check_gone;
 use crate::daemon::house::{Home, House};
@@ -12,7 +12,7 @@ use switchboard_testkit::tree::{self, Process};
 use switchboard_testkit::zoo::{self, Zoo};
 
 #[test]
-fn nothing_is_left_of_a_daemon_and_its_windows() {
+fn daemon_and_windows_killed_leave_nothing() {
     let house = House::with(json!({ "linger": "1h" }), json!({}), zoo::EIGHT);
     let mut windows: Vec<_> = ["a", "a", "b"].map(|folder| house.open(folder)).into();
     // The handshake of the second workspace may be answered before its server runs.
@@ -30,17 +30,17 @@ fn nothing_is_left_of_a_daemon_and_its_windows() {
     });
 }
 
-/// A surviving window ends what the dead run left, although its client asks for nothing.
+/// A surviving window ends what the dead run left, even without a request.
 #[test]
-fn a_window_clears_up_after_daemon_and_guards() {
+fn window_cleans_up_after_dead_daemon() {
     let house = House::with(json!({ "linger": "1h" }), json!({}), zoo::EIGHT);
     check_survivors(house);
 }
 
-/// The same where the window carries every message itself.
+/// The same for a window that relays every message.
 #[cfg(debug_assertions)]
 #[test]
-fn a_relaying_window_clears_up_as_well() {
+fn relaying_window_cleans_up_as_well() {
     let house = crate::daemon::house::Relayed::with(json!({ "linger": "1h" }), json!({}), zoo::EIGHT);
     check_survivors(house);
 }
@@ -59,7 +59,7 @@ fn check_survivors<const RELAYED: bool>(house: Home<RELAYED>) {
     check_gone(since, || zoos.iter().flat_map(Zoo::living).collect());
     let runs = house.state("runs");
     check_gone(since, || names_in(&runs));
-    // The window goes on.
+    // The windows continue.
     for window in &mut windows {
         assert!(window.call("echo", json!({})).get("result").is_some());
         assert_eq!(window.finish().code, Some(0));

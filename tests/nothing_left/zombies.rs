@@ -1,5 +1,5 @@
-//! Who has ended is reaped at once: by us, by the warden, by the guard. A zombie holds a process number, and
-//! there are not many of those.
+//! Zombies: ended processes are reaped at once by us, the warden or the guard, since zombies hold scarce
+//! process ids.
 
 use super::scene::Scene;
 use super::setting::{Setting, USUAL};
@@ -8,7 +8,7 @@ use serde_json::json;
 use switchboard_testkit::patience;
 use switchboard_testkit::tree::{self, Process};
 
-/// Fewer than make the breaker stop restarts.
+/// Fewer than open the breaker.
 const CRASHES: u32 = 3;
 
 #[track_caller]
@@ -18,7 +18,7 @@ fn check_none(below: u32) {
 }
 
 #[test]
-fn of_servers_that_crash() {
+fn crashed_servers_leave_no_zombies() {
     for setting in Setting::all() {
         let mut scene = Scene::greet(setting.start(&["--with", "daemon"]));
         for _ in 0..CRASHES {
@@ -26,15 +26,15 @@ fn of_servers_that_crash() {
         }
         assert!(scene.client.call("echo", json!({})).get("result").is_some());
         check_none(scene.us.pid);
-        // One guard for the one backend, not one more for each that there was.
+        // One guard for the one backend, not one for each crashed process.
         scene.look_again();
         scene.guard();
     }
 }
 
-/// Orphans become children of the guard, which did not start them and is not told to expect them.
+/// Orphans become children of the guard, which did not start them.
 #[test]
-fn of_orphans_that_end_by_themselves() {
+fn ended_orphans_leave_no_zombies() {
     for setting in Setting::all() {
         let start = crate::support::program();
         let record = start.record();
@@ -47,12 +47,11 @@ fn of_orphans_that_end_by_themselves() {
     }
 }
 
-/// A server that is started again and again: nothing piles up beside it either.
-/// A file of the log may be opened at any time. A leak would be one for each of the crashes.
+/// Log files that may be opened at any time. A leak would be one descriptor per crash.
 const LOG_FILES: usize = 1;
 
 #[test]
-fn nor_descriptors() {
+fn crashes_leak_no_descriptors() {
     let mut scene = Scene::greet(USUAL.start(&[]));
     let count = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/fd")).map(Iterator::count).unwrap();
     let us = [scene.us.pid, scene.warden().pid];
@@ -60,11 +59,11 @@ fn nor_descriptors() {
         scene.client.call("crash", json!({ "code": 1 }));
         assert!(scene.client.call("echo", json!({})).get("result").is_some());
     };
-    // The first crash has files opened that stay open: those of the log.
+    // The first crash opens log files that stay open.
     crash(&mut scene);
     log_with(&scene.client, "crashed");
     let before = us.map(count);
-    // One more than these would make the breaker stop restarts.
+    // One more would open the breaker.
     (0..4).for_each(|_| crash(&mut scene));
     patience::until_true(format_args!("{before:?} descriptors as before; now {:?}", us.map(count)), || {
         us.map(count).iter().zip(&before).all(|(now, before)| *now <= before + LOG_FILES)

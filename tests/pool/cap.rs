@@ -1,4 +1,4 @@
-//! `maxBackends`: never more instances than may be, and nobody's request is lost to it.
+//! `maxBackends`: never more instances than allowed, and no request is lost.
 
 use super::census::Census;
 use crate::roots::editor::{Editor, Facts, rooted, uri};
@@ -9,25 +9,25 @@ use std::time::Duration;
 use switchboard_testkit::client::Start;
 use switchboard_testkit::{patience, pids};
 
-/// Between two looks at the processes.
+/// Interval between two counts of the processes.
 const MOMENT: Duration = Duration::from_millis(2);
 
 fn roots(start: &Start, count: usize) -> Vec<PathBuf> {
     (0..count).map(|n| start.scratch().folder(&format!("root-{n}"))).collect()
 }
 
-/// The processes of the server that there are.
+/// Running processes of the server.
 fn running(editor: &Editor) -> Vec<u32> {
     pids::with_text(&editor.record().folder().display().to_string())
 }
 
-/// From the method on: what comes before is an id of ours.
+/// The line from its method on, without the id, which is ours.
 fn said(line: &str) -> &str {
     &line[line.find(r#""method""#).unwrap()..]
 }
 
 #[test]
-fn five_roots_in_turn_and_room_for_two() {
+fn five_roots_share_room_for_two() {
     let start = rooted(json!({}), json!({ "maxBackends": 2 }));
     let roots = roots(&start, 5);
     let mut editor = Editor::open(start, &roots);
@@ -52,7 +52,7 @@ fn five_roots_in_turn_and_room_for_two() {
 }
 
 #[test]
-fn the_one_least_recently_used_makes_room() {
+fn least_recently_used_makes_room() {
     let start = rooted(json!({}), json!({ "maxBackends": 2 }));
     let roots = roots(&start, 3);
     let mut editor = Editor::open(start, &roots);
@@ -65,7 +65,7 @@ fn the_one_least_recently_used_makes_room() {
 }
 
 #[test]
-fn the_cap_of_the_pool_and_that_of_the_command_line_count_too() {
+fn pool_and_flag_caps_are_enforced() {
     let by_pool = rooted(json!({ "pool": { "maxBackends": 1 } }), json!({}));
     let by_flag = rooted(json!({}), json!({ "maxBackends": 5 })).args(["--max-backends", "1"]);
     for start in [by_pool, by_flag] {
@@ -79,9 +79,9 @@ fn the_cap_of_the_pool_and_that_of_the_command_line_count_too() {
     }
 }
 
-/// An instance that was stopped to make room, and started again: it hears what the first one heard.
+/// An instance that was stopped to make room, and started again.
 #[test]
-fn what_a_client_said_and_set_is_told_to_the_next_process() {
+fn restarted_process_gets_client_state() {
     let start = rooted(json!({}), json!({ "maxBackends": 1 }));
     let roots = roots(&start, 2);
     let initialize = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"clientInfo":{"version":"1.0e0","name":"t"}, "capabilities":{"roots":{},"new":{"x":0.10}},"protocolVersion":"2025-06-18"}}"#;
@@ -109,9 +109,9 @@ fn what_a_client_said_and_set_is_told_to_the_next_process() {
     }
 }
 
-/// A subscription keeps its instance from being stopped; what crashes all the same hears of it again.
+/// A subscription protects its instance from being stopped; after a crash, the next process gets it again.
 #[test]
-fn subscriptions_are_told_to_the_next_process() {
+fn restarted_process_gets_subscriptions() {
     let start = rooted(json!({}), json!({}));
     let roots = roots(&start, 2);
     let mut editor = Editor::open(start, &roots);
@@ -135,20 +135,20 @@ fn subscriptions_are_told_to_the_next_process() {
     assert!(!heard.iter().any(|line| line.contains("gone")), "{heard:?}");
 }
 
-/// A call that is being worked on, with a sign of it again and again.
+/// A call in progress that reports its progress again and again.
 fn start_work(editor: &mut Editor, root: &PathBuf, steps: u32) -> u64 {
     let arguments = json!({ "steps": steps, "ms": 100, "file": uri(root) });
     let meta = json!({ "progressToken": root });
     editor.client.ask("tools/call", json!({ "name": "work", "arguments": arguments, "_meta": meta }))
 }
 
-fn is_at_work(editor: &mut Editor, root: &PathBuf) {
+fn wait_for_progress(editor: &mut Editor, root: &PathBuf) {
     let is_it = |value: &Value| value["params"]["progressToken"] == json!(root);
     editor.client.recv_where("progress", is_it);
 }
 
 #[test]
-fn a_call_for_a_third_root_waits_until_there_is_room() {
+fn call_waits_for_room() {
     let start = rooted(json!({}), json!({ "maxBackends": 2 }));
     let roots = roots(&start, 3);
     let mut editor = Editor::open(start, &roots);
@@ -158,7 +158,7 @@ fn a_call_for_a_third_root_waits_until_there_is_room() {
         (pid, editor.client.start_call("hang", json!({ "file": uri(root) })))
     });
     let third = editor.client.start_call("facts", json!({ "file": uri(&roots[2]) }));
-    // Both are needed, and answer: the third has no place yet.
+    // Both instances are in use and answer: there is no room for the third yet.
     for (root, (pid, _)) in roots.iter().zip(busy) {
         assert_eq!(editor.facts(json!({ "file": uri(root) })).pid, pid);
     }
@@ -170,14 +170,14 @@ fn a_call_for_a_third_root_waits_until_there_is_room() {
 }
 
 #[test]
-fn the_end_comes_for_those_too_that_wait_for_room() {
+fn shutdown_ends_calls_that_wait_for_room() {
     let grace = json!({ "shutdownGrace": "200ms", "maxBackends": 2 });
     let start = rooted(json!({ "shutdownGrace": "200ms", "linger": 0 }), grace);
     let roots = roots(&start, 4);
     let mut editor = Editor::open(start, &roots);
     let calls: Vec<u64> =
         roots.iter().map(|root| editor.client.start_call("hang", json!({ "file": uri(root) }))).collect();
-    // Named once, the roots are known, and the first two calls are on their way.
+    // Once the roots are named and known, the first two calls are on their way.
     editor.asked_again(0);
     for launch in 1..=2 {
         editor.record().wait_for(launch, "hang");
@@ -194,14 +194,14 @@ fn the_end_comes_for_those_too_that_wait_for_room() {
 }
 
 #[test]
-fn a_call_that_finds_no_room_in_time_is_told_so() {
+fn call_without_room_times_out() {
     let start = rooted(json!({}), json!({ "maxBackends": 2, "timeout": "1s" }));
     let roots = roots(&start, 3);
     let mut editor = Editor::open(start, &roots);
     let busy = [&roots[0], &roots[1]].map(|root| {
         editor.facts(json!({ "file": uri(root) })).is_at(root);
         let call = start_work(&mut editor, root, 40);
-        is_at_work(&mut editor, root);
+        wait_for_progress(&mut editor, root);
         call
     });
     let answer = editor.call("facts", json!({ "file": uri(&roots[2]) }));

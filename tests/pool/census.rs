@@ -1,4 +1,4 @@
-//! A count of the processes whose command line has a text in it, taken again and again while a test goes on.
+//! Repeated counts of the processes whose command line contains a text, during a test.
 
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread::JoinHandle;
@@ -12,7 +12,7 @@ pub(crate) struct Census {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Count {
-    /// The most that were there at a time.
+    /// The highest number at one time.
     pub(crate) most: usize,
     pub(crate) looks: usize,
 }

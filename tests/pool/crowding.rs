@@ -1,4 +1,5 @@
-//! Instances that stop each other for want of room: the log and `status` say so, with the setting that cures it.
+//! Crowding: instances that stop each other for lack of room. The log and `status` say so, with the setting
+//! that helps.
 
 use crate::daemon::house::{House, server_of};
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ fn check(file: Value, server: Value, setting: &str, hint: &str) {
     let shown = house.say(&["status"]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains(&format!("warning: {message} hint: {hint}")), "{shown}");
     let log = patience::until("a warning in the log", || {
-        // The file is written a moment later, and made with the first line.
+        // The file is created with the first line, a moment later.
         let log = String::from_utf8(house.run(&["logs"]).stdout).unwrap();
         log.contains("started again soon after").then_some(log)
     });

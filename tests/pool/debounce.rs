@@ -1,4 +1,4 @@
-//! Notifications in quick succession are merged: one at once, one at the end.
+//! Debounce: notifications in quick succession are merged into one at once and one at the end.
 
 use crate::roots::editor::Editor;
 use crate::support::configured;
@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-/// Makes the server say these lines at once, and then answer.
+/// Makes the server print these lines at once, and then answer.
 fn say(editor: &mut Editor, lines: &[&str]) {
     let text = format!("{}\n{{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":{{}}}}\n", lines.join("\n"));
     assert_eq!(editor.client.call("say", json!({ "text": text }))["result"], json!({}));
 }
 
 #[test]
-fn five_equal_changes_are_told_at_once_and_at_the_end() {
+fn equal_notifications_are_merged() {
     let mut editor = Editor::plain(configured(json!({}), json!({}), &[]));
     let message = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
     say(&mut editor, &[TOOLS, message, TOOLS, TOOLS, message, TOOLS, TOOLS]);
-    // What was set aside while the answer was waited for, in its order.
+    // Messages that arrived before the answer, in order.
     let methods = |values: [Value; 3]| values.map(|value| value["method"].as_str().unwrap().to_owned());
     let heard = [editor.client.recv_json(), editor.client.recv_json(), editor.client.recv_json()];
     let expect = ["notifications/tools/list_changed", "notifications/message", "notifications/message"];
@@ -27,7 +27,7 @@ fn five_equal_changes_are_told_at_once_and_at_the_end() {
 }
 
 #[test]
-fn different_ones_are_not_merged() {
+fn different_notifications_are_not_merged() {
     let mut editor = Editor::plain(configured(json!({}), json!({}), &[]));
     let updated = |name: &str| {
         format!(
@@ -43,7 +43,7 @@ fn different_ones_are_not_merged() {
 }
 
 #[test]
-fn it_can_be_turned_off() {
+fn debounce_can_be_turned_off() {
     let debounce = json!({ "debounce": { "notifications/tools/list_changed": 0 } });
     let mut editor = Editor::plain(configured(json!({}), debounce, &[]));
     say(&mut editor, &[TOOLS; 5]);

@@ -1,4 +1,4 @@
-//! `health`: an instance in use that gives no sign of life is restarted; one that works is left alone.
+//! `health`: an unresponsive instance in use is restarted; a busy one is left alone.
 
 use crate::roots::editor::Editor;
 use crate::support::{configured, log_with, text};
@@ -6,7 +6,7 @@ use serde_json::json;
 use switchboard_testkit::{patience, pids};
 
 #[test]
-fn an_instance_that_stops_answering_is_restarted() {
+fn unresponsive_instance_is_restarted() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "health": "1s" }), &[]));
     let pid = editor.facts(json!({})).pid;
     assert!(editor.call("deaf", json!({}))["result"].is_object());
@@ -15,12 +15,12 @@ fn an_instance_that_stops_answering_is_restarted() {
     assert_ne!(editor.facts(json!({})).pid, pid);
 }
 
-/// It does one thing at a time, and answers nothing meanwhile.
+/// The server does one thing at a time, and answers nothing meanwhile.
 #[test]
-fn a_busy_instance_within_its_time_is_not() {
+fn busy_instance_is_not_restarted() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "health": "1s" }), &[]));
     let pid = editor.facts(json!({})).pid;
-    // Longer than an instance may take for a sign of life.
+    // Longer than the time for a health check.
     let call = editor.client.start_call("work", json!({ "steps": 1, "ms": 14_000 }));
     let asked = editor.client.start_call("facts", json!({}));
     assert_eq!(text(&editor.answer(call)), "worked");

@@ -1,4 +1,4 @@
-//! `ignoredFolders`: one list, offered to servers in whichever way they take it.
+//! `ignoredFolders`: one list, passed to servers in several forms.
 
 use crate::roots::editor::Editor;
 use crate::support::configured;
@@ -11,7 +11,7 @@ fn server() -> Value {
 const WORDS: [&str; 4] = ["--", "--exclude=${ignoredFolder}", "all:${ignoredFolders}", "$${ignoredFolder}"];
 
 #[test]
-fn ignored_folders_arrive_in_arguments_and_environment() {
+fn ignored_folders_reach_the_server() {
     let file = json!({ "ignoredFolders": [".git", "a b"] });
     let facts = Editor::plain(configured(file, server(), &WORDS)).facts(json!({}));
     let words = &facts.argv[facts.argv.iter().position(|word| word == "--").unwrap() + 1..];
@@ -21,7 +21,7 @@ fn ignored_folders_arrive_in_arguments_and_environment() {
 }
 
 #[test]
-fn there_is_a_list_without_one() {
+fn ignored_folders_have_a_default() {
     let facts = Editor::plain(configured(json!({}), server(), &WORDS)).facts(json!({}));
     assert_eq!(facts.env["IGNORE"], "node_modules,.git,dist,build,target");
     assert!(facts.argv.contains(&"--exclude=node_modules".to_owned()), "{facts:?}");

@@ -1,4 +1,4 @@
-//! `memoryLimit`: what holds too much is warned about, and then stopped or restarted.
+//! `memoryLimit`: an instance over the limit causes a warning, and is then stopped or restarted.
 
 use crate::roots::editor::{Editor, folders, rooted, uri};
 use crate::support::{configured, error, log_with};
@@ -9,7 +9,7 @@ const MUCH: u64 = 100 << 20;
 const WARNING: &str = "memory limit exceeded";
 
 #[test]
-fn an_idle_instance_that_holds_too_much_is_warned_about_and_stopped() {
+fn idle_instance_over_limit_is_stopped() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "memoryLimit": "50MiB" }), &[]));
     let pid = editor.call("grow", json!({ "bytes": MUCH }))["result"]["pid"].as_u64().unwrap() as u32;
     patience::until_true("it is stopped", || !pids::is_alive(pid));
@@ -22,7 +22,7 @@ fn an_idle_instance_that_holds_too_much_is_warned_about_and_stopped() {
 }
 
 #[test]
-fn a_busy_one_is_restarted_and_its_call_gets_an_error() {
+fn busy_instance_over_limit_is_restarted() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "memoryLimit": "50MiB" }), &[]));
     editor.call("grow", json!({ "bytes": MUCH }));
     let answer = editor.call("hang", json!({}));
@@ -34,7 +34,7 @@ fn a_busy_one_is_restarted_and_its_call_gets_an_error() {
 }
 
 #[test]
-fn all_together_may_hold_so_much_and_the_least_recently_used_goes_first() {
+fn pool_memory_limit_stops_least_recent() {
     let start = rooted(json!({ "pool": { "memoryLimit": "150MiB" } }), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);

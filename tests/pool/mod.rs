@@ -1,8 +1,9 @@
-//! How many instances run, and for how long: the cap, the idle time, the memory, the health.
+//! Pool: number and lifetime of instances (cap, idle time, memory, health).
 //!
-//! - `census`: a count of a server's processes, taken again and again.
-//! - `cap`: never more than may be. `crowding`: instances that stop each other. `memory`, `health`, `idle`, `state`: when an instance is stopped, and when not.
-//! - `rounds`: many roots, for a minute. `debounce`, `ignored`: notifications, and folders to leave out.
+//! - `census`: repeated counts of a server's processes.
+//! - `cap`: the limit of instances. `crowding`: instances that stop each other. `memory`, `health`, `idle`,
+//!   `state`: when an instance is stopped, and when not.
+//! - `rounds`: many roots for a minute. `debounce`, `ignored`: notifications, and folders to leave out.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod census;

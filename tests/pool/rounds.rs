@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use switchboard_testkit::pids;
 
 #[test]
-fn fifty_roots_for_a_minute() {
+fn fifty_roots_stay_within_the_cap() {
     const CAP: usize = 3;
     let server = json!({ "rootArguments": ["path"], "maxBackends": CAP });
     let start = configured(json!({}), server, &[]);

@@ -1,11 +1,11 @@
-//! `state`: an instance that keeps something for its client is not stopped behind its back.
+//! `state`: an instance that keeps client state is not stopped while idle.
 
 use crate::roots::editor::Editor;
 use crate::support::{configured, log_with};
 use serde_json::{Value, json};
 use switchboard_testkit::{patience, pids};
 
-/// A server with a browser, by the name of its tool.
+/// A server with a browser, recognised by its tool's name.
 fn browser(server: Value) -> Editor {
     let mut editor = Editor::plain(configured(json!({}), server, &["--tool", "browser_navigate"]));
     assert!(editor.request("tools/list", json!({}))["result"]["tools"].is_array());
@@ -13,14 +13,14 @@ fn browser(server: Value) -> Editor {
 }
 
 #[test]
-fn an_instance_that_keeps_something_is_not_stopped_when_idle() {
+fn stateful_instance_is_not_stopped_idle() {
     let mut kept = browser(json!({ "idleTtl": "1s" }));
     let pid = kept.facts(json!({})).pid;
     let log = log_with(&kept.client, "keeps client state");
     assert!(log.contains("browser_navigate"), "{log}");
     let mut told = Editor::plain(configured(json!({}), json!({ "idleTtl": "1s", "state": "backend" }), &[]));
     let other = told.facts(json!({})).pid;
-    // The config knows better; it has been idle for less long when it goes.
+    // The config overrides the recognition. This instance has been idle for less time when it is stopped.
     let mut forgetful = browser(json!({ "idleTtl": "1s", "state": "none" }));
     let stopped = forgetful.facts(json!({})).pid;
     patience::until_true("the one that keeps nothing is gone", || !pids::is_alive(stopped));
@@ -28,7 +28,7 @@ fn an_instance_that_keeps_something_is_not_stopped_when_idle() {
 }
 
 #[test]
-fn what_was_kept_and_is_lost_all_the_same_is_told() {
+fn lost_state_is_reported() {
     let mut editor = browser(json!({ "memoryLimit": "50MiB" }));
     let pid = editor.call("grow", json!({ "bytes": 100 << 20 }))["result"]["pid"].as_u64().unwrap();
     let notice = editor.client.told("notifications/message");

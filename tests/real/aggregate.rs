@@ -1,5 +1,5 @@
-//! Four real servers as one, compared with each of them alone: what is listed is what each lists, under its prefix, and
-//! what is said is the same, byte for byte.
+//! Four real servers as one, compared with each of them alone: lists have the same items under a prefix, and
+//! conversations are the same byte for byte.
 
 use super::peers::{Server, Way};
 use super::talk::{Talk, hold, hold_with_all};
@@ -53,18 +53,18 @@ impl Aggregate {
         &self.servers.iter().find(|(known, _)| *known == name).unwrap().1
     }
 
-    /// What a client has to start.
+    /// Command that a client starts.
     pub(super) fn command(&self) -> Vec<OsString> {
         let words = [env!("CARGO_BIN_EXE_switchboard"), "stdio", "--solo", "--config"].map(OsString::from);
         words.into_iter().chain([self.config.clone().into()]).collect()
     }
 
-    /// A scripted client of all of them.
+    /// A scripted client of all servers.
     pub(crate) fn start(&self) -> Start {
         program().args(&self.command()[1..]).home(self.folder.home()).cwd(self.folder.path())
     }
 
-    /// Those of the servers, and ours.
+    /// Processes of the servers, and ours.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let own = pids::with_text(&format!("{}/", self.folder.path().display()));
         self.servers.iter().flat_map(|(_, server)| server.processes()).chain(own).collect()
@@ -86,12 +86,12 @@ const LISTS: [(&str, &str, &str); 4] = [
     ("resources/templates/list", "resourceTemplates", "uriTemplate"),
 ];
 
-/// The members of an object, as they are spelled.
+/// Members of an object, as spelled.
 fn members(text: &str) -> HashMap<String, &RawValue> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// The items of a list in an answer, as they are spelled. None where it is an error.
+/// Items of a list in an answer, as spelled; empty for an error.
 fn items(answer: &str, list: &str) -> Vec<String> {
     let result = members(answer).get("result").map(|result| members(result.get()));
     let items = result.as_ref().and_then(|result| result.get(list));
@@ -108,7 +108,7 @@ fn with(item: &str, key: &str, value: &str) -> String {
     format!("{}{}{}", &item[..at], json!(value), &item[at + old.len()..])
 }
 
-/// What a server of this name lists becomes this.
+/// The aggregate's form of a server's list item.
 fn shown(server: &str, list: &str, key: &str, item: &str) -> String {
     let own = serde_json::from_str::<Value>(item).unwrap()[key].as_str().unwrap().to_owned();
     match list {
@@ -118,7 +118,8 @@ fn shown(server: &str, list: &str, key: &str, item: &str) -> String {
     }
 }
 
-/// The wrapped form of a resource, by another hand than ours: base64url of the server's name, a line feed and the URI.
+/// The wrapped URI of a resource, computed independently: base64url of the server's name, a line feed and the
+/// URI.
 fn wrapped(server: &str, uri: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let text = format!("{server}\n{uri}");
@@ -132,14 +133,14 @@ fn wrapped(server: &str, uri: &str) -> String {
     format!("proxy://resource/{}", bits.chunks(6).map(digit).collect::<String>())
 }
 
-/// All four lists, with the frames in which they came.
+/// Requests all four lists.
 fn all_lists(talk: &mut Talk) {
     for (method, _, _) in LISTS {
         talk.request(method, json!({}));
     }
 }
 
-/// The answers to the four lists among what was heard.
+/// The four lists among the received frames.
 fn lists(heard: &[String]) -> Vec<Vec<String>> {
     let answer = |(_, list, _): &(&str, &str, &str)| {
         let has_it = |frame: &&String| !items(frame, list).is_empty();
@@ -149,7 +150,7 @@ fn lists(heard: &[String]) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_list_is_that_of_each_server_under_its_prefix() {
+fn lists_match_each_server_under_its_prefix() {
     let aggregate = Aggregate::four();
     let alone = |name: &str, capabilities: &Value| {
         let heard = hold(aggregate.server(name), Way::Direct, &|talk: &mut Talk| {
@@ -186,8 +187,8 @@ fn every_list_is_that_of_each_server_under_its_prefix() {
     }
 }
 
-/// Holds a conversation with one of the servers directly, and then with all of them as one: under its prefix it must
-/// hear the same. `script` gets the names to use.
+/// Holds a conversation with one server directly and then with the aggregate, and requires the same frames,
+/// apart from the prefix. `script` gets a function for the names to use.
 #[track_caller]
 fn same_under_prefix(
     aggregate: &Aggregate,
@@ -198,14 +199,14 @@ fn same_under_prefix(
     let through =
         hold_with_all(aggregate, &|talk: &mut Talk| script(talk, &|name: &str| format!("{server}__{name}")));
     let (logger, only) = (format!("\"logger\":\"{server}/"), format!("\"logger\":\"{server}\","));
-    // The greeting is ours, and so is the question for roots, which is asked once for all; how often lists change is
-    // told by all of them together.
+    // The `initialize` answer is ours, and so is the one `roots/list` for all servers; `list_changed`
+    // notifications are merged.
     let is_ours = |frame: &String| {
         frame.contains("\"serverInfo\"")
             || frame.contains("\"roots/list\"")
             || frame.contains("/list_changed\"")
     };
-    // To a ping and to a level it is we who answer, and in our own words.
+    // Pings and log levels are answered by the gateway, in its own wording.
     let worded = |frame: String| match serde_json::from_str::<Value>(&frame) {
         Ok(answer) if answer["result"] == json!({}) => answer.to_string(),
         Ok(_) | Err(_) => frame.replace(&logger, "\"logger\":\"").replace(&only, ""),
@@ -226,7 +227,7 @@ fn mentions(heard: &[String], text: &str) -> bool {
 }
 
 #[test]
-fn everything_that_only_answers() {
+fn requests_match_everything_alone() {
     let aggregate = Aggregate::four();
     let heard = same_under_prefix(&aggregate, "everything", |talk, named| {
         talk.greet(json!({}));
@@ -259,9 +260,9 @@ fn everything_that_only_answers() {
     }
 }
 
-/// What a client found in a list, it can use: wrapped, and of a template what it made of it.
+/// Listed resources can be read under their listed URIs, and listed templates expanded.
 #[test]
-fn everything_by_our_names() {
+fn listed_uris_can_be_used() {
     let aggregate = Aggregate::four();
     hold_with_all(&aggregate, &|talk: &mut Talk| {
         talk.greet(json!({}));
@@ -283,7 +284,7 @@ fn everything_by_our_names() {
 }
 
 #[test]
-fn progress_cancellation_subscriptions_and_levels() {
+fn progress_and_updates_match_the_server() {
     let aggregate = Aggregate::four();
     let uri = "demo://resource/dynamic/text/1";
     let heard = same_under_prefix(&aggregate, "everything", |talk, named| {
@@ -297,7 +298,7 @@ fn progress_cancellation_subscriptions_and_levels() {
         let call = talk.ask("tools/call", operation(0.2, 2, "t"));
         talk.told("notifications/progress");
         talk.notify("notifications/cancelled", json!({ "requestId": call, "reason": "no longer needed" }));
-        // Longer than the cancelled one would have taken: its answer would be heard before this one's.
+        // Longer than the cancelled call would take, so that its answer would arrive first.
         talk.request("tools/call", operation(1.0, 2, "u"));
         talk.request("resources/subscribe", json!({ "uri": uri }));
         talk.call(&named("toggle-subscriber-updates"), json!({}));
@@ -313,7 +314,7 @@ fn progress_cancellation_subscriptions_and_levels() {
 }
 
 #[test]
-fn sampling_elicitation_and_roots() {
+fn server_requests_match_the_server() {
     let aggregate = Aggregate::four();
     let heard = same_under_prefix(&aggregate, "everything", |talk, named| {
         talk.greet(json!({ "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {}, "url": {} } }));
@@ -334,7 +335,7 @@ fn sampling_elicitation_and_roots() {
 }
 
 #[test]
-fn a_task() {
+fn task_matches_the_server() {
     let aggregate = Aggregate::four();
     let heard = same_under_prefix(&aggregate, "everything", |talk, named| {
         talk.greet(json!({ "elicitation": {}, "tasks": {} }));
@@ -357,7 +358,7 @@ fn a_task() {
 }
 
 #[test]
-fn files() {
+fn filesystem_matches_the_server() {
     let aggregate = Aggregate::four();
     let files = aggregate.server("filesystem").folder().folder("files");
     let at = |name: &str| json!(files.join(name));
@@ -379,7 +380,7 @@ fn files() {
 }
 
 #[test]
-fn memory() {
+fn memory_matches_the_server() {
     let aggregate = Aggregate::four();
     let kept = aggregate.server("memory").folder().join("memory.jsonl");
     let heard = same_under_prefix(&aggregate, "memory", |talk, named| {
@@ -399,7 +400,7 @@ fn memory() {
 }
 
 #[test]
-fn time() {
+fn time_matches_the_server() {
     let aggregate = Aggregate::four();
     let heard = same_under_prefix(&aggregate, "time", |talk, named| {
         talk.greet(json!({}));
@@ -412,9 +413,9 @@ fn time() {
     assert!(mentions(&heard, "2026-07-28T08:00:00-04:00") && mentions(&heard, "-5.75h"), "{heard:#?}");
 }
 
-/// All four are at work; and what was learnt by it is known the next time without any of them.
+/// All four servers work at once; the next run lists everything from the store, without starting any.
 #[test]
-fn all_at_once_and_none_the_next_time() {
+fn second_run_starts_no_server() {
     let aggregate = Aggregate::four();
     let first = hold_with_all(&aggregate, &|talk: &mut Talk| {
         talk.greet(json!({}));

@@ -1,4 +1,4 @@
-//! Programs built on the official SDKs see four servers as one: server-everything is among them as it is alone.
+//! Programs built on the official SDKs see four servers as one, with server-everything as it is alone.
 
 use super::aggregate::Aggregate;
 use super::peers::{Way, driver, node_package};
@@ -10,7 +10,7 @@ use switchboard_testkit::patience;
 
 const PREFIX: &str = "everything__";
 
-/// What of a list is server-everything's, under its own names.
+/// Items of server-everything in a list, under its own names.
 fn of_everything(list: &Value) -> Vec<Value> {
     let is_its = |item: &&Value| item["name"].as_str().is_some_and(|name| name.starts_with(PREFIX));
     let its = list.as_array().unwrap().iter().filter(is_its).cloned();
@@ -21,7 +21,7 @@ fn of_everything(list: &Value) -> Vec<Value> {
     its.map(own).collect()
 }
 
-/// The program talks to server-everything alone, and then to all four.
+/// Compares the program's output for server-everything alone and for all four servers.
 #[track_caller]
 fn check(program: &[OsString], nested: bool) {
     let aggregate = Aggregate::four();
@@ -37,7 +37,7 @@ fn check(program: &[OsString], nested: bool) {
 
     let names = |steps: &[Value]| steps.iter().map(|step| step["step"].clone()).collect::<Vec<_>>();
     assert_eq!(names(&through), names(&direct));
-    // How we introduce ourselves is ours; so are lists, which are looked at below, who logs, and what is nobody's.
+    // Our own: the introduction, the lists (compared below), the logger names, and errors for unknown names.
     let ours = [
         "server",
         "tools",
@@ -82,37 +82,37 @@ fn typescript(flavour: &str) -> [OsString; 3] {
 }
 
 #[test]
-fn typescript_1() {
+fn typescript_1_sees_four_servers() {
     check(&typescript("1"), true);
 }
 
 #[test]
-fn typescript_2() {
+fn typescript_2_sees_four_servers() {
     check(&typescript("2-legacy"), true);
 }
 
 #[test]
-fn typescript_2_that_probes() {
+fn typescript_2_probing_sees_four_servers() {
     check(&typescript("2-auto"), true);
 }
 
 #[test]
-fn python_1() {
+fn python_1_sees_four_servers() {
     check(&python_program(".venv-1", "session", "everything"), false);
 }
 
 #[test]
-fn python_2() {
+fn python_2_sees_four_servers() {
     check(&python_program(".venv", "legacy", "everything"), false);
 }
 
 #[test]
-fn python_2_that_probes() {
+fn python_2_probing_sees_four_servers() {
     check(&python_program(".venv", "auto", "everything"), false);
 }
 
 #[test]
-fn rmcp() {
+fn rmcp_client_sees_four_servers() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let aggregate = Aggregate::four();
     let everything = aggregate.server("everything");
@@ -142,9 +142,8 @@ fn rmcp() {
     assert!(list(&through, "tools: ").to_string().contains("memory__read_graph"));
 }
 
-/// The Inspector's command line.
 #[test]
-fn inspector() {
+fn inspector_cli_sees_four_servers() {
     let aggregate = Aggregate::four();
     let entry = |words: Vec<OsString>| {
         let words: Vec<String> = words.iter().map(|word| word.to_str().unwrap().to_owned()).collect();

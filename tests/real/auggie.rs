@@ -1,4 +1,4 @@
-//! The real auggie, as far as it goes without an account: it says that nobody is logged in, and ends.
+//! The real auggie without an account: it reports the missing login, and ends.
 
 use super::peers::node_package;
 use crate::support::{error, program};
@@ -9,7 +9,7 @@ use switchboard_testkit::patience;
 use switchboard_testkit::pids;
 
 #[test]
-fn without_a_login_it_says_so_and_is_gone() {
+fn missing_login_is_reported() {
     // npm's own link to it, as in a folder of PATH.
     let bin = node_package(".bin/auggie").parent().map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -23,7 +23,7 @@ fn without_a_login_it_says_so_and_is_gone() {
     assert!(told["data"]["hint"].as_str().unwrap().contains("run `auggie login`"), "{told}");
     assert_eq!((&told["data"]["server"], &told["data"]["retryable"]), (&json!("auggie"), &json!(true)));
 
-    // Its workspace is in its command line, its home in its environment.
+    // The workspace is in its command line, the home in its environment.
     let scratch = format!("{}/", client.scratch().path().display());
     assert_eq!(client.finish().code, Some(0));
     patience::until_true("nothing of it is left", || pids::with_trace(&scratch).is_empty());

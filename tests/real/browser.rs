@@ -1,5 +1,5 @@
-//! A real browser with somebody else's page open: it must not get through to a server, by whatever way pages have. One
-//! of this machine, which was given the token, may.
+//! A real browser with a foreign page open: the page must not reach a server in any way. A local page with
+//! the token may.
 
 use crate::http::served::{FAKE, Served, token};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::patience;
 
-/// What every page does: tries something, and notes what came of it. `null` is what pages are told of nothing.
+/// Common script of the pages: tries requests and records their results; `null` means a network error.
 const TRY: &str = r#"
 const seen = {};
 const hello = (name) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {
@@ -29,8 +29,8 @@ async function attempt(name, url, init) {
 async function report() { await fetch("/report", { method: "POST", body: JSON.stringify(seen) }); }
 "#;
 
-/// A page that does this, a place for its report, and behind every other path whatever listens at `behind`: as it is when
-/// the name of a page comes to lead to another machine.
+/// A web site with this page, a place for its report, and a proxy to `behind` for every other path, as after
+/// DNS rebinding.
 struct Site {
     port: u16,
     reports: Receiver<Value>,
@@ -42,7 +42,7 @@ impl Site {
         let port = listener.local_addr().unwrap().port();
         let page = format!("<!doctype html><meta charset=utf-8><script type=module>{TRY}{script}</script>");
         let (tell, reports) = sync_channel(8);
-        // It goes with the test's process.
+        // The thread ends with the test's process.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (page, tell) = (page.clone(), tell.clone());
@@ -53,7 +53,7 @@ impl Site {
     }
 }
 
-/// One request a connection.
+/// Serves one request per connection.
 fn answer(stream: TcpStream, page: &str, behind: u16, tell: &SyncSender<Value>) -> Option<()> {
     stream.set_read_timeout(Some(patience::LIMIT)).ok()?;
     let mut reader = BufReader::new(stream);
@@ -93,7 +93,7 @@ fn answer(stream: TcpStream, page: &str, behind: u16, tell: &SyncSender<Value>) 
     }
 }
 
-/// The browser, with this address open. No name leads anywhere but `evil.test`, which leads here.
+/// The browser with this address open. Only `evil.test` resolves, to this machine.
 fn browse(url: &str) -> Client {
     let browser = Path::new("/usr/bin/chromium");
     assert!(browser.exists(), "{} is missing: run scripts/setup first", browser.display());
@@ -109,7 +109,7 @@ fn browse(url: &str) -> Client {
         .start()
 }
 
-/// What the page at this host reports.
+/// The report of the page at this host.
 #[track_caller]
 fn open(host: &str, site: &Site) -> Value {
     let mut browser = browse(&format!("http://{host}:{}/", site.port));
@@ -123,9 +123,9 @@ fn open(host: &str, site: &Site) -> Value {
     report
 }
 
-/// It even has the token: that it is not one of ours is enough.
+/// The page even has the token: its foreign origin is enough.
 #[test]
-fn a_page_of_somebody_elses_gets_nowhere() {
+fn foreign_page_is_refused() {
     let served = Served::new();
     let (port, token) = (served.web.port(), token(&served.house));
     let script = format!(
@@ -146,7 +146,7 @@ await attempt("rebound health", "/healthz");
 await report();"#
     );
     let report = open("evil.test", &Site::new(port, &script));
-    // What is sent without asking first is sent, and not read; of what comes back the page sees nothing.
+    // Requests without a preflight are sent but not accepted; the page sees nothing of the answer.
     for blind in ["plain", "form", "beacon"] {
         assert_eq!(report[blind], json!({ "status": 0, "session": null }), "{blind}: {report:#}");
     }
@@ -160,11 +160,11 @@ await report();"#
             "{report:#}"
         );
     }
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }
 
 #[test]
-fn a_page_of_this_machine_needs_the_token_and_nothing_else() {
+fn local_page_needs_only_the_token() {
     let served = Served::new();
     let (port, token) = (served.web.port(), token(&served.house));
     let script = format!(
@@ -185,5 +185,5 @@ await report();"#
     assert!(report["hello"]["session"].is_string(), "{report:#}");
     assert!(report["call"]["text"].as_str().is_some_and(|text| text.contains("a page")), "{report:#}");
     assert_eq!(report["end"]["status"], 200, "{report:#}");
-    served.check_unheard("forbidden");
+    served.check_not_forwarded("forbidden");
 }

@@ -1,5 +1,5 @@
-//! Servers as people start them, several processes deep: however we end, every one of them is gone, and nothing
-//! happens to those of another window.
+//! Real server chains several processes deep: however the program ends, all of them end, and another window's
+//! processes are untouched.
 
 use super::peers::Server;
 use super::window::{Chain, Window};
@@ -18,13 +18,14 @@ enum Ending {
     GroupKilled,
 }
 
-/// Ends us in each way, beside a window with the same server that stays.
+/// Ends the program in each way, beside a window with the same server that stays.
 #[track_caller]
 fn check(chain: &Chain, guard: &str) {
     if guard == "strict" && !can_unshare() {
         return say("left out: this machine does not allow namespaces");
     }
-    // One for all, as on a user's machine: each start also looks for what the one before may have left.
+    // One state folder for all, as on a user's machine: each start also looks for leftovers of the one
+    // before.
     let state = Scratch::new();
     let mut neighbour = Window::open(chain, guard, state.path());
     for ending in [Ending::InputEnds, Ending::Killed, Ending::GroupKilled] {
@@ -37,14 +38,14 @@ fn check(chain: &Chain, guard: &str) {
     neighbour.check_gone(Instant::now());
 }
 
-/// Since when nothing may be left, but for the time that it takes.
+/// Time from which nothing may be left, apart from the allowed delay.
 #[track_caller]
 fn end(window: &mut Window, ending: Ending) -> Instant {
     match ending {
         Ending::InputEnds => {
             let end = window.client.finish();
             assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
-            // Why stopping asks first: only the server knows what it has to clean up.
+            // This is why stopping first asks: only the server knows what it has to clean up.
             assert_eq!(window.on_disk(), Vec::<String>::new());
             return Instant::now();
         }
@@ -54,7 +55,7 @@ fn end(window: &mut Window, ending: Ending) -> Instant {
     Instant::now()
 }
 
-/// Whether we may make what `guard: strict` needs. Root needs no namespace for users.
+/// Whether this machine allows `guard: strict`. Root needs no user namespace.
 fn can_unshare() -> bool {
     use std::os::unix::fs::MetadataExt;
     let is_root = Path::new("/proc/self").metadata().is_ok_and(|meta| meta.uid() == 0);
@@ -67,7 +68,7 @@ fn can_unshare() -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// For a person who runs the tests with `--nocapture`.
+/// Output for people who run the tests with `--nocapture`.
 #[expect(clippy::print_stderr, reason = "a test's own words")]
 fn say(words: &str) {
     eprintln!("{words}");
@@ -85,12 +86,12 @@ const NPX: Chain = Chain {
 /// `uv`, and the server.
 const UVX: Chain = Chain { server: Server::time_by_uvx, depth: 2, ..NPX };
 
-/// It asks its client for its roots and hears nothing. Alone it stays for a minute after its input has ended, and
-/// so do those above it.
+/// The server waits for the answer to `roots/list`. Alone it would stay for a minute after the end of its
+/// input, and so would its parents.
 const WAITING: Chain =
     Chain { capabilities: || json!({ "roots": {} }), open: |client| drop(client.told("roots/list")), ..NPX };
 
-/// `npm exec`, a shell, the server, the browser, and what that starts for its pages, in sessions of their own.
+/// `npm exec`, a shell, the server, the browser, and the browser's page processes in their own sessions.
 const BROWSER: Chain = Chain {
     server: Server::playwright_by_npx,
     capabilities: || json!({}),
@@ -99,7 +100,7 @@ const BROWSER: Chain = Chain {
     temporary: &["playwright_chromiumdev_profile-", "playwright-artifacts-"],
 };
 
-/// One that is never done.
+/// Opens a page that never finishes.
 #[track_caller]
 fn open_a_page(client: &mut Client) {
     let page = "data:text/html,<title>a page</title><script>setInterval(() => {}, 1)</script>";
@@ -108,41 +109,41 @@ fn open_a_page(client: &mut Client) {
 }
 
 #[test]
-fn npx() {
+fn npx_chain_leaves_nothing() {
     check(&NPX, "auto");
 }
 
 #[test]
-fn npx_strictly() {
+fn npx_chain_leaves_nothing_strict() {
     check(&NPX, "strict");
 }
 
 #[test]
-fn uvx() {
+fn uvx_chain_leaves_nothing() {
     check(&UVX, "auto");
 }
 
 #[test]
-fn uvx_strictly() {
+fn uvx_chain_leaves_nothing_strict() {
     check(&UVX, "strict");
 }
 
 #[test]
-fn a_server_that_waits() {
+fn waiting_server_leaves_nothing() {
     check(&WAITING, "auto");
 }
 
 #[test]
-fn a_server_that_waits_strictly() {
+fn waiting_server_leaves_nothing_strict() {
     check(&WAITING, "strict");
 }
 
 #[test]
-fn a_browser() {
+fn browser_leaves_nothing() {
     check(&BROWSER, "auto");
 }
 
 #[test]
-fn a_browser_strictly() {
+fn browser_leaves_nothing_strict() {
     check(&BROWSER, "strict");
 }

@@ -1,5 +1,5 @@
-//! The real Codex: it is told of us as a person would tell it, connects when a conversation begins, and uses what is
-//! behind us. Without an account or a network: nothing here asks a model.
+//! The real Codex: configured as by a user, it connects when a conversation begins and uses the servers
+//! behind us. Needs no account and no network, since no model is asked.
 
 use super::aggregate::Aggregate;
 use super::peers::node_package;
@@ -11,7 +11,7 @@ fn codex() -> Vec<OsString> {
     vec!["node".into(), node_package("@openai/codex/bin/codex.js").into()]
 }
 
-/// In a home of its own. Whatever it would say to the world ends on this machine.
+/// With its own home. Network traffic ends on this machine.
 fn dressed(start: Start, aggregate: &Aggregate) -> Start {
     let nowhere = "http://127.0.0.1:9";
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
@@ -20,7 +20,7 @@ fn dressed(start: Start, aggregate: &Aggregate) -> Start {
     start.env("CODEX_HOME", aggregate.folder().folder("home/.codex"))
 }
 
-/// What a command prints.
+/// Output of a command.
 #[track_caller]
 fn run(aggregate: &Aggregate, words: Vec<OsString>) -> String {
     let own = codex();
@@ -29,7 +29,7 @@ fn run(aggregate: &Aggregate, words: Vec<OsString>) -> String {
     String::from_utf8(end.stdout).unwrap()
 }
 
-/// Its app server, which is what its windows talk to: JSON-RPC, a message a line.
+/// Codex's app server, the backend of its windows: JSON-RPC, one message per line.
 struct Window(Client);
 
 impl Window {
@@ -58,7 +58,7 @@ impl Window {
 }
 
 #[test]
-fn lists_calls_and_reads() {
+fn codex_lists_calls_and_reads() {
     let aggregate = Aggregate::four();
     let add = ["mcp", "add", "switchboard", "--"].map(OsString::from);
     let home = aggregate.folder().folder("home/.codex");
@@ -84,7 +84,7 @@ fn lists_calls_and_reads() {
     assert!(us["resources"].as_array().unwrap().len() >= 7, "{status}");
     assert_eq!(us["resourceTemplates"].as_array().unwrap().len(), 2, "{status}");
 
-    // A conversation has a connection of its own.
+    // Each conversation has its own connection.
     let thread =
         window.ask("thread/start", json!({ "cwd": aggregate.folder().join("work") }))["thread"]["id"].take();
     let is_ready = |message: &Value| {

@@ -1,5 +1,5 @@
-//! The official conformance suite finds the same, scenario by scenario, of a server that is asked directly and of the
-//! same server through us: `/servers/NAME/mcp`. Two releases of the suite; the server is the Python SDK's own example.
+//! The official conformance suite finds the same, scenario by scenario, for a server directly and through us
+//! (`/servers/NAME/mcp`). Two releases of the suite; the server is the Python SDK's own example.
 
 use super::peers::{driver, installed, node_package, python};
 use crate::daemon::house::House;
@@ -15,13 +15,13 @@ use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::patience;
 use switchboard_testkit::scratch::Scratch;
 
-/// What one scenario found: the number of checks by their outcome.
+/// Number of checks by outcome, for each scenario.
 type Found = BTreeMap<String, BTreeMap<String, usize>>;
 
 /// The suite runs for about twenty seconds on a quiet machine.
 const LONG: Duration = Duration::from_secs(300);
 
-/// These differ, and why that is right. All pass on both ways.
+/// Scenarios with different findings, and why. All pass both ways.
 const DIFFERENT: &[(&str, &str)] = &[
     (
         "server-server-sse-multiple-streams",
@@ -64,7 +64,7 @@ fn run(suite: &str, flags: &[&str], url: &str) -> Found {
     found(folder.path())
 }
 
-/// It writes a folder for each scenario, with the time at the end of its name.
+/// Reads the result folders, one per scenario, with the time at the end of the name.
 fn found(folder: &Path) -> Found {
     let entries = fs::read_dir(folder).unwrap().flatten();
     entries
@@ -86,7 +86,7 @@ fn found(folder: &Path) -> Found {
 
 /// The fixture over HTTP, once it answers.
 fn direct() -> (Client, String) {
-    // Nobody else is given this port in the meantime: the system goes round.
+    // The system assigns ports in turn, so this one stays free.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let words = fixture();
     let mut server = Start::new(&words[0]).args(&words[1..]).arg(port.to_string()).start();
@@ -105,8 +105,9 @@ fn check(suite: &str, flags: &[&str], scenarios: usize) {
     };
     let words = fixture();
     let args: Vec<_> = words[1..].iter().map(|word| word.to_str().unwrap()).chain(["stdio"]).collect();
-    // The suite opens a session per scenario, and the fixture asks questions. On a process that others have used before, the
-    // first question would be refused; from then on each session has a process of its own, which this says from the start.
+    // The suite opens a session per scenario, and the fixture sends requests to its client. On a shared
+    // process the first of them would be refused, and each session would then get its own process; `scope:
+    // client` does so from the start.
     let entry = json!({ "command": words[0].to_str(), "args": args, "scope": "client" });
     let servers = json!({ "fixture": entry });
     let served = Served::start(House::with(json!({ "mcpServers": servers }), json!({}), &[]), &["--no-auth"]);
@@ -124,11 +125,11 @@ fn check(suite: &str, flags: &[&str], scenarios: usize) {
 }
 
 #[test]
-fn suite_0_1_16() {
+fn conformance_0_1_16_matches() {
     check("conformance-old", &["--suite", "all"], 32);
 }
 
 #[test]
-fn suite_0_2_0_for_2025_11_25() {
+fn conformance_0_2_0_matches() {
     check("conformance-new", &["--requirements", "2025-11-25"], 33);
 }

@@ -1,4 +1,4 @@
-//! Real servers that we do not start: they listen on loopback, and are ended by their number.
+//! Real servers that the gateway does not start: they listen on loopback, and are ended by process id.
 
 use super::peers::{driver, node_package, python};
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ pub(crate) struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// `streamableHttp` or `sse`.
+    /// Modes: `streamableHttp` or `sse`.
     pub(crate) fn everything(mode: &str) -> Self {
         let script = node_package("@modelcontextprotocol/server-everything/dist/index.js");
         let steady = driver("steady.mjs");
@@ -23,14 +23,14 @@ impl Elsewhere {
         Self::start(words, if mode == "sse" { "/sse" } else { "/mcp" })
     }
 
-    /// `streamable-http`, `json` or `sse`.
+    /// Modes: `streamable-http`, `json` or `sse`.
     pub(crate) fn python(mode: &str) -> Self {
         let words = vec![python(".venv").into(), driver("server.py").into(), mode.into()];
         Self::start(words, if mode == "sse" { "/sse" } else { "/mcp" })
     }
 
     fn start(words: Vec<OsString>, path: &'static str) -> Self {
-        // A port that was free a moment ago is mostly free still.
+        // A port that was just free is probably still free.
         for _ in 0..5 {
             let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
             if let Some(child) = listening(&words, port) {
@@ -44,7 +44,7 @@ impl Elsewhere {
         format!("http://127.0.0.1:{}{}", self.port, self.path)
     }
 
-    /// Killed, and started on the same port.
+    /// Kills the server and starts it on the same port.
     pub(crate) fn restart(&mut self) {
         self.end();
         self.child = listening(&self.words, self.port).expect("the port was its own");
@@ -62,10 +62,10 @@ impl Drop for Elsewhere {
     }
 }
 
-/// The process, once it says that it listens.
+/// The process, once it reports that it listens.
 fn listening(words: &[OsString], port: u16) -> Option<Child> {
     let mut command = Command::new(&words[0]);
-    // Node's servers take it from there, Python's as their last word.
+    // Node's servers read the port from PORT, Python's from the last argument.
     command.args(&words[1..]).arg(port.to_string()).env("PORT", port.to_string());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     #[expect(clippy::disallowed_methods, reason = "it plays a server of somebody else; `Elsewhere` ends it")]

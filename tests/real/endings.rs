@@ -1,4 +1,5 @@
-//! How clients end: by signals, by closing the stream, or both. We end too, and nothing of the server is left.
+//! Endings by real clients: signals, a closed stream, or both. The program ends, and nothing of the server is
+//! left.
 
 use super::peers::{Server, Way};
 use crate::support::program;
@@ -8,7 +9,7 @@ use switchboard_testkit::client::Client;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
-/// Greets a server through us, lets `end` happen, and looks for what is left.
+/// Connects to a server, calls `end`, and checks for leftovers.
 #[track_caller]
 fn check(server: &Server, capabilities: serde_json::Value, code: Option<i32>, end: impl Fn(&mut Client)) {
     let mut client = server.start(Way::Through).start();
@@ -30,13 +31,13 @@ fn check(server: &Server, capabilities: serde_json::Value, code: Option<i32>, en
 }
 
 #[test]
-fn the_stream_is_closed() {
+fn closed_stream_leaves_nothing() {
     check(&Server::everything(), json!({}), Some(0), |client| client.close_input());
     check(&Server::time(), json!({}), Some(0), |client| client.close_input());
 }
 
 #[test]
-fn terminate_and_the_stream_is_closed() {
+fn sigterm_and_closed_stream_leave_nothing() {
     for server in [Server::everything(), Server::time()] {
         check(&server, json!({}), Some(0), |client| {
             client.signal(Word::Terminate);
@@ -46,13 +47,13 @@ fn terminate_and_the_stream_is_closed() {
 }
 
 #[test]
-fn interrupt() {
+fn sigint_leaves_nothing() {
     check(&Server::everything(), json!({}), Some(0), |client| client.signal(Word::Interrupt));
 }
 
-/// Claude Code: the second signal comes while the first is being followed, and hurries it.
+/// As Claude Code does: the second signal arrives during the shutdown and speeds it up.
 #[test]
-fn interrupt_and_then_terminate() {
+fn sigint_and_sigterm_leave_nothing() {
     for server in [Server::everything(), Server::time()] {
         check(&server, json!({}), Some(0), |client| {
             client.signal(Word::Interrupt);
@@ -61,9 +62,9 @@ fn interrupt_and_then_terminate() {
     }
 }
 
-/// A server that waits for an answer of its client does not end when its stream does.
+/// A server that waits for its client's answer does not end with its stream.
 #[test]
-fn a_server_that_stays() {
+fn waiting_server_is_ended() {
     check(&Server::everything(), json!({ "roots": {} }), Some(0), |client| {
         client.told("roots/list");
         client.close_input();
@@ -72,7 +73,7 @@ fn a_server_that_stays() {
 
 /// `npx` starts a shell that starts the server: all three end.
 #[test]
-fn a_server_below_npx() {
+fn server_below_npx_is_ended() {
     for word in [Word::Terminate, Word::Interrupt] {
         check(&Server::everything_by_npx(), json!({}), Some(0), |client| client.signal(word));
     }
@@ -82,10 +83,10 @@ fn a_server_below_npx() {
     });
 }
 
-/// The way of the official SDKs: close the stream, and send a signal if that was not enough; if that is not
-/// enough either, they kill. The server here ends for the signal only, and could take its time.
+/// As the official SDKs do: close the stream, then send a signal, then kill. This server ends only for the
+/// signal.
 #[test]
-fn the_stream_is_closed_and_then_terminate() {
+fn closed_stream_then_sigterm_is_prompt() {
     let server = Server::everything();
     let config = server.folder().file("config.json", r#"{ "mcpServers": {}, "shutdownGrace": "1h" }"#);
     let log = server.folder().join("log");

@@ -1,4 +1,4 @@
-//! server-everything, over all that it offers to a client that only asks.
+//! server-everything: everything that it offers to a client without capabilities.
 
 use super::peers::{Server, Way};
 use super::talk::{Talk, hold, same_both_ways, same_both_ways_in_any_order};
@@ -15,7 +15,7 @@ const ALL: fn() -> Value = || {
 };
 
 #[test]
-fn what_it_offers_depends_on_the_client_and_is_not_changed_by_us() {
+fn offer_depends_on_capabilities() {
     let server = Server::everything();
     for (capabilities, tools) in [
         (json!({}), 13),
@@ -36,7 +36,7 @@ fn what_it_offers_depends_on_the_client_and_is_not_changed_by_us() {
 }
 
 #[test]
-fn every_version_with_a_handshake_is_negotiated_as_directly() {
+fn versions_are_negotiated_as_directly() {
     let server = Server::everything();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "1999-01-01"] {
         same_both_ways(&server, |talk| {
@@ -47,7 +47,7 @@ fn every_version_with_a_handshake_is_negotiated_as_directly() {
 }
 
 #[test]
-fn lists_reads_prompts_and_completions() {
+fn lists_reads_and_prompts_are_equal() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({}));
         talk.request("ping", json!({}));
@@ -102,7 +102,7 @@ fn lists_reads_prompts_and_completions() {
 }
 
 #[test]
-fn every_tool_that_only_answers() {
+fn tool_results_are_equal() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({}));
         for message in
@@ -136,7 +136,7 @@ fn every_tool_that_only_answers() {
 }
 
 #[test]
-fn long_texts_in_both_directions() {
+fn long_texts_pass_both_ways() {
     same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({}));
         for length in [1_000, 64 << 10, 256 << 10, 3 << 20] {
@@ -150,7 +150,7 @@ fn long_texts_in_both_directions() {
 }
 
 #[test]
-fn progress_comes_under_the_clients_own_tokens() {
+fn progress_carries_the_clients_token() {
     let server = Server::everything();
     for token in [json!(1), json!("my token"), json!(0), json!(-7)] {
         let heard = same_both_ways(&server, |talk| {
@@ -163,7 +163,7 @@ fn progress_comes_under_the_clients_own_tokens() {
 }
 
 #[test]
-fn two_calls_at_once_with_progress_each() {
+fn concurrent_calls_keep_their_progress() {
     same_both_ways_in_any_order(&Server::everything(), |talk| {
         talk.greet(json!({}));
         let calls = [json!("a"), json!("b")].map(|token| start_operation(talk, 0.4, 4, Some(&token)));
@@ -174,13 +174,13 @@ fn two_calls_at_once_with_progress_each() {
 }
 
 #[test]
-fn a_cancelled_call_is_never_answered() {
+fn cancelled_call_is_never_answered() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({}));
         let call = start_operation(talk, 0.2, 2, Some(&json!("t")));
         talk.told("notifications/progress");
         talk.notify("notifications/cancelled", json!({ "requestId": call, "reason": "no longer needed" }));
-        // Longer than the cancelled one would have taken: its answer would be heard before this one's.
+        // Longer than the cancelled call would take, so that its answer would arrive first.
         long_operation(talk, 4, None);
         talk.notify("notifications/cancelled", json!({ "requestId": "never asked" }));
         talk.call("echo", json!({ "message": "after" }));
@@ -189,7 +189,7 @@ fn a_cancelled_call_is_never_answered() {
 }
 
 #[test]
-fn subscriptions_and_their_updates() {
+fn subscription_updates_are_equal() {
     let uri = "demo://resource/dynamic/text/1";
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({}));
@@ -205,7 +205,7 @@ fn subscriptions_and_their_updates() {
 }
 
 #[test]
-fn log_messages_at_the_level_that_was_set() {
+fn log_level_is_honoured() {
     let count = |level: &str| {
         let heard = same_both_ways(&Server::everything(), |talk| {
             talk.greet(json!({}));
@@ -218,9 +218,9 @@ fn log_messages_at_the_level_that_was_set() {
     assert_eq!((count("debug"), count("emergency"), count("nonsense")), (1, 0, 1));
 }
 
-/// The one answer that is meant to differ: what we tell every server about its surroundings.
+/// The one intended difference: variables that we set for every server.
 #[test]
-fn its_environment_is_ours_and_four_words_to_it() {
+fn environment_gains_four_variables() {
     let server = Server::everything();
     let [direct, through] = [Way::Direct, Way::Through].map(|way| {
         let heard = hold(&server, way, &|talk| {
@@ -240,7 +240,7 @@ fn its_environment_is_ours_and_four_words_to_it() {
     assert_eq!(through, expect);
 }
 
-/// A tool that takes a second and says how far it is.
+/// A tool call that takes a second and reports progress.
 #[track_caller]
 fn long_operation(talk: &mut Talk, steps: u32, token: Option<&Value>) {
     let id = start_operation(talk, 1.0, steps, token);
@@ -258,7 +258,7 @@ fn start_operation(talk: &mut Talk, seconds: f64, steps: u32, token: Option<&Val
     talk.ask("tools/call", params)
 }
 
-/// It asks for the roots a moment after the handshake; the conversation goes on when it has them.
+/// The server requests the roots a moment after the handshake; waits until it has them.
 pub(super) fn settle_roots(talk: &mut Talk, capabilities: &Value) {
     if capabilities.get("roots").is_some() {
         talk.told("roots/list");

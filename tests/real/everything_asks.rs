@@ -1,4 +1,4 @@
-//! server-everything, where it asks its client something: sampling, elicitation, roots, tasks.
+//! server-everything: requests to its client (sampling, elicitation, roots, tasks).
 
 use super::everything::settle_roots;
 use super::peers::Server;
@@ -6,7 +6,7 @@ use super::talk::same_both_ways;
 use serde_json::{Value, json};
 
 #[test]
-fn sampling() {
+fn sampling_is_equal() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({ "sampling": {} }));
         let answer = talk.call("trigger-sampling-request", json!({ "prompt": "Sag etwas", "maxTokens": 20 }));
@@ -22,7 +22,7 @@ fn sampling() {
 }
 
 #[test]
-fn elicitation() {
+fn elicitation_is_equal() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({ "elicitation": { "form": {}, "url": {} } }));
         talk.call("trigger-elicitation-request", json!({}));
@@ -41,7 +41,7 @@ fn elicitation() {
 }
 
 #[test]
-fn roots_and_their_change() {
+fn roots_and_their_change_are_equal() {
     let capabilities = json!({ "roots": { "listChanged": true } });
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(capabilities.clone());
@@ -57,9 +57,9 @@ fn roots_and_their_change() {
     assert_eq!((count(&heard, "two%20words"), count(&heard, "file:///three")), (1, 1), "{heard:#?}");
 }
 
-/// Client and server ask each other at the same time, under the same numbers.
+/// Client and server send requests at the same time, with the same ids.
 #[test]
-fn two_questions_cross() {
+fn crossing_requests_do_not_mix() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({ "sampling": {}, "elicitation": {} }));
         talk.replies(|_| None);
@@ -70,7 +70,7 @@ fn two_questions_cross() {
             talk.ask("tools/call", json!({ "name": "trigger-elicitation-request", "arguments": {} }));
         let second = talk.told("elicitation/create");
         talk.call("echo", json!({ "message": "still here" }));
-        // Answered in the other order.
+        // Answers in reverse order.
         answer(talk, &second["id"], json!({ "action": "decline" }));
         talk.answer(&eliciting);
         let said =
@@ -82,7 +82,7 @@ fn two_questions_cross() {
 }
 
 #[test]
-fn a_task_of_the_server() {
+fn server_task_is_equal() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({ "elicitation": {}, "tasks": {} }));
         talk.replies(|_| {
@@ -106,9 +106,9 @@ fn a_task_of_the_server() {
     assert_eq!(count(&heard, "# Research Report: python (technical)"), 1, "{heard:#?}");
 }
 
-/// The server asks for sampling as a task of the client, and comes back for the result.
+/// The server requests sampling as a task of the client, and fetches the result.
 #[test]
-fn a_task_of_the_client() {
+fn client_task_is_equal() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({
             "sampling": {},

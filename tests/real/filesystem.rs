@@ -1,4 +1,4 @@
-//! server-filesystem: what it may touch comes from its arguments, or from the client's roots.
+//! server-filesystem: allowed folders from its arguments or from the client's roots.
 
 use super::peers::Server;
 use super::talk::same_both_ways;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn every_tool_on_a_small_tree() {
+fn every_tool_is_equal() {
     let server = Server::filesystem();
     let files = server.folder().folder("files");
     let at = |name: &str| json!(files.join(name));
@@ -47,7 +47,7 @@ fn every_tool_on_a_small_tree() {
 }
 
 #[test]
-fn the_clients_roots_replace_the_arguments() {
+fn roots_replace_the_arguments() {
     let server = Server::filesystem();
     let one = server.folder().folder("one");
     let two = server.folder().folder("two");
@@ -70,7 +70,7 @@ fn the_clients_roots_replace_the_arguments() {
     assert_eq!((count("of the first root"), count("of the second root")), (1, 1), "{heard:#?}");
 }
 
-/// A client with these folders open.
+/// A client with these folders as roots.
 fn roots(folders: &[&Path]) -> impl Fn(&Value) -> Option<Value> + use<> {
     let roots: Vec<_> =
         folders.iter().map(|folder| json!({ "uri": format!("file://{}", folder.display()) })).collect();

@@ -1,4 +1,4 @@
-//! server-filesystem with an instance for each root, and as one for all of them.
+//! server-filesystem with one instance per root, and with one for all roots.
 
 use super::peers::node_package;
 use crate::pool::census::Census;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use switchboard_testkit::client::Start;
 use switchboard_testkit::{patience, pids};
 
-/// Behind us, by a config file: with these words behind its own, and these folders.
+/// The server in a config file, with these additional arguments and this many folders.
 fn server(words: &[&str], count: usize) -> (Start, Vec<PathBuf>) {
     let start = program();
     let script = node_package("@modelcontextprotocol/server-filesystem/dist/index.js");
@@ -24,18 +24,18 @@ fn server(words: &[&str], count: usize) -> (Start, Vec<PathBuf>) {
     (start.args(["stdio", "--server", "filesystem", "--config"]).arg(config), roots)
 }
 
-/// Only a server with an instance for each root is routed by its arguments.
+/// Only a server with one instance per root is routed by its arguments.
 fn rooted(words: &[&str]) -> &'static [&'static str] {
     if words.is_empty() { &[] } else { &["path"] }
 }
 
 #[test]
-fn five_roots_in_turn_and_room_for_two() {
+fn five_roots_share_room_for_two() {
     let (start, roots) = server(&["${root}"], 5);
     for (number, root) in roots.iter().enumerate() {
         fs::write(root.join("note.txt"), format!("of the root {number}")).unwrap();
     }
-    // Each process has its root in its command line; ours has not.
+    // The server processes have their root in the command line; ours has not.
     let ours = format!("{}/roots/", start.scratch().path().display());
     let mut editor = Editor::open(start, &roots);
     let census = Census::of(&ours, Duration::from_millis(10));
@@ -57,7 +57,7 @@ fn five_roots_in_turn_and_room_for_two() {
 }
 
 #[test]
-fn one_instance_has_all_the_roots_of_its_client() {
+fn one_instance_gets_all_roots() {
     let (start, roots) = server(&[], 4);
     for root in &roots {
         fs::write(root.join("note.txt"), format!("in {}", root.display())).unwrap();

@@ -1,4 +1,4 @@
-//! server-everything, asked from the command line: what is printed is what it says to any client.
+//! server-everything from the command line: printed as it answers any client.
 
 use super::peers::Server;
 use crate::support::program;
@@ -13,7 +13,7 @@ fn run(server: &Server, words: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn it_is_listed() {
+fn commands_list_everything() {
     let server = Server::everything();
     let (code, stdout, _) = run(&server, &["tools", "--json"]);
     let tools: Value = serde_json::from_str(&stdout).unwrap();
@@ -28,7 +28,7 @@ fn it_is_listed() {
 }
 
 #[test]
-fn it_is_used() {
+fn commands_use_everything() {
     let server = Server::everything();
     let (code, stdout, _) = run(&server, &["call", "get-sum", "a=2", "b=40"]);
     assert_eq!((code, &*stdout), (Some(0), "The sum of 2 and 40 is 42.\n"));

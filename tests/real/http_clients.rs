@@ -1,5 +1,5 @@
-//! The official clients over HTTP: what they see of a server at a path of its own is what they see of it directly. Also
-//! with a network between that cuts every stream after its first event.
+//! The official clients over HTTP see a server at its own path as they see it directly, even when a network
+//! in between cuts every stream after its first event.
 
 use super::peers::{Server, Way, driver};
 use super::sdk_clients::{check_everything, printed, python_program};
@@ -12,7 +12,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How a client comes to us.
+/// Transport of the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Door {
     Streamable,
@@ -30,7 +30,7 @@ fn serve(server: &Server) -> Served {
     Served::start(House::with(json!({ "mcpServers": { "everything": entry } }), json!({}), &[]), &[])
 }
 
-/// What a program prints of a server at this port, alone or as one of several.
+/// Output of a program for a server at this port, alone or as one of several.
 #[track_caller]
 fn through(
     server: &Server,
@@ -76,7 +76,7 @@ fn check(program: &[OsString], doors: &[Door]) {
     }
 }
 
-/// Every stream that answers a POST is cut after its first event; the client comes back for the rest.
+/// Every stream that answers a POST is cut after its first event; the client resumes for the rest.
 #[track_caller]
 fn check_cut(program: &[OsString]) {
     let server = Server::everything();
@@ -87,51 +87,51 @@ fn check_cut(program: &[OsString]) {
 }
 
 #[test]
-fn typescript_1() {
+fn typescript_1_works_over_http() {
     check(&typescript("1"), &[Door::Streamable, Door::Events]);
 }
 
 #[test]
-fn typescript_2() {
+fn typescript_2_works_over_http() {
     check(&typescript("2-legacy"), &[Door::Streamable, Door::Events]);
 }
 
 #[test]
-fn typescript_2_that_probes() {
+fn typescript_2_probing_works_over_http() {
     check(&typescript("2-auto"), &[Door::Streamable]);
 }
 
 #[test]
-fn python_1() {
+fn python_1_works_over_http() {
     check(&python_program(".venv-1", "session", "everything"), &[Door::Streamable, Door::Events]);
 }
 
 #[test]
-fn python_2() {
+fn python_2_works_over_http() {
     check(&python_program(".venv", "legacy", "everything"), &[Door::Streamable, Door::Events]);
 }
 
 #[test]
-fn python_2_that_probes() {
+fn python_2_probing_works_over_http() {
     check(&python_program(".venv", "auto", "everything"), &[Door::Streamable]);
 }
 
 #[test]
-fn typescript_1_over_a_bad_network() {
+fn typescript_1_survives_cut_streams() {
     check_cut(&typescript("1"));
 }
 
 #[test]
-fn typescript_2_over_a_bad_network() {
+fn typescript_2_survives_cut_streams() {
     check_cut(&typescript("2-legacy"));
 }
 
 #[test]
-fn python_2_over_a_bad_network() {
+fn python_2_survives_cut_streams() {
     check_cut(&python_program(".venv", "legacy", "everything"));
 }
 
-/// Passes bytes on, until the first event of an answer to a POST has passed.
+/// A proxy that cuts the connection after the first event of an answer to a POST.
 struct BadNetwork {
     port: u16,
     cuts: Arc<AtomicUsize>,
@@ -143,7 +143,7 @@ impl BadNetwork {
         let port = listener.local_addr().unwrap().port();
         let cuts = Arc::new(AtomicUsize::new(0));
         let counted = cuts.clone();
-        // It goes with the test's process; its connections go with their ends.
+        // The thread ends with the test's process, connections with their peers.
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(target) else { return };
@@ -161,7 +161,7 @@ fn connect(client: TcpStream, server: TcpStream, cuts: Arc<AtomicUsize>) {
     std::thread::spawn(move || {
         let mut buffer = [0; 65536];
         while let Ok(count @ 1..) = from_client.read(&mut buffer) {
-            // One request at a time, each begins with a piece of its own.
+            // One request at a time, each beginning with its own piece.
             if buffer.starts_with(b"POST ") || buffer.starts_with(b"GET ") || buffer.starts_with(b"DELETE ") {
                 posted.store(buffer.starts_with(b"POST "), Ordering::Relaxed);
             }
@@ -174,7 +174,7 @@ fn connect(client: TcpStream, server: TcpStream, cuts: Arc<AtomicUsize>) {
     let (mut from_server, mut to_client) = (server, client);
     std::thread::spawn(move || {
         let mut buffer = [0; 65536];
-        // What came of a stream so far.
+        // The stream's bytes so far.
         let mut stream: Option<Vec<u8>> = None;
         while let Ok(count @ 1..) = from_server.read(&mut buffer) {
             let piece = &buffer[..count];

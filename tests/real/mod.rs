@@ -1,13 +1,13 @@
-//! Real servers and real clients: each conversation is held twice, directly and through us, and what is heard
-//! must be the same. `scripts/setup` installs the programs.
+//! Real servers and real clients: each conversation is held twice, directly and through us, and must be the
+//! same. `scripts/setup` installs the programs.
 //!
-//! - `peers`: the programs and how they are started.
-//! - `elsewhere`: servers that we do not start, and reach by HTTP.
-//! - `talk`: a conversation with a server, written down and compared.
-//! - `window`: us with a server behind that is several processes deep, and whether all of them are gone.
+//! - `peers`: the programs and their command lines.
+//! - `elsewhere`: servers that we do not start, reached over HTTP.
+//! - `talk`: a recorded conversation with a server.
+//! - `window`: a server several processes deep, and the check that all of them end.
 //! - `aggregate`: several servers as one, compared with each of them; `aggregate_clients`, `codex`: its clients.
-//! - `matrix`: every front to every kind of server, with every feature.
-//! - the rest: a server, or a kind of client, each.
+//! - `matrix`: every front with every kind of server and every feature.
+//! - the rest: one server, or one kind of client, per file.
 
 pub(crate) mod peers;
 mod elsewhere;

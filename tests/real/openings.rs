@@ -1,12 +1,12 @@
-//! What well-known clients say first, as seen on the wire in November 2026.
+//! First messages of well-known clients, as recorded in November 2026.
 
 use super::peers::{Server, Way};
 use super::talk::{Talk, compare, hold, same_both_ways};
 use serde_json::{Value, json};
 
-/// Claude Code asks for the newest era first, under a text as id, and then greets in the one before.
+/// Claude Code probes for the newest era first, with a string id, and then falls back to the one before.
 #[test]
-fn claude_code() {
+fn claude_code_opening_works() {
     let open = |talk: &mut Talk| {
         talk.send(
             r#"{"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"claude-code","version":"2.1.325"},"io.modelcontextprotocol/clientCapabilities":{"roots":{},"elicitation":{"form":{},"url":{}}}}},"jsonrpc":"2.0","id":"server-discover-probe"}"#,
@@ -30,13 +30,13 @@ fn claude_code() {
     };
     let server = Server::everything();
     let [direct, through] = [Way::Direct, Way::Through].map(|way| hold(&server, way, &open));
-    // The first answer is ours, in words of ours; everything after it is the server's.
+    // The first answer is the gateway's own; everything after it is the server's.
     compare(&direct[1..], &through[1..]);
 }
 
-/// Codex greets in an older version and asks for the tools at once.
+/// Codex uses an older version and requests the tools at once.
 #[test]
-fn codex() {
+fn codex_opening_works() {
     same_both_ways(&Server::everything(), |talk| {
         talk.send(
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"codex-mcp-client","title":"Codex","version":"0.166.0"}}}"#,
@@ -53,9 +53,9 @@ fn codex() {
     });
 }
 
-/// Gemini CLI offers roots and asks for the tools three times.
+/// Gemini CLI offers roots and requests the tools three times.
 #[test]
-fn gemini_cli() {
+fn gemini_cli_opening_works() {
     same_both_ways(&Server::everything(), |talk| {
         talk.greet_in("2025-06-18", json!({ "roots": { "listChanged": true } }));
         let lists: Vec<Value> = (0..3).map(|_| talk.ask("tools/list", json!({}))).collect();
@@ -66,9 +66,9 @@ fn gemini_cli() {
     });
 }
 
-/// A client that does not wait for the greeting before it asks.
+/// A client that does not wait for the answer to `initialize`.
 #[test]
-fn everything_at_once() {
+fn hasty_opening_works() {
     let all = concat!(
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"hasty","version":"1"}}}"#,
         "\n",

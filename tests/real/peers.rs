@@ -1,4 +1,4 @@
-//! The programs that `scripts/setup` installed, and how they are started: directly, or behind us.
+//! Programs installed by `scripts/setup`, and how they are started: directly, or behind us.
 
 use super::elsewhere::Elsewhere;
 use crate::support::program;
@@ -10,11 +10,11 @@ use switchboard_testkit::client::Start;
 use switchboard_testkit::pids;
 use switchboard_testkit::scratch::Scratch;
 
-/// A real server: a command line that names a folder of its own, by which its processes are known.
+/// A real server: its command line names its own folder, which identifies its processes.
 pub(crate) struct Server {
     words: Vec<OsString>,
     folder: Scratch,
-    /// Behind us it is one that runs elsewhere.
+    /// Behind us, a running server is used instead.
     elsewhere: Option<Elsewhere>,
 }
 
@@ -33,14 +33,14 @@ impl Server {
         Self { words, folder, elsewhere: None }
     }
 
-    /// The same; behind us, it is one that is spoken to by HTTP, in this mode of its.
+    /// The same; behind us, a server over HTTP in this mode.
     pub(crate) fn everything_elsewhere(mode: &'static str) -> Self {
         let mut server = Self::everything();
         server.elsewhere = Some(Elsewhere::everything(mode));
         server
     }
 
-    /// Of the Python SDK; behind us, in this mode.
+    /// A server of the Python SDK; behind us, in this mode.
     pub(crate) fn python_elsewhere(mode: &'static str) -> Self {
         let folder = Scratch::new();
         let mut option = OsString::from("-Xmark=");
@@ -50,7 +50,7 @@ impl Server {
         Self { words, folder, elsewhere: Some(Elsewhere::python(mode)) }
     }
 
-    /// May use the folder `files` inside its own.
+    /// With access to the folder `files` inside its own.
     pub(crate) fn filesystem() -> Self {
         let folder = Scratch::new();
         let script = node_package("@modelcontextprotocol/server-filesystem/dist/index.js");
@@ -58,7 +58,7 @@ impl Server {
         Self { words, folder, elsewhere: None }
     }
 
-    /// Keeps what it is told in its folder.
+    /// Stores its data in its folder.
     pub(crate) fn memory() -> Self {
         let folder = Scratch::new();
         let mut file = OsString::from("MEMORY_FILE_PATH=");
@@ -71,7 +71,7 @@ impl Server {
 
     pub(crate) fn time() -> Self {
         let folder = Scratch::new();
-        // An option of ours: the interpreter takes note of it and does nothing.
+        // An option that the interpreter stores and ignores.
         let mut option = OsString::from("-Xmark=");
         option.push(mark(&folder));
         let words = [python(".venv").into(), option, driver("steady.py").into()].into_iter();
@@ -81,14 +81,14 @@ impl Server {
         Self { words, folder, elsewhere: None }
     }
 
-    /// The same server as people start it who use `npx`: three processes, one below the other.
+    /// The same server started with `npx`: three processes, one below the other.
     pub(crate) fn everything_by_npx() -> Self {
         let folder = Scratch::new();
         let words = npx("mcp-server-everything").chain(["stdio".into(), mark(&folder).into()]).collect();
         Self { words, folder, elsewhere: None }
     }
 
-    /// The time server as people start it who use `uvx`: two processes. What it would download lies in a folder.
+    /// The time server started with `uvx`: two processes. Its packages come from a local folder.
     #[cfg(target_os = "linux")]
     pub(crate) fn time_by_uvx() -> Self {
         let folder = Scratch::new();
@@ -108,8 +108,8 @@ impl Server {
         Self { words, folder, elsewhere: None }
     }
 
-    /// Below `npx` too. It starts a browser once it is asked for a page, and gives it a profile in the folder
-    /// for temporary files.
+    /// Also below `npx`. It starts a browser for the first page, with a profile in the folder for temporary
+    /// files.
     #[cfg(target_os = "linux")]
     pub(crate) fn playwright_by_npx() -> Self {
         let folder = Scratch::new();
@@ -122,12 +122,12 @@ impl Server {
         &self.folder
     }
 
-    /// Its own command line.
+    /// The server's own command line.
     pub(crate) fn words(&self) -> &[OsString] {
         &self.words
     }
 
-    /// Its command line, by this way.
+    /// The command line for this way.
     pub(crate) fn command(&self, way: Way) -> Vec<OsString> {
         let before: &[&str] = match way {
             Way::Direct => &[],
@@ -136,7 +136,7 @@ impl Server {
         before.iter().map(OsString::from).chain(self.words.iter().cloned()).collect()
     }
 
-    /// A scripted client of it. Its environment is the same by both ways.
+    /// A scripted client, with the same environment both ways.
     pub(crate) fn start(&self, way: Way) -> Start {
         let start = match way {
             Way::Direct => Start::new(&self.words[0]).args(&self.words[1..]),
@@ -152,9 +152,9 @@ impl Server {
         start.home(self.folder.home()).env("XDG_RUNTIME_DIR", self.folder.runtime()).cwd(self.folder.path())
     }
 
-    /// Its processes, and ours that was told its command line.
+    /// The server's processes, and ours with its command line.
     pub(crate) fn processes(&self) -> Vec<u32> {
-        // With the slash: another's folder may have a name that begins like this one's.
+        // With the slash, since another folder's name may begin like this one's.
         pids::with_text(&format!("{}/", self.folder.path().display()))
     }
 }
@@ -167,18 +167,18 @@ impl Drop for Server {
     }
 }
 
-/// A path in the folder, for a server that is not told of one otherwise, and does not mind.
+/// A path in the folder, as an argument that the server ignores.
 fn mark(folder: &Scratch) -> PathBuf {
     folder.join("mark")
 }
 
-/// A command of one of the packages, by `npx`, which looks nowhere else for it.
+/// A command of one of the packages, found by `npx` without a network.
 fn npx(command: &str) -> impl Iterator<Item = OsString> {
     let home = installed("package.json").parent().unwrap_or(Path::new(".")).into();
     ["npx".into(), "--offline".into(), "--no".into(), "--prefix".into(), home, command.into()].into_iter()
 }
 
-/// How the browser is to be started: the system's, without a screen, as root too, and without a word to anyone.
+/// Settings of the browser: the system's, headless, also for root, and without network traffic.
 #[cfg(target_os = "linux")]
 fn browser() -> serde_json::Value {
     let browser = Path::new("/usr/bin/chromium");
@@ -197,7 +197,7 @@ fn browser() -> serde_json::Value {
     json!({ "browser": { "browserName": "chromium", "isolated": true, "launchOptions": launch } })
 }
 
-/// Node with a script, in a steady world.
+/// Node with a script and fixed time and randomness.
 fn node(script: PathBuf) -> impl Iterator<Item = OsString> {
     ["node".into(), "--import".into(), driver("steady.mjs").into(), script.into()].into_iter()
 }
@@ -211,7 +211,7 @@ pub(crate) fn node_package(path: &str) -> PathBuf {
     installed("node_modules").join(path)
 }
 
-/// A script that lies in `drivers`.
+/// A script in `drivers`.
 pub(crate) fn driver(name: &str) -> PathBuf {
     installed("drivers").join(name)
 }

@@ -1,4 +1,4 @@
-//! Real servers by HTTP: what is heard through us must be what is heard from the same server on stdio.
+//! Real servers over HTTP: the same messages through us as from the same server on stdio.
 
 use super::elsewhere::Elsewhere;
 use super::peers::{Server, Way};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use switchboard_testkit::client::Client;
 
 const EVERYTHING: [&str; 2] = ["streamableHttp", "sse"];
-/// The beginning of every session's name, in a steady world; one digit follows.
+/// Prefix of every session id with fixed randomness; one digit follows.
 const SESSION: &str = "00000000-0000-4000-8000-00000000000";
 const PYTHON: [&str; 3] = ["streamable-http", "json", "sse"];
 
 #[test]
-fn lists_reads_prompts_and_calls() {
+fn lists_reads_and_calls_are_equal() {
     for mode in EVERYTHING {
         same_both_ways_in_any_order(&Server::everything_elsewhere(mode), |talk| {
             talk.greet(json!({}));
@@ -49,7 +49,7 @@ fn every_version_is_negotiated() {
     }
 }
 
-/// But for what the server itself says otherwise there: it has sessions with names, and a word about roots.
+/// Compares both ways, apart from session ids and a log line about roots, which differ over HTTP.
 #[track_caller]
 fn same_but_for_sessions(server: &Server, script: impl Fn(&mut Talk)) {
     let plain = |frame: String| {
@@ -69,7 +69,7 @@ fn same_but_for_sessions(server: &Server, script: impl Fn(&mut Talk)) {
 }
 
 #[test]
-fn progress_logging_and_subscriptions() {
+fn progress_logs_and_updates_are_equal() {
     for mode in EVERYTHING {
         same_but_for_sessions(&Server::everything_elsewhere(mode), |talk| {
             talk.greet(json!({}));
@@ -93,7 +93,7 @@ fn progress_logging_and_subscriptions() {
 }
 
 #[test]
-fn what_it_asks_its_client() {
+fn server_requests_are_equal() {
     for mode in EVERYTHING {
         same_but_for_sessions(&Server::everything_elsewhere(mode), |talk| {
             talk.greet(json!({ "roots": { "listChanged": true }, "sampling": {}, "elicitation": {} }));
@@ -106,7 +106,7 @@ fn what_it_asks_its_client() {
 }
 
 #[test]
-fn the_python_sdks_server() {
+fn python_sdk_server_is_equal() {
     for mode in PYTHON {
         same_both_ways_in_any_order(&Server::python_elsewhere(mode), |talk| {
             talk.greet(json!({ "elicitation": {} }));
@@ -117,7 +117,7 @@ fn the_python_sdks_server() {
             talk.call("fail", json!({}));
             talk.request("resources/read", json!({ "uri": "demo://greeting/you" }));
             talk.request("prompts/get", json!({ "name": "review", "arguments": { "code": "x" } }));
-            // A server that answers in one body has no place for what comes before.
+            // A server that answers with one body cannot send other messages before.
             if mode != "json" {
                 let meta = json!({ "progressToken": 7 });
                 talk.request(
@@ -137,7 +137,7 @@ fn start(servers: &Value, flags: &[&str]) -> Client {
 }
 
 #[test]
-fn one_that_is_killed_and_started_again_goes_on() {
+fn restarted_server_continues() {
     let everything = EVERYTHING.map(|mode| (Elsewhere::everything as fn(&str) -> Elsewhere, mode, "get-sum"));
     let python = PYTHON.map(|mode| (Elsewhere::python as fn(&str) -> Elsewhere, mode, "add"));
     for (make, mode, tool) in everything.into_iter().chain(python) {
@@ -154,7 +154,7 @@ fn one_that_is_killed_and_started_again_goes_on() {
 }
 
 #[test]
-fn several_of_them_as_one() {
+fn several_remote_servers_as_one() {
     let [new, old] = EVERYTHING.map(Elsewhere::everything);
     let python = Elsewhere::python("streamable-http");
     let servers = json!({ "new": { "url": new.url() }, "old": { "type": "sse", "url": old.url() }, "py": { "type": "http", "url": python.url() } });

@@ -18,12 +18,12 @@ use std::process::Stdio;
 use switchboard_testkit::scratch::Scratch;
 use tokio::sync::mpsc;
 
-/// Says yes to everything, and passes on what it is told.
+/// Accepts every request, and forwards notifications.
 struct Person {
     news: mpsc::Sender<String>,
 }
 
-/// A value of one of rmcp's types, which cannot be written out.
+/// A value of one of rmcp's types, which have no public constructor.
 fn made<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("it is written as the specification has it")
 }
@@ -34,7 +34,7 @@ fn shown(value: &impl serde::Serialize) -> Value {
 
 impl Person {
     async fn note(&self, what: &str, value: &impl serde::Serialize) {
-        // Nobody listens once the conversation is over.
+        // The channel is closed once the conversation is over.
         let _ = self.news.send(format!("{what}: {}", shown(value))).await;
     }
 }
@@ -92,7 +92,7 @@ impl ClientHandler for Person {
     }
 }
 
-/// The conversation, with what was learnt by it.
+/// The conversation and its record.
 struct Talk {
     peer: RunningService<RoleClient, Person>,
     news: mpsc::Receiver<String>,
@@ -105,7 +105,7 @@ impl Talk {
         self.seen.push(format!("{what}: {}", shown(value)));
     }
 
-    /// Waits for something that begins like this; everything before it is noted too.
+    /// Waits for a line that begins like this; records everything before it too.
     async fn told(&mut self, beginning: &str) {
         loop {
             let news = self.news.recv().await.expect("the server has not gone");
@@ -134,7 +134,7 @@ async fn converse(server: &Server, way: Way) -> Vec<String> {
     seen
 }
 
-/// What was seen. Through us, the end is in order.
+/// Returns the record. Through us, checks for an orderly end.
 pub(super) async fn converse_with(
     words: Vec<OsString>,
     folder: &Scratch,
@@ -178,7 +178,7 @@ pub(super) async fn converse_with(
     talk.call("trigger-elicitation-request", json!({})).await;
     talk.told("elicitation: ").await;
 
-    // A token is asked for by this SDK with every request; it is a number that the request's id is not.
+    // This SDK sends a progress token with every request; it differs from the request's id.
     let hour = json!({ "duration": 3600, "steps": 36000 });
     let params =
         CallToolRequestParams::new(talk.named("trigger-long-running-operation")).with_arguments(made(hour));
@@ -202,7 +202,7 @@ pub(super) async fn converse_with(
 }
 
 #[test]
-fn the_same_conversation_both_ways() {
+fn rmcp_conversation_is_equal() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = Server::everything();
     let [direct, through] = [Way::Direct, Way::Through].map(|way| {
@@ -211,7 +211,7 @@ fn the_same_conversation_both_ways() {
             tokio::time::timeout(switchboard_testkit::patience::LIMIT, conversation).await.unwrap()
         })
     });
-    // How far the long operation came before it was stopped is the clock's to say.
+    // The progress of the cancelled operation depends on the clock.
     let lasting = |seen: Vec<String>| -> Vec<String> {
         seen.into_iter().filter(|line| !line.starts_with("progress: ")).collect()
     };

@@ -1,4 +1,4 @@
-//! Programs built on the official SDKs hold the same conversation directly and through us, and see the same.
+//! Programs built on the official SDKs: the same conversation directly and through us, with the same results.
 
 use super::peers::{Server, Way, driver, node_package, python};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use switchboard_testkit::client::Start;
 use switchboard_testkit::patience;
 use switchboard_testkit::scratch::Scratch;
 
-/// Runs a program to its end in the server's folder and gives what it printed. Nothing is left behind.
+/// Runs a program to its end in the server's folder; returns its output and checks for leftovers.
 #[track_caller]
 fn run(server: &Server, words: Vec<OsString>) -> String {
     run_in(server.folder(), "", words, &|| server.processes())
@@ -29,7 +29,7 @@ pub(super) fn run_in(
     printed
 }
 
-/// The same of a program whose server lives on.
+/// The same for a program whose server stays.
 #[track_caller]
 pub(super) fn printed(server: &Server, words: Vec<OsString>) -> String {
     printed_in(server.folder(), "", words)
@@ -51,7 +51,7 @@ fn printed_in(folder: &Scratch, prefix: &str, words: Vec<OsString>) -> String {
     printed
 }
 
-/// The last lines of what we logged while we served this server.
+/// The last lines of our log for this server.
 fn logs(folder: &Scratch) -> Vec<String> {
     let folder = folder.join("home/.local/state/switchboard/logs");
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -60,7 +60,7 @@ fn logs(folder: &Scratch) -> Vec<String> {
     lines[lines.len().saturating_sub(30)..].to_vec()
 }
 
-/// Both ways; gives what was seen, step by step.
+/// Runs both ways; returns the steps.
 #[track_caller]
 fn same_both_ways(server: &Server, program: &[OsString]) -> Vec<Value> {
     let [direct, through] =
@@ -81,7 +81,7 @@ pub(super) fn step<'a>(steps: &'a [Value], name: &str) -> &'a Value {
     }
 }
 
-/// What each of the clients must have seen of server-everything.
+/// Checks the steps that each client must have seen of server-everything.
 #[track_caller]
 pub(super) fn check_everything(steps: &[Value]) {
     let text = |name: &str| step(steps, name)["content"][0]["text"].as_str().unwrap_or_default().to_owned();
@@ -106,18 +106,18 @@ fn check_typescript(flavour: &str) {
 }
 
 #[test]
-fn typescript_1() {
+fn typescript_1_sees_the_same() {
     check_typescript("1");
 }
 
 #[test]
-fn typescript_2() {
+fn typescript_2_sees_the_same() {
     check_typescript("2-legacy");
 }
 
-/// It asks for the newest era first.
+/// Probes for the newest era first.
 #[test]
-fn typescript_2_that_probes() {
+fn typescript_2_probing_sees_the_same() {
     check_typescript("2-auto");
 }
 
@@ -126,7 +126,7 @@ pub(super) fn python_program(environment: &str, mode: &str, server: &str) -> [Os
 }
 
 #[test]
-fn python_1() {
+fn python_1_sees_the_same() {
     check_everything(&same_both_ways(
         &Server::everything(),
         &python_program(".venv-1", "session", "everything"),
@@ -134,7 +134,7 @@ fn python_1() {
 }
 
 #[test]
-fn python_2() {
+fn python_2_sees_the_same() {
     check_everything(&same_both_ways(
         &Server::everything(),
         &python_program(".venv", "legacy", "everything"),
@@ -142,10 +142,10 @@ fn python_2() {
     same_both_ways(&Server::time(), &python_program(".venv", "legacy", "time"));
 }
 
-/// It asks for the newest era first. server-everything does not have it either way; the time server has it, so
-/// that the two conversations are of different eras and only what they are about is the same.
+/// Probes for the newest era first. server-everything lacks it both ways; the time server has it, so the two
+/// conversations are of different eras, and only their results are the same.
 #[test]
-fn python_2_that_probes() {
+fn python_2_probing_sees_the_same() {
     check_everything(&same_both_ways(&Server::everything(), &python_program(".venv", "auto", "everything")));
     let server = Server::time();
     let program = python_program(".venv", "auto", "time");
@@ -157,9 +157,9 @@ fn python_2_that_probes() {
     assert_eq!(through, direct);
 }
 
-/// The Inspector's command line, from a config file in the form that it shares with other clients.
+/// The Inspector's command line, with a config file in the common form.
 #[test]
-fn inspector() {
+fn inspector_cli_sees_the_same() {
     let server = Server::everything();
     let entry = |way| {
         let words: Vec<String> =

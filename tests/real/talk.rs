@@ -1,8 +1,8 @@
-//! A conversation with a real server, held twice: directly and through us. Every frame that the client hears is
-//! written down, and the two records must be equal, byte for byte.
+//! A conversation with a real server, held directly and through us. Every received frame is recorded, and the
+//! two records must be equal, byte for byte.
 //!
-//! The client's own ids come back as they were sent, so they are compared too. Only the ids under which a
-//! server asks its client are masked: those are ours to choose.
+//! The client's own ids are compared too. Only the ids of server requests are masked, since they are ours to
+//! choose.
 
 use super::aggregate::Aggregate;
 use super::peers::{Server, Way};
@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 use switchboard_testkit::client::Client;
 use switchboard_testkit::{patience, pids};
 
-/// Holds the conversation by both ways and compares. Gives what was heard.
+/// Holds the conversation both ways and compares; returns the frames.
 #[track_caller]
 pub(crate) fn same_both_ways(server: &Server, script: impl Fn(&mut Talk)) -> Vec<String> {
     let direct = hold(server, Way::Direct, &script);
@@ -21,7 +21,7 @@ pub(crate) fn same_both_ways(server: &Server, script: impl Fn(&mut Talk)) -> Vec
     through
 }
 
-/// The same where the order of what is heard is not in the server's hands, but in the clock's.
+/// The same where the order of frames depends on timing.
 #[track_caller]
 pub(crate) fn same_both_ways_in_any_order(server: &Server, script: impl Fn(&mut Talk)) {
     let [mut direct, mut through] = [Way::Direct, Way::Through].map(|way| hold(server, way, &script));
@@ -30,8 +30,8 @@ pub(crate) fn same_both_ways_in_any_order(server: &Server, script: impl Fn(&mut 
     compare(&direct, &through);
 }
 
-/// Lists that change in quick succession are told once, or twice (docs/config.md, `debounce`): so often as a server
-/// says it, we need not.
+/// Separates `list_changed` notifications, which are debounced (docs/config.md, `debounce`), so that their
+/// number may differ.
 fn without_changes(heard: &[String]) -> (Vec<&String>, BTreeSet<&String>) {
     let is_change = |frame: &&String| frame.contains("/list_changed\"");
     (heard.iter().filter(|frame| !is_change(frame)).collect(), heard.iter().filter(is_change).collect())
@@ -47,7 +47,7 @@ pub(crate) fn compare(direct: &[String], through: &[String]) {
     assert_eq!(through.len(), direct.len(), "heard through us: {through:#?}, directly: {direct:#?}");
 }
 
-/// Once, and to its end. Through us the end is in order, and nothing is left of the server.
+/// Holds the conversation once. Through us, checks for an orderly end without leftovers.
 #[track_caller]
 pub(crate) fn hold(server: &Server, way: Way, script: &impl Fn(&mut Talk)) -> Vec<String> {
     let mut talk = Talk::start(server, way);
@@ -58,7 +58,7 @@ pub(crate) fn hold(server: &Server, way: Way, script: &impl Fn(&mut Talk)) -> Ve
         let end = talk.client.finish();
         assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
         assert_eq!(String::from_utf8_lossy(&end.stdout), "", "nothing unasked-for at the end");
-        // It lingers, for other windows.
+        // The daemon lingers for other windows.
         server.folder().stop_daemons();
         let left: Vec<u32> = processes.into_iter().filter(|&pid| pids::is_alive(pid)).collect();
         assert!(left.is_empty(), "still there: {left:?}");
@@ -82,13 +82,13 @@ pub(crate) fn hold_with_all(aggregate: &Aggregate, script: &impl Fn(&mut Talk)) 
 pub(crate) struct Talk {
     client: Client,
     heard: Vec<String>,
-    /// The answers among it, by the request's id.
+    /// Answers received, by the request's id.
     answers: HashMap<String, Value>,
     asked: u64,
     replies: Replies,
 }
 
-/// What the client answers to a question of the server: `result` or `error`, or nothing at all.
+/// The client's answer to a request of the server, with `result` or `error`; `None` leaves it open.
 type Replies = Box<dyn Fn(&Value) -> Option<Value>>;
 
 impl Talk {
@@ -100,12 +100,12 @@ impl Talk {
         Self { client, heard: Vec::new(), answers: HashMap::new(), asked: 0, replies: Box::new(agree) }
     }
 
-    /// How this client answers what the server asks, from now on. `None` leaves a question open.
+    /// Sets how this client answers requests of the server. `None` leaves one open.
     pub(crate) fn replies(&mut self, replies: impl Fn(&Value) -> Option<Value> + 'static) {
         self.replies = Box::new(replies);
     }
 
-    /// The handshake, with these capabilities, in the newest version that has one.
+    /// The handshake with these capabilities, in the newest version that has one.
     #[track_caller]
     pub(crate) fn greet(&mut self, capabilities: Value) -> Value {
         self.greet_in("2025-11-25", capabilities)
@@ -120,7 +120,7 @@ impl Talk {
         greeting
     }
 
-    /// Sends a request and does not wait. Ids are numbers and texts in turn.
+    /// Sends a request without waiting. Ids alternate between numbers and strings.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
         let id = if self.asked.is_multiple_of(2) {
@@ -133,7 +133,7 @@ impl Talk {
         id
     }
 
-    /// Listens until this request is answered; what the server asks meanwhile is answered.
+    /// Reads until this request is answered, and answers requests of the server meanwhile.
     #[track_caller]
     pub(crate) fn answer(&mut self, id: &Value) -> Value {
         if let Some(answer) = self.answers.get(&id.to_string()) {
@@ -157,13 +157,13 @@ impl Talk {
         self.client.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
     }
 
-    /// Sends bytes as they are, as a line.
+    /// Sends a line as it is.
     pub(crate) fn send(&mut self, line: &str) {
         self.client.send(line);
     }
 
-    /// Calls a tool until its answer holds this text: for what a server does after it was told something, and
-    /// does not announce. Only the last answer is written down.
+    /// Calls a tool until its answer contains this text, to wait for an unannounced change. Records only the
+    /// last answer.
     #[track_caller]
     pub(crate) fn call_until(&mut self, tool: &str, text: &str) {
         let params = json!({ "name": tool, "arguments": {} });
@@ -181,7 +181,7 @@ impl Talk {
         });
     }
 
-    /// Listens until the server says or asks this.
+    /// Reads until the server sends this method.
     #[track_caller]
     pub(crate) fn told(&mut self, method: &str) -> Value {
         self.listen(|message| message.get("method").is_some_and(|name| name == method))
@@ -210,7 +210,7 @@ impl Talk {
     }
 }
 
-/// A person who agrees to everything.
+/// The answers of a client that agrees to everything.
 pub(crate) fn agree(question: &Value) -> Option<Value> {
     let result = match question["method"].as_str()? {
         "ping" => json!({}),

@@ -1,11 +1,11 @@
-//! The time server, in Python: another SDK, another way to write JSON.
+//! The time server, in Python: another SDK, which writes JSON differently.
 
 use super::peers::{Server, Way};
 use super::talk::{hold, same_both_ways};
 use serde_json::json;
 
 #[test]
-fn all_that_it_offers() {
+fn time_server_is_equal() {
     let heard = same_both_ways(&Server::time(), |talk| {
         talk.greet(json!({}));
         talk.request("tools/list", json!({}));
@@ -26,9 +26,10 @@ fn all_that_it_offers() {
     assert!(mentions("2026-07-28T08:00:00-04:00") && mentions("-5.75h"), "{heard:#?}");
 }
 
-/// It also speaks the era that has no handshake. We do not yet, and say so, whereupon a client falls back.
+/// The server also supports the era without a handshake. We do not yet, and decline it, so that clients fall
+/// back.
 #[test]
-fn the_newest_era_is_declined_for_now() {
+fn newest_era_is_declined() {
     let server = Server::time();
     let ask = |way| {
         let heard = hold(&server, way, &|talk| {

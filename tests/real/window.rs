@@ -1,5 +1,4 @@
-//! An IDE's window: us with a real server behind, which is several processes, one below the other; and whether
-//! all of them are gone.
+//! A window with a real server behind it that is several processes deep, and the check that all of them end.
 
 use super::peers::{Server, Way};
 use crate::support::program;
@@ -14,19 +13,19 @@ use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::tree::{self, Process};
 
-/// A second is what we promise. The machine may be busy with other tests.
+/// The promise is one second. The machine may be busy with other tests.
 const BOUND: Duration = Duration::from_secs(5);
 
-/// A server as it is started, and how it is brought to where it has all of its processes.
+/// A server, and how it gets all of its processes.
 pub(super) struct Chain {
     pub(super) server: fn() -> Server,
-    /// What its client declares.
+    /// Capabilities of its client.
     pub(super) capabilities: fn() -> Value,
     /// The client's part after the handshake.
     pub(super) open: fn(&mut Client),
-    /// So many processes stand one below the other then, at least.
+    /// Minimum number of processes below each other.
     pub(super) depth: usize,
-    /// What it has in its folder for temporary files then, and removes before it ends: how the names begin.
+    /// Name prefixes of the temporary files that the server has then, and removes before it ends.
     pub(super) temporary: &'static [&'static str],
 }
 
@@ -35,14 +34,14 @@ pub(super) struct Window {
     server: Server,
     temporary: &'static [&'static str],
     us: Process,
-    /// All that descends from us, as it was when the server had all of its processes.
+    /// All our descendants when the server had all of its processes.
     family: Vec<Process>,
-    /// Those of the chain itself.
+    /// Processes of the chain itself.
     line: Vec<Process>,
 }
 
 impl Window {
-    /// `state` is a folder for what must outlive us, beside the home.
+    /// `state` is the state folder, which outlives the window.
     #[track_caller]
     pub(super) fn open(chain: &Chain, guard: &str, state: &Path) -> Self {
         let server = (chain.server)();
@@ -62,7 +61,7 @@ impl Window {
         window
     }
 
-    /// What there is of `Chain::temporary`.
+    /// Existing files of `Chain::temporary`.
     pub(super) fn on_disk(&self) -> Vec<String> {
         let entries = fs::read_dir(temporary(&self.server)).unwrap().flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -77,7 +76,7 @@ impl Window {
         pids::tell_group(self.us.pid, Word::Kill);
     }
 
-    /// Nobody is left, neither of those who were there, nor of those who came since.
+    /// Checks that no process is left, neither an earlier nor a later one.
     #[track_caller]
     pub(super) fn check_gone(&mut self, since: Instant) {
         let last = RefCell::new(Vec::new());
@@ -88,15 +87,15 @@ impl Window {
     }
 
     fn left(&mut self) -> Vec<Process> {
-        // Reaps us, whose parent is the test.
+        // Reaps the program, whose parent is the test.
         self.client.has_ended();
         let there = [&self.us].into_iter().chain(&self.family).filter(|process| process.is_alive()).cloned();
-        // The server's home is in the environment of all that it starts.
+        // The server's home is in the environment of all its children.
         let since = pids::with_trace(&format!("{}/", self.server.folder().path().display()));
         there.chain(since.into_iter().filter_map(Process::look)).collect()
     }
 
-    /// Nothing happened to it.
+    /// Checks that the window was not affected.
     #[track_caller]
     pub(super) fn check_well(&mut self) {
         let hurt: Vec<&Process> = self.line.iter().filter(|process| !process.is_alive()).collect();
@@ -107,7 +106,7 @@ impl Window {
 }
 
 impl Drop for Window {
-    /// A failed test leaves nothing either.
+    /// Cleans up after a failed test too.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.left().iter().for_each(|process| process.tell(Word::Kill));
@@ -128,7 +127,7 @@ fn greet(client: &mut Client, capabilities: Value) {
     client.notify("notifications/initialized", json!({}));
 }
 
-/// The longest line of processes from the server's first to one that has no child. Ours are not of it.
+/// The longest chain of processes from the server's first one to one without children, without our own.
 fn longest_line(family: &[Process]) -> Vec<Process> {
     let parent_of = |process: &Process| {
         family.iter().find(|other| other.pid == process.parent && !other.name.starts_with("sb-"))

@@ -1,4 +1,4 @@
-//! Connections that are cut, at every point of a call. A call is never sent a second time once it may have been executed.
+//! Connections that are cut at every point of a call. A call that may have been executed is never sent again.
 
 use super::{finish, greeted};
 use crate::support::{error, text};
@@ -25,7 +25,7 @@ fn web(odd: impl Fn(&Seen, &mut Wire<'_>) + Send + Sync + 'static) -> Web {
     })
 }
 
-/// The call fails with this said about it, was sent once, and the next one works.
+/// Checks that the call fails with this message, was sent once, and that the next one works.
 #[track_caller]
 fn check_lost(web: &Web, part: &str) {
     let mut client = greeted(web);
@@ -44,12 +44,12 @@ fn works(client: &mut Client) {
 }
 
 #[test]
-fn before_the_headers() {
+fn cut_before_headers_is_an_error() {
     check_lost(&web(|_, wire| wire.cut()), "broke before the answer came");
 }
 
 #[test]
-fn within_the_headers() {
+fn cut_within_headers_is_an_error() {
     let web = web(|_, wire| {
         wire.write("HTTP/1.1 200 OK\r\ncontent-ty");
         wire.cut();
@@ -58,7 +58,7 @@ fn within_the_headers() {
 }
 
 #[test]
-fn within_a_body() {
+fn cut_within_a_body_is_an_error() {
     let web = web(|seen, wire| {
         let body = done(seen).to_string();
         let head = format!(
@@ -73,7 +73,7 @@ fn within_a_body() {
 }
 
 #[test]
-fn within_an_event_that_nothing_can_be_resumed_from() {
+fn cut_of_unresumable_stream_is_an_error() {
     let web = web(|seen, wire| {
         wire.begin_events(&[]);
         wire.event(None, &note());
@@ -85,7 +85,7 @@ fn within_an_event_that_nothing_can_be_resumed_from() {
 }
 
 #[test]
-fn before_the_answer_of_a_stream_that_ends_in_order() {
+fn stream_end_without_answer_is_an_error() {
     let web = web(|_, wire| {
         wire.begin_events(&[]);
         wire.event(None, &note());
@@ -95,7 +95,7 @@ fn before_the_answer_of_a_stream_that_ends_in_order() {
 }
 
 #[test]
-fn within_an_event_and_the_server_does_not_resume() {
+fn refused_resume_is_an_error() {
     let web = web(|seen, wire| match seen.what() {
         "GET" => wire.reply(405, &[], ""),
         _ => {
@@ -109,8 +109,8 @@ fn within_an_event_and_the_server_does_not_resume() {
 }
 
 #[test]
-fn a_stream_that_can_be_resumed_is_heard_to_its_end() {
-    // Cut four times: behind the first event, within a second, when it is asked for, and with nothing new.
+fn resumable_stream_is_read_to_its_end() {
+    // Cuts: after the first event, within a second one, at the resume request, and with nothing new.
     let web = web(|seen, wire| match (seen.what(), seen.header("last-event-id")) {
         ("tools/call", _) => {
             wire.begin_events(&[]);
@@ -130,7 +130,7 @@ fn a_stream_that_can_be_resumed_is_heard_to_its_end() {
         }
         _ => {
             wire.begin_events(&[]);
-            // The request's id, as the one that was cut would have had it: minted ids are numbers that grow.
+            // Stands for the cut answer: minted ids are numbers that grow.
             wire.event(Some("e-4"), &note());
             wire.cut();
         }
@@ -153,7 +153,7 @@ fn a_stream_that_can_be_resumed_is_heard_to_its_end() {
 }
 
 #[test]
-fn an_answer_that_comes_after_resuming_is_the_answer() {
+fn answer_after_resuming_counts() {
     let minted = std::sync::Mutex::new(Value::Null);
     let web = web(move |seen, wire| match seen.what() {
         "GET" => {
@@ -178,7 +178,7 @@ fn an_answer_that_comes_after_resuming_is_the_answer() {
 }
 
 #[test]
-fn behind_the_answer_nothing_is_lost() {
+fn cut_after_the_answer_loses_nothing() {
     let web = web(|seen, wire| {
         wire.begin_events(&[]);
         wire.event(None, &note());
@@ -193,7 +193,7 @@ fn behind_the_answer_nothing_is_lost() {
 }
 
 #[test]
-fn a_list_is_asked_for_once_more() {
+fn cut_list_is_requested_once_more() {
     let web = Web::start(|seen, wire| match (seen.what(), seen.before) {
         ("tools/list", 0) => wire.cut(),
         _ => mcp(seen, wire, "s-1"),
@@ -206,7 +206,7 @@ fn a_list_is_asked_for_once_more() {
 }
 
 #[test]
-fn a_list_that_is_cut_each_time_fails() {
+fn list_that_is_always_cut_fails() {
     let web = Web::start(|seen, wire| match seen.what() {
         "tools/list" => wire.cut(),
         _ => mcp(seen, wire, "s-1"),

@@ -1,5 +1,5 @@
-//! Servers that say with a refusal, or seem to say, that they do not know our session. What was executed is counted: a
-//! call is sent again only if the transport has turned it away.
+//! Refusals by which a server says, or seems to say, that it does not know our session. Executions are
+//! counted: a call is sent again only if the transport has rejected it.
 
 use super::{finish, greeted};
 use crate::support::{error, text};
@@ -10,12 +10,12 @@ use switchboard_testkit::web::{Seen, Web, Wire, mcp};
 
 const UNKNOWN: &str = "whether this request took effect is unknown; it was not sent a second time";
 
-/// What a server does with the tool `odd`, or with a list, under its first session.
+/// Answer of a server to the tool `odd`, or to a list, in its first session.
 struct Refusal {
     status: u16,
-    /// `$id` is the request's.
+    /// `$id` stands for the request's id.
     body: &'static str,
-    /// Whether it knows that session after it.
+    /// Whether the server forgets that session.
     forgets: bool,
 }
 
@@ -26,7 +26,7 @@ impl Refusal {
     }
 }
 
-/// A server that executes what it refuses, and counts what it executes.
+/// A server that executes what it refuses, and counts executions.
 fn web(refusal: Refusal) -> (Web, Arc<AtomicUsize>) {
     let executed = Arc::new(AtomicUsize::new(0));
     let (count, refused) = (executed.clone(), AtomicUsize::new(0));
@@ -44,7 +44,7 @@ fn web(refusal: Refusal) -> (Web, Arc<AtomicUsize>) {
     (web, executed)
 }
 
-/// What becomes of a call of `odd`; and how often it was executed, and a session begun.
+/// Calls `odd`; returns the answer, the number of executions and the number of sessions.
 #[track_caller]
 fn called(refusal: Refusal) -> (Value, usize, usize) {
     let (web, executed) = web(refusal);
@@ -58,7 +58,7 @@ fn called(refusal: Refusal) -> (Value, usize, usize) {
 }
 
 #[test]
-fn what_the_transport_turned_away_is_sent_again() {
+fn rejected_call_is_sent_again() {
     for (status, body) in [
         (404, ""),
         (404, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#),
@@ -78,9 +78,9 @@ fn what_the_transport_turned_away_is_sent_again() {
     }
 }
 
-/// The session is lost, but the refusal does not say that nothing was done.
+/// The session is lost, but the refusal does not say that nothing was executed.
 #[test]
-fn a_call_that_may_have_been_executed_is_not_sent_again() {
+fn possibly_executed_call_is_not_resent() {
     for (status, body) in [
         (400, "the session has ended"),
         (400, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Server not initialized"}}"#),
@@ -104,9 +104,9 @@ fn a_call_that_may_have_been_executed_is_not_sent_again() {
     }
 }
 
-/// It speaks of sessions of its own; ours is as it was.
+/// The refusal is about a session of the tool; ours is unchanged.
 #[test]
-fn a_session_that_is_still_known_is_kept() {
+fn known_session_is_kept() {
     let (heard, executed, sessions) =
         called(Refusal { status: 400, body: "no such session: shell-5", forgets: false });
     let told = error(&heard, -32002, "backend_unavailable");
@@ -116,7 +116,7 @@ fn a_session_that_is_still_known_is_kept() {
 }
 
 #[test]
-fn an_answer_of_the_server_is_passed_on() {
+fn jsonrpc_error_is_passed_on() {
     for (status, told) in [
         (400, r#"{"code":-32602,"message":"argument `session` is missing"}"#),
         (404, r#"{"code":-32601,"message":"Method not found"}"#),
@@ -130,7 +130,7 @@ fn an_answer_of_the_server_is_passed_on() {
 }
 
 #[test]
-fn a_list_is_asked_for_again_in_doubt() {
+fn list_is_requested_again_in_doubt() {
     let (web, _) = web(Refusal { status: 400, body: "the session has ended", forgets: true });
     let mut client = greeted(&web);
     let list = client.request("tools/list", json!({}));

@@ -1,4 +1,4 @@
-//! Servers of 2024-11-05: one stream says everything, and first where to post to.
+//! Servers of 2024-11-05 (HTTP+SSE): one stream for all messages, which begins with the endpoint for POSTs.
 
 use super::{far, finish};
 use crate::support::{error, text};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use switchboard_testkit::client::initialize_params;
 use switchboard_testkit::web::{Seen, Web, Wire, answer};
 
-/// The stream of the session that there is.
+/// The stream of the current session.
 #[derive(Default)]
 struct Stream(Mutex<Option<SyncSender<String>>>);
 
@@ -61,7 +61,7 @@ fn start() -> (Web, Arc<Stream>) {
 }
 
 #[test]
-fn it_is_found_out_or_said() {
+fn legacy_server_is_detected_or_declared() {
     for kind in [json!({}), json!({ "type": "sse" })] {
         let (web, stream) = start();
         let mut client = far(&web.url("/sse"), kind.clone()).start();
@@ -77,7 +77,7 @@ fn it_is_found_out_or_said() {
 }
 
 #[test]
-fn a_stream_that_breaks_takes_its_calls_along_and_is_made_anew() {
+fn broken_stream_fails_calls_and_reconnects() {
     let (web, stream) = start();
     let mut client = far(&web.url("/sse"), json!({})).start();
     client.initialize();
@@ -92,7 +92,7 @@ fn a_stream_that_breaks_takes_its_calls_along_and_is_made_anew() {
 }
 
 #[test]
-fn it_cannot_send_us_elsewhere() {
+fn foreign_endpoint_is_not_followed() {
     let other = Web::start(|_, wire| wire.reply(202, &[], ""));
     let (to, stream) = (other.url("/post"), Arc::new(Stream::default()));
     let own = stream.clone();

@@ -1,13 +1,13 @@
-//! Servers elsewhere, reached by HTTP.
+//! Remote servers, reached over HTTP.
 //!
-//! - `sessions`: what is sent, and what happens when the server forgets us.
-//! - `forgotten`: what it says when it does, and what is sent again then.
-//! - `twice`: a call is posted once, whatever the server says to it.
-//! - `broken`: connections that are cut, at every point of a call.
-//! - `refusals`: what the server says no to, and what it says instead of an answer.
+//! - `sessions`: headers, and lost sessions.
+//! - `forgotten`: refusals by a server that lost the session, and what is sent again.
+//! - `twice`: a call is posted once, whatever the server answers.
+//! - `broken`: connections that are cut at every point of a call.
+//! - `refusals`: refusals, and bodies that are no answer.
 //! - `sizes`: long messages, and slow ones.
 //! - `shared`: behind the daemon, and behind `serve`.
-//! - `secure`: by TLS.
+//! - `secure`: TLS.
 //! - `legacy`: servers of 2024-11-05.
 //!
 //! Real servers are in `tests/real/remote.rs`.
@@ -31,7 +31,7 @@ use switchboard_testkit::web::Web;
 
 pub(crate) const SECRET: &str = "very-s3cret-token";
 
-/// A client of the server at this address, by the name `far`, with more keys for its entry.
+/// A client of the server at this address, named `far`, with more keys for its entry.
 pub(crate) fn far(url: &str, more: Value) -> Start {
     let mut entry = json!({ "url": url, "headers": { "Authorization": "Bearer ${FAR_TOKEN}" } });
     if let (Some(entry), Value::Object(more)) = (entry.as_object_mut(), more) {
@@ -43,7 +43,7 @@ pub(crate) fn far(url: &str, more: Value) -> Start {
     start.arg("stdio").arg("--config").arg(path).args(["--server", "far"])
 }
 
-/// A client that has been greeted.
+/// A client after its handshake.
 #[track_caller]
 pub(crate) fn greeted(web: &Web) -> Client {
     let mut client = far(&web.url("/mcp"), json!({})).start();
@@ -51,13 +51,13 @@ pub(crate) fn greeted(web: &Web) -> Client {
     client
 }
 
-/// Ends it, in order; nowhere in what it left is the secret.
+/// Ends the client in order; checks that the secret is in none of its files.
 #[track_caller]
 pub(crate) fn finish(mut client: Client) {
     let end = client.finish();
     assert_eq!(end.code, Some(0), "{}", end.stderr);
     assert!(!end.stderr.contains(SECRET), "{}", end.stderr);
-    // The daemon stores lists when its client has left: once it is gone, nothing changes any more.
+    // The daemon stores lists when its client has left; once it is gone, no file changes any more.
     client.scratch().stop_daemons();
     for file in files(&client.scratch().state("")) {
         let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();

@@ -1,5 +1,5 @@
-//! Servers elsewhere by TLS: another Switchboard, as it serves. From end to end: a client, us, HTTPS, the other one, and
-//! its server on stdio.
+//! Remote servers over TLS, end to end: a client, the gateway, HTTPS, another Switchboard, and its server on
+//! stdio.
 
 use super::{far, finish};
 use crate::daemon::house::House;
@@ -15,7 +15,7 @@ use std::thread;
 use switchboard_testkit::client::{Start, initialize_params};
 use switchboard_testkit::patience;
 
-/// Another one, with a certificate for `localhost`.
+/// Another Switchboard, with a certificate for `localhost`.
 struct Other {
     served: Served,
     cert: PathBuf,
@@ -29,14 +29,14 @@ impl Other {
         Self { served: Served::start(house, &flags), cert }
     }
 
-    /// A client of ours, whose server is the other one's at this port.
+    /// A client whose server is the other one at this port.
     fn client(&self, port: u16) -> Start {
         let url = format!("https://localhost:{port}/servers/fake/mcp");
         far(&url, json!({})).env("FAR_TOKEN", token(&self.served.house))
     }
 }
 
-/// What stands between: it passes on what it hears, and remembers it.
+/// A proxy that records what it forwards.
 struct Between {
     port: u16,
     connections: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -76,9 +76,9 @@ fn pass(mut from: TcpStream, mut to: TcpStream, note: impl Fn(&[u8])) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// HTTP/1.1 would need a connection for the stream, and one for each call that is in work.
+/// HTTP/1.1 would need a connection for the stream, and one for each open call.
 #[test]
-fn many_calls_and_a_stream_go_over_one_connection_and_cannot_be_read() {
+fn calls_and_stream_share_one_connection() {
     let other = Other::new();
     let between = Between::start(other.served.web.port());
     let mut client = other.client(between.port).env("SSL_CERT_FILE", &other.cert).start();
@@ -100,7 +100,7 @@ fn many_calls_and_a_stream_go_over_one_connection_and_cannot_be_read() {
 }
 
 #[test]
-fn a_certificate_that_nobody_vouches_for_is_not_taken() {
+fn untrusted_certificate_is_refused() {
     let other = Other::new();
     let mut client = other.client(other.served.web.port()).start();
     let heard = client.request("initialize", initialize_params());

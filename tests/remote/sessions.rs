@@ -1,4 +1,4 @@
-//! What a remote server is sent, and what happens when it forgets us.
+//! Sessions with a remote server: headers, and lost sessions.
 
 use super::{SECRET, far, finish, greeted};
 use crate::support::text;
@@ -9,7 +9,7 @@ use switchboard_testkit::patience;
 use switchboard_testkit::web::{Web, mcp};
 
 #[test]
-fn every_request_says_who_and_which_session_and_in_which_version() {
+fn requests_carry_token_session_and_version() {
     let web = Web::start(|seen, wire| mcp(seen, wire, "s-1"));
     let mut client = greeted(&web);
     client.request("tools/list", json!({}));
@@ -20,8 +20,8 @@ fn every_request_says_who_and_which_session_and_in_which_version() {
     let methods: Vec<&str> = seen.iter().map(|seen| seen.what()).filter(|what| *what != "GET").collect();
     let (own, rest) = methods.split_at(4);
     assert_eq!(own, ["initialize", "notifications/initialized", "tools/list", "tools/call"]);
-    // Once the client has left, the lists may be requested once more, to be stored. Each request has a connection of its own, so
-    // one that was on its way when the session ended may arrive after DELETE.
+    // Once the client has left, the lists may be requested once more, to be stored. Each request has its own
+    // connection, so one that was under way when the session ended may arrive after DELETE.
     let (ends, lists): (Vec<&str>, Vec<&str>) = rest.iter().partition(|what| **what == "DELETE");
     assert_eq!(ends.len(), 1, "{methods:?}");
     assert!(lists.len() <= 3 && lists.iter().all(|what| what.ends_with("/list")), "{methods:?}");
@@ -39,8 +39,8 @@ fn every_request_says_who_and_which_session_and_in_which_version() {
 }
 
 #[test]
-fn a_session_that_is_forgotten_is_made_anew_and_nobody_notices() {
-    // Forgets the first one after its first call.
+fn lost_session_is_renewed_unnoticed() {
+    // Loses the first session after its first call.
     let web = Web::start(|seen, wire| {
         let session = if lost(seen.what(), seen.before) { "s-2" } else { "s-1" };
         mcp(seen, wire, if seen.header("mcp-session-id") == Some("s-2") { "s-2" } else { session })
@@ -64,13 +64,13 @@ fn a_session_that_is_forgotten_is_made_anew_and_nobody_notices() {
         ["initialize", "notifications/initialized", "logging/setLevel", "resources/subscribe", "tools/call"]
     );
     assert_eq!(seen[again].body["params"], seen[0].body["params"]);
-    // The one that was refused was not executed.
+    // The refused call was not executed.
     assert_eq!(web.count("tools/call"), 3);
     finish(client);
 }
 
 #[test]
-fn a_server_that_never_keeps_a_session_is_given_up() {
+fn server_that_keeps_no_session_is_given_up() {
     let web = Web::start(|seen, wire| match seen.what() {
         "tools/call" => wire.reply(404, &[], ""),
         _ => mcp(seen, wire, "s-1"),
@@ -84,7 +84,7 @@ fn a_server_that_never_keeps_a_session_is_given_up() {
 }
 
 #[test]
-fn a_server_that_is_restarted_on_its_port_goes_on() {
+fn restarted_server_continues() {
     let web = Web::start(|seen, wire| mcp(seen, wire, "s-1"));
     let port = web.port();
     let mut client = greeted(&web);
@@ -97,7 +97,7 @@ fn a_server_that_is_restarted_on_its_port_goes_on() {
 }
 
 #[test]
-fn nobody_there_is_told_at_once_and_looked_for_again() {
+fn unreachable_server_is_told_and_retried() {
     let port = Web::start(|_, _| {}).port();
     let mut client = far(&format!("http://127.0.0.1:{port}/mcp"), json!({})).start();
     let answer = client.request("initialize", switchboard_testkit::client::initialize_params());
@@ -117,7 +117,7 @@ fn nobody_there_is_told_at_once_and_looked_for_again() {
 }
 
 #[test]
-fn what_the_server_says_by_itself_is_heard_and_answered() {
+fn server_messages_are_read_and_answered() {
     let (say, said) = mpsc::sync_channel::<&str>(8);
     let said = Mutex::new(said);
     let web = Web::start(move |seen, wire| match seen.what() {
@@ -146,7 +146,7 @@ fn what_the_server_says_by_itself_is_heard_and_answered() {
 }
 
 #[test]
-fn a_cancellation_goes_after_what_it_cancels() {
+fn cancellation_follows_its_request() {
     let (release, released) = mpsc::sync_channel::<()>(8);
     let released = Mutex::new(released);
     let web = Web::start(move |seen, wire| match seen.what() {

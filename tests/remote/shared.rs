@@ -1,4 +1,4 @@
-//! Servers elsewhere, for many: windows attached to one daemon, and clients over HTTP. One session serves all.
+//! Remote servers shared by windows of one daemon and by clients over HTTP: one session serves all.
 
 use super::SECRET;
 use crate::daemon::house::House;
@@ -47,7 +47,7 @@ fn two_windows_share_one_session() {
     let shown = house.say(&["status"]);
     assert!(shown.contains("far") && !shown.contains("pid 0"), "{shown}");
     assert!(!shown.contains(SECRET), "{shown}");
-    // Who stays notices nothing of who goes; with the last one the session ends.
+    // The other window continues; the session ends with the last one.
     drop(one);
     assert_eq!(text(&two.call("two", json!({}))), "two in s-1");
     assert_eq!(web.count("DELETE"), 0);
@@ -56,7 +56,7 @@ fn two_windows_share_one_session() {
 }
 
 #[test]
-fn a_session_that_is_lost_is_made_anew_for_all_windows() {
+fn lost_session_is_renewed_for_all_windows() {
     let web = web();
     let port = web.port();
     let house = house(&web);
@@ -71,7 +71,7 @@ fn a_session_that_is_lost_is_made_anew_for_all_windows() {
 }
 
 #[test]
-fn windows_have_it_among_others() {
+fn windows_see_it_among_other_servers() {
     let web = web();
     let house = house(&web);
     let mut window = window(&house, "w", &[]);
@@ -80,7 +80,7 @@ fn windows_have_it_among_others() {
 }
 
 #[test]
-fn clients_over_http_reach_it_by_its_name_and_among_all() {
+fn http_clients_reach_it_on_both_paths() {
     let web = web();
     let served = Served::start(house(&web), &[]);
     let alone = Talk::open(&served.web, "/servers/far/mcp");
@@ -95,9 +95,9 @@ fn clients_over_http_reach_it_by_its_name_and_among_all() {
     assert_eq!(served.web.get("/readyz").send().status, 200);
 }
 
-/// Who is here by a pipe and who is here by HTTP are the same to it.
+/// Clients over a pipe and over HTTP are the same to the server.
 #[test]
-fn windows_and_clients_over_http_share_it() {
+fn windows_and_http_clients_share_it() {
     let web = web();
     let served = Served::start(house(&web), &[]);
     let mut window = window(&served.house, "w", &["--server", "far"]);
@@ -109,9 +109,9 @@ fn windows_and_clients_over_http_share_it() {
     drop(window);
 }
 
-/// It has gone and nobody has noticed: probes do.
+/// Probes notice the missing server without any client.
 #[test]
-fn readiness_knows_one_that_cannot_be_reached() {
+fn readiness_names_an_unreachable_server() {
     let port = web().port();
     let entry = json!({ "url": format!("http://127.0.0.1:{port}/mcp"), "required": true });
     let house = House::with(json!({ "mcpServers": { "far": entry } }), json!({}), &[]);

@@ -1,4 +1,4 @@
-//! Long messages, and slow ones.
+//! Long and slow messages.
 
 use super::{far, finish, greeted};
 use crate::support::{error, text};
@@ -38,7 +38,7 @@ fn ten_mebibytes_pass_both_ways() {
 }
 
 #[test]
-fn what_is_far_too_long_is_refused_in_little_memory() {
+fn oversized_answer_is_refused() {
     let web = Web::start(|seen, wire| {
         let is_json = seen.tool() == "json";
         if seen.what() != "tools/call" || !matches!(seen.tool(), "json" | "events") {
@@ -84,7 +84,7 @@ fn what_is_far_too_long_is_refused_in_little_memory() {
 }
 
 #[test]
-fn the_limit_is_the_configs() {
+fn config_sets_the_size_limit() {
     let web = Web::start(|seen, wire| match seen.what() {
         "tools/call" => {
             wire.answer(seen, &json!({ "content": [{ "type": "text", "text": "x".repeat(5000) }] }))
@@ -101,7 +101,7 @@ fn the_limit_is_the_configs() {
 }
 
 #[test]
-fn one_that_takes_its_time_holds_up_nobody() {
+fn slow_call_blocks_nobody() {
     let (release, released) = mpsc::sync_channel::<()>(8);
     let released = Mutex::new(released);
     let web = Web::start(move |seen, wire| match seen.tool() {
@@ -109,7 +109,7 @@ fn one_that_takes_its_time_holds_up_nobody() {
             let _ = released.lock().unwrap().recv();
             mcp(seen, wire, "s-1");
         }
-        // A stream on which nothing ever comes but signs of life.
+        // A stream with nothing but keep-alive comments.
         "endless" => {
             wire.begin_events(&[]);
             while !wire.is_cut() {
@@ -132,7 +132,7 @@ fn one_that_takes_its_time_holds_up_nobody() {
 }
 
 #[test]
-fn a_handshake_that_is_never_answered_fails_in_time() {
+fn unanswered_handshake_times_out() {
     let (release, released) = mpsc::sync_channel::<()>(8);
     let released = Mutex::new(released);
     let web = Web::start(move |_, wire| {

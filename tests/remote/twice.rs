@@ -1,5 +1,5 @@
-//! A call is posted once, whatever a server says to it: statuses, bodies, methods, transports and modes, each with each. Only
-//! what says that nothing was done with a call may have it posted again.
+//! Duplicate calls: a call is posted once, for every combination of status, body, method, transport and mode.
+//! Only a refusal which says that nothing was executed may have it posted again.
 
 use super::far;
 use crate::support::Mode;
@@ -12,7 +12,7 @@ use switchboard_testkit::web::{Seen, Web, Wire, answer};
 
 const STATUSES: [u16; 14] = [300, 301, 302, 303, 304, 307, 308, 400, 404, 405, 409, 410, 500, 502];
 
-/// `$id` is the request's.
+/// `$id` stands for the request's id.
 const BODIES: [&str; 8] = [
     "",
     "<html><body>Not Found</body></html>",
@@ -30,21 +30,22 @@ enum Transport {
     Legacy,
 }
 
-/// A refusal that says that nothing was done: by its status, or in the words and the form of a known transport.
+/// Whether a refusal says that nothing was executed: by its status, or in the exact form of a known
+/// transport.
 fn is_untouched(transport: Transport, status: u16, body: &str) -> bool {
     let is_empty = body.is_empty() && transport == Transport::Streamable;
     let is_known = body == "Session not found" || body.contains(r#""id":null"#);
     matches!(status, 307 | 308) || (status == 404 && (is_empty || is_known))
 }
 
-/// A server that refuses what names a case once, as that case says. `forgets`: and its session with it.
+/// A server that refuses the first request of each case; with `forgets`, it also loses its session.
 struct Server {
     transport: Transport,
     forgets: bool,
     sessions: AtomicUsize,
-    /// The number of the session that is known.
+    /// Number of the current session.
     known: AtomicUsize,
-    /// Requests that named a case, under a session that was known.
+    /// Requests of a case within the current session.
     posts: Mutex<Vec<usize>>,
     stream: Mutex<Option<SyncSender<String>>>,
 }
@@ -195,7 +196,7 @@ fn check(mode: Mode, transport: Transport) {
     }
 }
 
-/// An error of ours that does not say that nothing was done.
+/// Whether an error of ours does not say that nothing was executed.
 fn is_doubtful(heard: &Value, status: u16) -> bool {
     let told = heard["error"]["message"].as_str().unwrap_or_default();
     let is_ours = heard["error"]["data"]["kind"] == "backend_unavailable";
@@ -203,21 +204,21 @@ fn is_doubtful(heard: &Value, status: u16) -> bool {
 }
 
 #[test]
-fn streamable_in_the_daemon() {
+fn daemon_posts_streamable_calls_once() {
     check(Mode::Daemon, Transport::Streamable);
 }
 
 #[test]
-fn streamable_alone() {
+fn solo_posts_streamable_calls_once() {
     check(Mode::Solo, Transport::Streamable);
 }
 
 #[test]
-fn legacy_in_the_daemon() {
+fn daemon_posts_legacy_calls_once() {
     check(Mode::Daemon, Transport::Legacy);
 }
 
 #[test]
-fn legacy_alone() {
+fn solo_posts_legacy_calls_once() {
     check(Mode::Solo, Transport::Legacy);
 }

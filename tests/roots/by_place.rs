@@ -1,4 +1,4 @@
-//! A request that names a place goes to the instance of the workspace around it.
+//! Routing by place: a request that names a path goes to the instance of the workspace around it.
 
 use super::editor::{Editor, Facts, folders, rooted, uri};
 use crate::support::configured;
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use std::path::Path;
 use switchboard_testkit::client::Start;
 
-/// The fake backend, started in its root, with the argument `path` to route by.
+/// The fake backend, started in its root and routed by the argument `path`.
 fn with_paths(file: Value) -> Start {
     configured(file, json!({ "rootArguments": ["path"], "maxBackends": 8 }), &[])
 }
 
 #[test]
-fn a_call_goes_to_the_instance_of_the_root_that_its_uri_lies_in() {
+fn call_is_routed_by_its_uri() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -26,7 +26,7 @@ fn a_call_goes_to_the_instance_of_the_root_that_its_uri_lies_in() {
 }
 
 #[test]
-fn what_names_no_place_goes_to_the_first_root() {
+fn request_without_a_place_uses_first_root() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -38,7 +38,7 @@ fn what_names_no_place_goes_to_the_first_root() {
 }
 
 #[test]
-fn the_default_among_the_clients_roots_comes_before_the_first() {
+fn default_among_the_roots_beats_the_first() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let start = start.arg("--default-root").arg(&b);
@@ -46,7 +46,7 @@ fn the_default_among_the_clients_roots_comes_before_the_first() {
 }
 
 #[test]
-fn a_resource_is_read_in_the_root_of_its_uri() {
+fn resource_is_read_in_the_root_of_its_uri() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -61,7 +61,7 @@ fn a_resource_is_read_in_the_root_of_its_uri() {
 }
 
 #[test]
-fn two_calls_at_the_same_moment_for_a_new_root_start_one_process() {
+fn concurrent_calls_start_one_process() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -78,7 +78,7 @@ fn two_calls_at_the_same_moment_for_a_new_root_start_one_process() {
 }
 
 #[test]
-fn the_members_of_a_batch_go_where_each_of_them_belongs() {
+fn batch_members_are_routed_separately() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -96,9 +96,9 @@ fn the_members_of_a_batch_go_where_each_of_them_belongs() {
     }
 }
 
-/// It is scanned on another thread, and its places are not found while it is read.
+/// A long message is scanned on another thread, and its paths are not found while it is read.
 #[test]
-fn a_long_call_is_routed_like_any_other() {
+fn long_call_is_routed_like_any_other() {
     let start = with_paths(json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -108,7 +108,7 @@ fn a_long_call_is_routed_like_any_other() {
 }
 
 #[test]
-fn a_configured_argument_routes_however_its_path_is_spelled() {
+fn root_argument_accepts_any_spelling() {
     let start = with_paths(json!({}));
     let [a, inner, b] = folders(&start, ["a", "a/inner", "b c"]);
     let beside = start.scratch().folder("a/inner-not");
@@ -127,7 +127,7 @@ fn a_configured_argument_routes_however_its_path_is_spelled() {
     check("@/a/../b c/./x", &b);
     check("file://@/b%20c/x", &b);
     check("FILE://localhost@/b%20c/", &b);
-    // The innermost, and only by whole names.
+    // The innermost root, and only by whole names.
     check("@/a/x", &a);
     check("@/a/inner/x", &inner);
     check("@/a/inner/../x", &a);
@@ -135,9 +135,9 @@ fn a_configured_argument_routes_however_its_path_is_spelled() {
     check(beside.to_str().unwrap(), &a);
 }
 
-/// The client may name its folders in a way of its own, too.
+/// Clients may spell their roots in their own way too.
 #[test]
-fn a_root_may_be_a_link_or_have_a_slash_at_its_end() {
+fn root_may_be_a_link_or_end_in_a_slash() {
     let start = with_paths(json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     std::os::unix::fs::symlink(&b, start.scratch().join("link")).unwrap();
@@ -150,7 +150,7 @@ fn a_root_may_be_a_link_or_have_a_slash_at_its_end() {
 }
 
 #[test]
-fn a_text_that_only_contains_a_place_routes_nothing() {
+fn text_that_contains_a_path_routes_nothing() {
     let start = with_paths(json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -169,7 +169,7 @@ fn a_text_that_only_contains_a_place_routes_nothing() {
 }
 
 #[test]
-fn a_path_outside_of_all_roots_opens_the_project_around_it() {
+fn path_outside_all_roots_opens_its_project() {
     let start = with_paths(json!({}));
     let [a, project, plain] = folders(&start, ["a", "project", "plain"]);
     start.scratch().folder("project/.git");
@@ -190,7 +190,7 @@ fn a_path_outside_of_all_roots_opens_the_project_around_it() {
 }
 
 #[test]
-fn no_project_is_opened_where_that_is_not_allowed() {
+fn open_roots_false_opens_no_project() {
     let start = with_paths(json!({ "openRoots": false }));
     let [a, project] = folders(&start, ["a", "project"]);
     start.scratch().folder("project/.git");

@@ -1,4 +1,4 @@
-//! An editor with folders open: a client that answers `roots/list` whenever it is asked.
+//! An editor with folders open: a client that answers every `roots/list`.
 
 use crate::support::configured;
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use switchboard_testkit::record::Record;
 
 pub(crate) struct Editor {
     pub(crate) client: Client,
-    /// Its roots, each as the text of an object.
+    /// Roots, each as the text of an object.
     roots: Vec<String>,
-    /// How often it was asked for them.
+    /// Number of `roots/list` requests.
     pub(crate) asked: usize,
 }
 
-/// What a process of the fake backend says of itself.
+/// Facts that a process of the fake backend reports about itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     pub(crate) cwd: PathBuf,
@@ -29,18 +29,18 @@ pub(crate) fn rooted(file: Value, mut server: Value) -> Start {
     configured(file, server, &["--", "at:${workspaceFolder}"])
 }
 
-/// Folders of a scratch folder, made if they are not there.
+/// Folders of the scratch folder, made if missing.
 pub(crate) fn folders<const N: usize>(start: &Start, names: [&str; N]) -> [PathBuf; N] {
     names.map(|name| start.scratch().folder(name))
 }
 
-/// A plain spelling: the test decides which characters need another.
+/// The URI without escapes: the test escapes characters where needed.
 pub(crate) fn uri(path: impl AsRef<Path>) -> String {
     format!("file://{}", path.as_ref().display())
 }
 
 impl Editor {
-    /// A client that knows nothing of roots, after its handshake.
+    /// A client without roots, after its handshake.
     #[track_caller]
     pub(crate) fn plain(start: Start) -> Self {
         let mut client = start.start();
@@ -48,7 +48,7 @@ impl Editor {
         Self { client, roots: Vec::new(), asked: 0 }
     }
 
-    /// A client that has these folders open, after its handshake.
+    /// A client with these folders open, after its handshake.
     #[track_caller]
     pub(crate) fn open<P: AsRef<Path>>(start: Start, folders: &[P]) -> Self {
         let mut editor = Self::silent(start, folders);
@@ -62,7 +62,7 @@ impl Editor {
         Self { client: start.start(), roots: roots(folders), asked: 0 }
     }
 
-    /// The handshake, which says that there are roots.
+    /// The handshake, which declares roots.
     #[track_caller]
     fn greet(&mut self) {
         let mut params = initialize_params();
@@ -72,13 +72,13 @@ impl Editor {
         self.client.notify("notifications/initialized", json!({}));
     }
 
-    /// From now on these are open; the program has asked for them, and was told.
+    /// Changes the roots; waits until the program has requested them again.
     #[track_caller]
     pub(crate) fn change<P: AsRef<Path>>(&mut self, folders: &[P]) {
         self.change_raw(roots(folders));
     }
 
-    /// The same with roots as they are to be spelled.
+    /// The same with roots in this spelling.
     #[track_caller]
     pub(crate) fn change_raw(&mut self, roots: Vec<String>) {
         self.roots = roots;
@@ -87,12 +87,12 @@ impl Editor {
         self.asked_again(before);
     }
 
-    /// The same without a word about it.
+    /// The same without a notification.
     pub(crate) fn change_to<P: AsRef<Path>>(&mut self, folders: &[P]) {
         self.roots = roots(folders);
     }
 
-    /// Answers until it was asked once more than so often.
+    /// Answers until `roots/list` came once more than `before`.
     #[track_caller]
     pub(crate) fn asked_again(&mut self, before: usize) {
         while self.asked == before {
@@ -107,7 +107,7 @@ impl Editor {
         self.client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[{roots}]}}}}"#));
     }
 
-    /// The answer to a request; what it is asked meanwhile, it answers.
+    /// The answer to a request; answers `roots/list` meanwhile.
     #[track_caller]
     pub(crate) fn answer(&mut self, id: u64) -> Value {
         loop {
@@ -135,7 +135,7 @@ impl Editor {
         self.answer(id)
     }
 
-    /// What the process says of itself that a call with these arguments goes to.
+    /// Facts of the process that a call with these arguments goes to.
     #[track_caller]
     pub(crate) fn facts(&mut self, arguments: Value) -> Facts {
         Facts::of(&self.call("facts", arguments))
@@ -145,12 +145,12 @@ impl Editor {
         self.client.record()
     }
 
-    /// The path of something in the scratch folder.
+    /// A path in the scratch folder.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.client.scratch().join(name)
     }
 
-    /// The end, in order; nothing more has come than was taken.
+    /// Ends in order; returns the output that was not read.
     #[track_caller]
     pub(crate) fn finish(mut self) -> String {
         let end = self.client.finish();
@@ -172,7 +172,7 @@ impl Facts {
         }
     }
 
-    /// Everything that it was started with says that it works in this folder.
+    /// Checks that the process was started for this folder.
     #[track_caller]
     pub(crate) fn is_at(&self, root: &Path) {
         assert_eq!(self.cwd, root, "{self:?}");

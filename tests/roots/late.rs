@@ -1,4 +1,4 @@
-//! Roots that come after the handshake, change, and go.
+//! Roots that arrive after the handshake, change, and vanish.
 
 use super::editor::{Editor, Facts, folders, rooted, uri};
 use crate::support::{configured, error};
@@ -6,9 +6,9 @@ use serde_json::json;
 use switchboard_testkit::client::initialize_params;
 use switchboard_testkit::{patience, pids};
 
-/// A client that was started from a dock: nothing but its roots says where it works.
+/// A client started from a dock: only its roots say where it works.
 #[test]
-fn a_client_is_greeted_before_its_roots_are_known() {
+fn handshake_does_not_wait_for_roots() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let home = start.scratch().join("home");
@@ -25,7 +25,7 @@ fn a_client_is_greeted_before_its_roots_are_known() {
 }
 
 #[test]
-fn what_was_asked_before_the_roots_came_is_answered_in_the_right_place() {
+fn calls_before_the_roots_are_routed_right() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -36,13 +36,13 @@ fn what_was_asked_before_the_roots_came_is_answered_in_the_right_place() {
     Facts::of(&editor.answer(there)).is_at(&b);
 }
 
-/// It asks whether we are there, not where it works.
+/// A ping is about the connection, not about the workspace.
 #[test]
-fn a_ping_is_answered_whether_there_is_a_workspace_or_not() {
+fn ping_needs_no_workspace() {
     let start = rooted(json!({}), json!({}));
     let [a] = folders(&start, ["a"]);
     let mut editor = Editor::open(start, &[&a]);
-    // The question for its roots is there, and is not answered yet.
+    // The `roots/list` request has arrived, but is not answered yet.
     assert_eq!(editor.client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(editor.record().launches(), 0);
     editor.facts(json!({})).is_at(&a);
@@ -52,7 +52,7 @@ fn a_ping_is_answered_whether_there_is_a_workspace_or_not() {
 }
 
 #[test]
-fn a_client_that_never_names_its_roots_is_told_so() {
+fn unanswered_roots_request_is_an_error() {
     let mut client = rooted(json!({}), json!({})).start();
     let mut params = initialize_params();
     params["capabilities"] = json!({ "roots": {} });
@@ -65,7 +65,7 @@ fn a_client_that_never_names_its_roots_is_told_so() {
 }
 
 #[test]
-fn a_client_that_refuses_to_name_its_roots_has_none() {
+fn refused_roots_request_means_no_roots() {
     let start = rooted(json!({}), json!({}));
     let [fallback] = folders(&start, ["d"]);
     let mut client = start.arg("--default-root").arg(&fallback).start();
@@ -81,7 +81,7 @@ fn a_client_that_refuses_to_name_its_roots_has_none() {
 }
 
 #[test]
-fn after_a_change_calls_go_to_the_new_root() {
+fn calls_follow_changed_roots() {
     let start = rooted(json!({}), json!({}));
     let [a, b, c] = folders(&start, ["a", "b", "c"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -93,9 +93,9 @@ fn after_a_change_calls_go_to_the_new_root() {
     editor.facts(json!({ "file": uri(a.join("x")) })).is_at(&a);
 }
 
-/// What it knows of tools may be those of the other workspace.
+/// Its lists may be those of the other workspace.
 #[test]
-fn a_client_whose_home_moves_is_told_that_its_lists_may_be_others() {
+fn moved_client_gets_list_changed() {
     let greeting = r#"{"jsonrpc":"2.0","id":%ID,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"prompts":{}},"serverInfo":{"name":"f","version":"1"}}}"#;
     let greeting = format!("{greeting}\n");
     let server = json!({ "rootArguments": ["path"] });
@@ -109,7 +109,7 @@ fn a_client_whose_home_moves_is_told_that_its_lists_may_be_others() {
 }
 
 #[test]
-fn roots_may_vanish_and_come_back() {
+fn roots_may_vanish_and_return() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a]);
@@ -121,9 +121,9 @@ fn roots_may_vanish_and_come_back() {
     editor.facts(json!({})).is_at(&b);
 }
 
-/// It was started where the client stands, since nothing else was known; the client's roots say otherwise.
+/// The server was started in the client's folder for lack of anything better; the roots say otherwise.
 #[test]
-fn a_guess_is_given_up_when_the_roots_are_known() {
+fn guessed_root_yields_to_the_clients() {
     let start = rooted(json!({}), json!({}));
     let [guess, a] = folders(&start, ["guess", "a"]);
     let mut editor = Editor::open(start.cwd(guess), &[&a]);
@@ -132,9 +132,9 @@ fn a_guess_is_given_up_when_the_roots_are_known() {
     patience::until_true("nobody works where it was guessed", || !pids::is_alive(guessed));
 }
 
-/// Some clients say it at once, as editors do to language servers.
+/// Some clients send their roots with `initialize`, as editors do to language servers.
 #[test]
-fn roots_in_the_handshake_count() {
+fn roots_in_initialize_count() {
     let start = rooted(json!({}), json!({}));
     let [a] = folders(&start, ["a"]);
     let mut client = start.start();
@@ -146,7 +146,7 @@ fn roots_in_the_handshake_count() {
 }
 
 #[test]
-fn a_root_that_is_not_there_is_a_spawn_that_fails() {
+fn missing_root_folder_fails_the_spawn() {
     let start = rooted(json!({}), json!({}));
     let gone = start.scratch().join("gone");
     let mut editor = Editor::open(start, &[&gone]);
@@ -158,7 +158,7 @@ fn a_root_that_is_not_there_is_a_spawn_that_fails() {
 }
 
 #[test]
-fn twenty_roots_start_only_what_is_used() {
+fn twenty_roots_start_only_used_servers() {
     let start = rooted(json!({}), json!({}));
     let roots: Vec<_> = (0..20).map(|n| start.scratch().folder(&format!("r{n}"))).collect();
     let mut editor = Editor::open(start, &roots);

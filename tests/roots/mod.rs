@@ -1,8 +1,8 @@
-//! Which instance of a server a request goes to, by the workspace that it belongs to.
+//! Routing: the instance of a request, by its workspace.
 //!
 //! - `editor`: a client with folders open.
-//! - `by_place`: what a request names. `otherwise`: what counts if it names nothing. `nowhere`: if nothing counts.
-//! - `late`: roots that come, change and go. `together`: one instance for all of them.
+//! - `by_place`: paths in requests. `otherwise`: fallbacks without a path. `nowhere`: no workspace at all.
+//! - `late`: roots that arrive, change and vanish. `together`: one instance for all roots.
 
 pub(crate) mod editor;
 

@@ -1,4 +1,4 @@
-//! No workspace at all: an error that says what to do, or an instance without one.
+//! No workspace at all: an error with a hint, or an instance without a root.
 
 use super::editor::{Editor, folders, rooted, uri};
 use crate::support::{configured, error, log_with};
@@ -8,7 +8,7 @@ use switchboard_testkit::client::initialize_params;
 const WARNING: &str = "serving it without one";
 
 #[test]
-fn a_server_that_needs_a_root_and_has_none_is_refused_with_a_hint() {
+fn server_that_needs_a_root_is_refused() {
     let mut client = rooted(json!({}), json!({})).start();
     for (method, params) in [("initialize", initialize_params()), ("tools/list", json!({}))] {
         let answer = client.request(method, params);
@@ -20,12 +20,12 @@ fn a_server_that_needs_a_root_and_has_none_is_refused_with_a_hint() {
 }
 
 #[test]
-fn a_server_that_needs_none_serves_without_one_and_there_is_a_warning() {
+fn server_without_a_root_causes_a_warning() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "rootArguments": ["path"] }), &[]));
     let home = editor.facts(json!({})).pid;
     let log = log_with(&editor.client, WARNING);
     assert!(log.contains("WARN"), "{log}");
-    // A place in no project says nothing either.
+    // A path outside any project changes nothing.
     let nowhere = editor.at("home/x");
     assert_eq!(editor.facts(json!({ "path": nowhere })).pid, home);
     let project = editor.at("project");
@@ -34,9 +34,9 @@ fn a_server_that_needs_none_serves_without_one_and_there_is_a_warning() {
     assert_eq!(editor.record().launches(), 2);
 }
 
-/// At the handshake nothing is known of them yet.
+/// At the handshake, the roots are not known yet.
 #[test]
-fn there_is_no_warning_about_a_client_that_names_its_roots() {
+fn no_warning_when_the_client_names_roots() {
     let start = configured(json!({}), json!({ "rootArguments": ["path"] }), &[]);
     let [a] = folders(&start, ["a"]);
     let mut editor = Editor::open(start, &[&a]);
@@ -45,7 +45,7 @@ fn there_is_no_warning_about_a_client_that_names_its_roots() {
     editor.client.scratch().stop_daemons();
     let log = log_with(&editor.client, "finished");
     assert!(!log.contains(WARNING), "{log}");
-    // There is one about a client that has none to name.
+    // A client with an empty list does cause a warning.
     let start = configured(json!({}), json!({ "rootArguments": ["path"] }), &[]);
     let mut editor = Editor::open::<&str>(start, &[]);
     editor.facts(json!({}));
@@ -53,7 +53,7 @@ fn there_is_no_warning_about_a_client_that_names_its_roots() {
 }
 
 #[test]
-fn without_the_fallback_it_is_refused() {
+fn fallback_off_refuses_without_a_root() {
     let start = configured(json!({ "fallback": "off" }), json!({ "rootArguments": ["path"] }), &[]);
     let [a] = folders(&start, ["a"]);
     let mut client = start.start();
@@ -62,9 +62,9 @@ fn without_the_fallback_it_is_refused() {
     assert_eq!(client.record().launches(), 0);
 }
 
-/// The client's roots count as soon as they are known, whatever may not be done without them.
+/// The client's roots count as soon as they are known.
 #[test]
-fn without_the_fallback_the_clients_roots_are_waited_for() {
+fn fallback_off_waits_for_the_roots() {
     let start = configured(json!({ "fallback": "off" }), json!({ "rootArguments": ["path"] }), &[]);
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);

@@ -1,11 +1,12 @@
-//! What counts when a request names no place: what was pinned, what the client says and stands in, what was given.
+//! Routing without a path: pinned roots, the client's roots, environment and folder, given roots and
+//! defaults.
 
 use super::editor::{Editor, folders, rooted, uri};
 use crate::support::{configured, error};
 use serde_json::json;
 
 #[test]
-fn a_pinned_root_ends_the_question() {
+fn pinned_root_overrides_everything() {
     let start = rooted(json!({}), json!({}));
     let [a, b, pinned] = folders(&start, ["a", "b", "pinned"]);
     let start = start.arg("--pin-root").arg(&pinned).arg("--root").arg(&a).cwd(&b);
@@ -18,20 +19,20 @@ fn a_pinned_root_ends_the_question() {
 }
 
 #[test]
-fn the_environment_may_pin_it_too() {
+fn environment_can_pin_the_root() {
     let start = rooted(json!({}), json!({}));
     let [a, b, pinned] = folders(&start, ["a", "b", "pinned"]);
     let start = start.env("SWITCHBOARD_ROOT", &pinned);
     let mut editor = Editor::open(start, &[&a]);
     editor.facts(json!({ "file": uri(&a) })).is_at(&pinned);
-    // The command line comes first.
+    // The command line wins.
     let start = rooted(json!({}), json!({}));
     let start = start.env("SWITCHBOARD_ROOT", &pinned).arg("--pin-root").arg(&b);
     Editor::open(start, &[&a]).facts(json!({})).is_at(&b);
 }
 
 #[test]
-fn given_roots_are_routed_to_and_the_first_is_the_last_resort() {
+fn first_given_root_is_the_last_resort() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let start = start.arg("--root").arg(&a).arg("--root").arg(&b);
@@ -41,7 +42,7 @@ fn given_roots_are_routed_to_and_the_first_is_the_last_resort() {
 }
 
 #[test]
-fn the_default_root_comes_before_the_first() {
+fn default_root_beats_the_first_given() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let start = start.arg("--root").arg(&a).arg("--default-root").arg(&b);
@@ -49,19 +50,19 @@ fn the_default_root_comes_before_the_first() {
 }
 
 #[test]
-fn the_config_may_name_a_default_root() {
-    // A relative one: from the config file's folder.
+fn config_can_name_a_default_root() {
+    // A relative path starts at the config file's folder.
     let start = rooted(json!({ "defaultRoot": "b" }), json!({}));
     let [_, b] = folders(&start, ["a", "b"]);
     Editor::plain(start).facts(json!({})).is_at(&b);
-    // The command line comes first.
+    // The command line wins.
     let start = rooted(json!({ "defaultRoot": "b" }), json!({}));
     let [_, c] = folders(&start, ["b", "c"]);
     Editor::plain(start.arg("--default-root").arg(&c)).facts(json!({})).is_at(&c);
 }
 
 #[test]
-fn the_clients_environment_and_its_folder_say_where_it_works() {
+fn environment_and_cwd_name_the_root() {
     for name in ["CLAUDE_PROJECT_DIR", "WORKSPACE_FOLDER_PATHS"] {
         let start = rooted(json!({}), json!({}));
         let [a, b, c] = folders(&start, ["a", "b", "c"]);
@@ -74,16 +75,16 @@ fn the_clients_environment_and_its_folder_say_where_it_works() {
 }
 
 #[test]
-fn the_clients_roots_come_before_its_environment() {
+fn roots_beat_the_environment() {
     let start = rooted(json!({}), json!({}));
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start.env("CLAUDE_PROJECT_DIR", &a).cwd(&a), &[&b]);
     editor.facts(json!({})).is_at(&b);
 }
 
-/// Programs that are started from a dock stand there.
+/// Programs started from a dock run there.
 #[test]
-fn the_home_folder_and_the_outermost_are_no_workspaces() {
+fn home_and_its_parents_are_no_workspace() {
     for folder in ["home", "..", "/"] {
         let start = rooted(json!({}), json!({}));
         let cwd = start.scratch().join(folder);
@@ -97,9 +98,9 @@ fn the_home_folder_and_the_outermost_are_no_workspaces() {
     Editor::plain(start.cwd(&folder)).facts(json!({})).is_at(&folder);
 }
 
-/// A server that does not care where it runs still starts in the workspace.
+/// A server that ignores its folder still starts in the workspace.
 #[test]
-fn a_server_starts_in_the_workspace() {
+fn server_starts_in_the_workspace() {
     let start = configured(json!({}), json!({}), &[]);
     let [a] = folders(&start, ["a"]);
     assert_eq!(Editor::plain(start.cwd(&a)).facts(json!({})).cwd, a);

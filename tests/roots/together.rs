@@ -1,10 +1,10 @@
-//! A server that does not depend on the root: one instance for all that the client has open.
+//! A server that does not depend on the root: one instance for all folders of the client.
 
 use super::editor::{Editor, folders, uri};
 use crate::support::{configured, error, text};
 use serde_json::{Value, json};
 
-/// The roots that the server is told, as they stand in the answer.
+/// Roots that the server gets, as spelled in the answer.
 #[track_caller]
 fn told(editor: &mut Editor) -> String {
     let request = r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#;
@@ -20,7 +20,7 @@ fn changes(editor: &Editor, launch: u32) -> usize {
 }
 
 #[test]
-fn one_instance_serves_all_roots_of_a_client() {
+fn one_instance_serves_all_roots() {
     let start = configured(json!({}), json!({}), &[]);
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -31,7 +31,7 @@ fn one_instance_serves_all_roots_of_a_client() {
 }
 
 #[test]
-fn a_server_is_told_the_clients_own_words_for_its_roots() {
+fn server_gets_roots_as_spelled() {
     let start = configured(json!({}), json!({}), &[]);
     let [a, b] = folders(&start, ["a", "b c"]);
     let mut editor = Editor::open(start, &[&a]);
@@ -51,9 +51,9 @@ fn a_server_is_told_the_clients_own_words_for_its_roots() {
     assert_eq!(editor.record().launches(), 1);
 }
 
-/// It learns of a change as it would without us.
+/// The server gets the notification as it would without us.
 #[test]
-fn a_server_that_never_asked_hears_of_a_change_too() {
+fn change_reaches_a_server_that_never_asked() {
     let start = configured(json!({}), json!({}), &[]);
     let [a] = folders(&start, ["a"]);
     let mut editor = Editor::open(start, &[&a]);
@@ -64,7 +64,7 @@ fn a_server_that_never_asked_hears_of_a_change_too() {
 }
 
 #[test]
-fn ten_changes_at_once_are_asked_for_at_most_twice() {
+fn ten_changes_cause_two_requests_at_most() {
     let start = configured(json!({}), json!({}), &[]);
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a]);
@@ -75,7 +75,7 @@ fn ten_changes_at_once_are_asked_for_at_most_twice() {
     editor.asked_again(before);
     editor.change_to(&[&b]);
     editor.asked_again(before + 1);
-    // The second one counts.
+    // The second answer counts.
     editor.record().wait_for(1, "notifications/roots/list_changed");
     assert_eq!(told(&mut editor), format!(r#"{{"uri":"{}"}}"#, uri(&b)));
     assert_eq!((editor.asked - before, changes(&editor, 1)), (2, 1));
@@ -83,9 +83,9 @@ fn ten_changes_at_once_are_asked_for_at_most_twice() {
     assert!(!rest.contains("roots/list"), "{rest}");
 }
 
-/// A client without roots is asked by the server itself, as it would be without us.
+/// The server's request reaches a client without roots, as it would without us.
 #[test]
-fn a_client_without_roots_answers_for_itself() {
+fn client_without_roots_is_asked_itself() {
     let mut editor = Editor::plain(configured(json!({}), json!({}), &[]));
     let request = r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#;
     let call = editor.client.start_call("ask", json!({ "id": "\"r\"", "request": request }));
@@ -95,9 +95,9 @@ fn a_client_without_roots_answers_for_itself() {
     assert!(text(&editor.client.answer(call)).contains("-32601"));
 }
 
-/// The instance of one root has that root, whatever else is open.
+/// The instance of one root gets that root, whatever else is open.
 #[test]
-fn an_instance_of_one_root_is_told_that_one() {
+fn instance_of_one_root_gets_only_that() {
     let start = configured(json!({}), json!({ "rootArguments": ["path"] }), &[]);
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a]);
@@ -109,9 +109,9 @@ fn an_instance_of_one_root_is_told_that_one() {
     assert!(text(&answer).ends_with(&format!(r#"{{"roots":[{named}]}}}}"#)), "{answer}");
 }
 
-/// Whether the client knows of roots or not: this is the one that it works in.
+/// With or without roots of the client.
 #[test]
-fn an_instance_of_a_pinned_root_is_told_that_one() {
+fn instance_of_a_pinned_root_gets_only_that() {
     for words in [&["--", "${root}"][..], &[]] {
         let start = configured(json!({}), json!({}), words);
         let [a, pinned] = folders(&start, ["a", "pinned place"]);
@@ -123,9 +123,9 @@ fn an_instance_of_a_pinned_root_is_told_that_one() {
     }
 }
 
-/// The process was stopped in between; the client is not asked a second time.
+/// The process was restarted; the client is not asked again.
 #[test]
-fn the_next_process_is_told_the_same_roots() {
+fn restarted_process_gets_the_same_roots() {
     let start = configured(json!({}), json!({}), &[]);
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
@@ -139,7 +139,7 @@ fn the_next_process_is_told_the_same_roots() {
 }
 
 #[test]
-fn a_global_server_is_one_instance_whatever_the_root() {
+fn global_server_is_one_instance() {
     for server in [json!({ "rootArguments": ["path"] }), json!({ "args": ["--", "${root}"] })] {
         let mut server: Value = server;
         server["scope"] = json!("global");

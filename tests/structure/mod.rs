@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const KNOWN: &str = include_str!("known.txt");
 
-/// Lines of a source file at most, its tests included.
+/// Maximum lines of a source file, its tests included.
 const MAX_FILE_LINES: usize = 600;
-/// Definitions of one type name in a crate at most.
+/// Maximum definitions of one type name in a crate.
 const MAX_SAME_NAME: usize = 2;
 
 #[test]
@@ -71,7 +71,7 @@ fn layout_lists_are_compared() {
 }
 
 #[test]
-fn twins_of_systems_count_once() {
+fn system_variants_count_once() {
     let krate = Crate::of_texts(&[
         ("src/lib.rs", "mod p;\npub struct Handle;\n"),
         ("src/p/linux.rs", "pub struct Pipe;\nenum Handle {}\n"),

@@ -1,4 +1,4 @@
-//! Source text of one crate: its files, which modules use which, and which types they define.
+//! Source text of one crate: its files, the modules that each uses, and the types that each defines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -62,7 +62,7 @@ impl Crate {
         rings
     }
 
-    /// Names of all types outside tests, sorted; twins for different systems count once.
+    /// Names of all types outside tests, sorted; variants for different systems count once.
     pub(super) fn type_names(&self) -> Vec<&str> {
         let mut seen: BTreeSet<(String, &str)> = BTreeSet::new();
         for file in self.files.iter().filter(|file| !file.is_test()) {
@@ -116,7 +116,7 @@ impl File {
     }
 
     fn type_names(&self) -> impl Iterator<Item = &str> {
-        // Only what stands at the margin: types inside functions and test modules are nobody else's.
+        // Only unindented lines: types inside functions and test modules are private.
         self.text.lines().filter_map(|line| {
             let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
             let is_type = !line.starts_with(' ')

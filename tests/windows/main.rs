@@ -1,9 +1,9 @@
-//! The Windows program under Wine: that it serves, and that nothing is left behind, whoever is killed. A Linux
-//! test that looks at Windows processes from the outside: each is a process of this system too, with its words
-//! in its command line, and SIGKILL ends it without a chance to clean up.
+//! The Windows program under Wine: it serves, and leaves nothing, whoever is killed. A Linux test that sees
+//! Windows processes from outside: each is a process of this system too, with its arguments in its command
+//! line, and SIGKILL ends it without a chance to clean up.
 //!
-//! Not among the tests that `cargo test` runs by itself: `scripts/windows` builds the executables, prepares Wine
-//! and says in the environment where they are.
+//! Not run by `cargo test` alone: `scripts/windows` builds the executables, prepares Wine and passes their
+//! paths in the environment.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test, here as well as in a `#[test]`")]
@@ -15,12 +15,12 @@ use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
-/// A value that `scripts/windows` gives.
+/// A value that `scripts/windows` sets.
 fn given(name: &str) -> PathBuf {
     std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: run scripts/windows")).into()
 }
 
-/// `switchboard.exe`, to be given its arguments.
+/// `switchboard.exe`, without arguments yet.
 fn program() -> Start {
     Start::new(given("WINE"))
         .env("WINEPREFIX", given("WINEPREFIX"))
@@ -43,7 +43,7 @@ fn fake(options: &[&str]) -> Start {
         .args(options)
 }
 
-/// A client whose server has started two processes of its own: one holds its pipes open, one does not.
+/// A client whose server has started two processes: one holds its pipes open, one does not.
 #[track_caller]
 fn with_family(start: Start) -> Client {
     let mut client = start.start();
@@ -56,17 +56,17 @@ fn with_family(start: Start) -> Client {
     client
 }
 
-/// All Windows processes of this client's, by their Unix numbers.
+/// Windows processes of this client, by their Unix ids.
 fn processes(client: &Client) -> Vec<u32> {
     pids::with_text(&client.scratch().path().display().to_string())
 }
 
-/// The server, and what it started.
+/// The server and its children.
 fn family(client: &Client) -> Vec<u32> {
     processes(client).into_iter().filter(|pid| *pid != client.pid()).collect()
 }
 
-/// The server itself: the one that was not started to sleep.
+/// The server itself, which is not one of the sleeping children.
 fn server(client: &Client) -> u32 {
     let mut servers = family(client);
     servers.retain(|pid| !pids::mentions(*pid, "--never-read"));
@@ -92,7 +92,7 @@ fn tool_names(list: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn it_serves_and_ends() {
+fn program_serves_and_ends() {
     let mut client = fake(&[]).start();
     assert_eq!(client.initialize()["serverInfo"]["name"], "fake-backend");
     assert!(tool_names(&client.request("tools/list", json!({}))).contains(&"echo"));
@@ -105,7 +105,7 @@ fn it_serves_and_ends() {
 }
 
 #[test]
-fn what_a_server_prints_does_not_reach_the_client() {
+fn server_noise_does_not_reach_the_client() {
     let mut client = fake(&["--say", "a stray line\n"]).start();
     client.initialize();
     client.wait_for_stderr("a stray line");
@@ -113,16 +113,16 @@ fn what_a_server_prints_does_not_reach_the_client() {
 }
 
 #[test]
-fn we_are_killed() {
+fn kill_leaves_nothing() {
     let client = with_family(fake(&["--ignore-eof"]));
     check_logged(&client, "job around us: active; job per server: active");
     client.signal(Word::Kill);
     check_nothing_left(&client);
 }
 
-/// Without a job of the server's own, it is the job around us that ends them.
+/// Without the server's own job, the job around us ends the processes.
 #[test]
-fn we_are_killed_and_the_server_has_no_guard() {
+fn kill_leaves_nothing_without_a_guard() {
     let start = program();
     let record = start.record();
     let server = json!({
@@ -137,26 +137,26 @@ fn we_are_killed_and_the_server_has_no_guard() {
 }
 
 #[test]
-fn an_orderly_end() {
+fn orderly_end_leaves_nothing() {
     let mut client = with_family(fake(&[]));
     assert_eq!(client.finish().code, Some(0));
     check_nothing_left(&client);
 }
 
 #[test]
-fn an_orderly_end_of_a_server_that_does_not_heed_it() {
+fn orderly_end_stops_a_stubborn_server() {
     let mut client = with_family(fake(&["--ignore-eof"]));
     assert_eq!(client.finish().code, Some(0));
     check_nothing_left(&client);
 }
 
 #[test]
-fn a_server_killed_alone_takes_its_family_along_and_nobody_else() {
+fn killed_server_ends_with_its_children() {
     let mut client = with_family(fake(&[]));
     let before = family(&client);
     pids::tell(server(&client), Word::Kill);
     patience::until_true("the server's family is gone", || !before.iter().any(|pid| pids::is_alive(*pid)));
-    // We are still there, and start it anew.
+    // The program is still there, and restarts the server.
     patience::until_true("it serves again", || client.call("echo", json!({})).get("result").is_some());
     assert!(!client.has_ended());
     assert_eq!(client.finish().code, Some(0));
@@ -164,7 +164,7 @@ fn a_server_killed_alone_takes_its_family_along_and_nobody_else() {
 }
 
 #[test]
-fn a_server_that_ends_by_itself_takes_its_family_along() {
+fn crashed_server_ends_with_its_children() {
     let mut client = with_family(fake(&[]));
     let before = family(&client);
     client.start_call("crash", json!({ "code": 3 }));
@@ -173,9 +173,9 @@ fn a_server_that_ends_by_itself_takes_its_family_along() {
     check_logged(&client, "ended=\"fake-backend.exe, fake-backend.exe\"");
 }
 
-/// Most servers are started by a `.cmd` file of npm's, in which `cmd.exe` stands between us and the server.
+/// Most servers are started by npm's `.cmd` files, with `cmd.exe` between us and the server.
 #[test]
-fn a_batch_file() {
+fn batch_file_starts_a_server() {
     let start = program();
     let (record, server) = (start.record(), given("WINDOWS_EXECUTABLES").join("fake-backend.exe"));
     let script = format!("@\"Z:{}\" %*\r\n", server.display().to_string().replace('/', "\\"));
@@ -191,7 +191,7 @@ fn a_batch_file() {
 
 /// A real server under a real `node.exe`.
 #[test]
-fn node() {
+fn real_node_server_works() {
     let Some(node) = std::env::var_os("WINDOWS_NODE") else {
         eprintln!("skipped: scripts/windows could not get node.exe");
         return;
@@ -200,7 +200,7 @@ fn node() {
         env!("CARGO_MANIFEST_DIR"),
         "/tests/real/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
     );
-    // What comes last means nothing to the server, and lets us find it.
+    // The last argument means nothing to the server; it identifies its process.
     let start = program().env("NODE_SKIP_PLATFORM_CHECK", "1");
     let scratch = start.scratch().path().to_owned();
     let start = start.args(["stdio", "--pass-env", "NODE_SKIP_PLATFORM_CHECK", "--"]).arg(node);

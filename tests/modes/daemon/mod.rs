@@ -1,4 +1,4 @@
-//! The promises of `modes` to a window that is served by the daemon, the default.
+//! The promises of `modes` for a window that the daemon serves, which is the default.
 
 const MODE: crate::support::Mode = crate::support::Mode::Daemon;
 

@@ -1,4 +1,4 @@
-//! The promises of `modes` to a window that is served by its own process.
+//! The promises of `modes` for a window that serves itself.
 
 const MODE: crate::support::Mode = crate::support::Mode::Solo;
 

@@ -1,8 +1,8 @@
-"""The Python SDK's example of a server that has everything, over stdio, or over HTTP at a port.
+"""The Python SDK's "everything" example server, over stdio, or over HTTP at a port.
 
     python fixture.py FOLDER (stdio | PORT)
 
-The example itself, in FOLDER, knows HTTP only. The port is that of the loopback address.
+The example in FOLDER supports HTTP only. The port is on the loopback address.
 """
 
 import sys

@@ -1,5 +1,5 @@
-// Lets a program that was made for Node 22 start on Node 20: `fs` has `globSync` there, which only a command of
-// it needs that nobody gives here.
+// Lets a program made for Node 22 start on Node 20, whose `fs` lacks `globSync`. Only a command that is not used
+// here needs it.
 import { register } from "node:module";
 
 if (!("globSync" in (await import("node:fs")).default)) {

@@ -3,8 +3,8 @@
     python python.py (session | legacy | auto) (everything | time) COMMAND ARGS…
     python python.py (session | legacy | auto) everything URL (http | sse) TOKEN [PREFIX]
 
-`session` is the way of the 1.x line, the other two are that of 2.x. PREFIX (or $PREFIX) is what names of tools and prompts begin
-with, where there are those of several servers.
+`session` is for SDK 1.x, the other two are for 2.x. PREFIX (or $PREFIX) is the prefix of tool and prompt names where there are
+several servers.
 """
 
 import json
@@ -22,7 +22,7 @@ try:
 except ImportError:
     from mcp_types import CreateMessageResult, ElicitResult, ListRootsResult, Root, TextContent
 
-# It warns of what the newest era no longer has.
+# The SDK warns about features that the newest era lacks.
 warnings.simplefilter("ignore")
 mode, server, command, *args = sys.argv[1:]
 is_remote = command.startswith("http:")
@@ -96,7 +96,7 @@ def remote():
 
 
 class Prefixed:
-    """A client to whom names are told without their prefix."""
+    """A client that adds the prefix to names."""
 
     def __init__(self, client):
         self.client = client
@@ -165,7 +165,7 @@ async def everything():
 
         operation = {"duration": 1, "steps": 4}
         show("long", await client.call_tool("trigger-long-running-operation", operation, progress_callback=step))
-        # The last step comes with the answer, and the SDK may then have stopped listening.
+        # The last progress comes with the answer, when the SDK may have stopped listening.
         show("progress", progress[:3])
         show("sampling", await client.call_tool("trigger-sampling-request", {"prompt": "p"}))
         show("elicitation", await client.call_tool("trigger-elicitation-request", {}))

@@ -1,5 +1,5 @@
-// Loaded before a server (`node --import`): its clock stands still, its dice always fall alike, and what it does
-// every few seconds it does not do, so that two runs of one conversation can be compared byte for byte.
+// Loaded before a server (`node --import`): fixes its clock and random numbers, and disables its periodic work, so
+// that two runs of one conversation can be compared byte for byte.
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 

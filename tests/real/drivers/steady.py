@@ -1,4 +1,4 @@
-"""Runs a module as `python -m` would, with a clock that stands still: two runs can be compared byte for byte."""
+"""Runs a module as `python -m` would, with a fixed clock, so that two runs can be compared byte for byte."""
 
 import datetime
 import runpy
@@ -13,7 +13,7 @@ class Noon(datetime.datetime):
 
 module = sys.argv[1]
 del sys.argv[1]
-# Loaded first, since libraries look at the type itself.
+# Loaded first, since libraries use the type itself.
 import mcp.server  # noqa: E402
 
 datetime.datetime = Noon

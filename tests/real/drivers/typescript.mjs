@@ -3,7 +3,7 @@
 //   node typescript.mjs (1 | 2-legacy | 2-auto) COMMAND ARGS…
 //   node typescript.mjs (1 | 2-legacy | 2-auto) URL (http | sse) TOKEN [PREFIX]
 //
-// PREFIX (or $PREFIX) is what names of tools and prompts begin with, where there are those of several servers.
+// PREFIX (or $PREFIX) is the prefix of tool and prompt names where there are several servers.
 const [flavour, command, ...args] = process.argv.slice(2);
 const isRemote = command.startsWith("http:");
 const prefix = (isRemote && args[2]) || process.env.PREFIX || "";
@@ -20,7 +20,7 @@ const attempt = async (step, promise) => {
   }
 };
 
-// What the server asks, and how this client answers.
+// Answers to the server's requests.
 on("roots/list", () => ({ roots: [{ uri: "file:///home/someone/project", name: "project" }] }));
 on("sampling/createMessage", ({ params }) => {
   print("asked for sampling", params);
@@ -31,8 +31,7 @@ on("elicitation/create", ({ params }) => {
   return { action: "accept", content: { name: "Ada", check: true, integer: 7 } };
 });
 
-// What the server says. Each kind can be waited for.
-// How often lists are said to have changed is not the server's alone to say: Switchboard merges what comes in a burst.
+// Notifications of the server, by kind. The number of `list_changed` may differ: Switchboard merges bursts.
 const said = { message: [], updated: [], tools: false };
 let told = () => {};
 const until = async (fact) => {
@@ -68,7 +67,7 @@ await attempt("unknown resource", client.readResource({ uri: "demo://nowhere" })
 const operation = { name: "trigger-long-running-operation", arguments: { duration: 1, steps: 4 } };
 const progress = [];
 print("long", await call(operation, { onprogress: (step) => progress.push(step) }));
-// The last step comes with the answer, and this SDK may then have stopped listening.
+// The last progress comes with the answer, when this SDK may have stopped listening.
 print("progress", progress.slice(0, 3));
 
 print("sampling", await call({ name: "trigger-sampling-request", arguments: { prompt: "p" } }));

@@ -5,7 +5,7 @@ use crate::real::peers::{Server, Way};
 use serde_json::{Value, json};
 use switchboard_testkit::client::Start;
 
-/// How a server is reached.
+/// Transport of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     Stdio,
@@ -13,7 +13,7 @@ pub(super) enum Reach {
     Sse,
 }
 
-/// One that runs, or can be run, for as long as this is kept.
+/// A server that runs, or can be started, while this value lives.
 pub(super) enum Backend {
     Here(Server),
     Streamable(Elsewhere),
@@ -29,7 +29,7 @@ impl Backend {
         }
     }
 
-    /// Its entry in a config file.
+    /// The server's entry in a config file.
     pub(super) fn entry(&self) -> Value {
         match self {
             Self::Here(server) => {
@@ -42,7 +42,7 @@ impl Backend {
         }
     }
 
-    /// Its process, if a client has to start one.
+    /// The server's process, if the client starts it.
     pub(super) fn command(server: &Server) -> Start {
         server.start(Way::Direct)
     }

@@ -1,4 +1,5 @@
-//! What a pair of a front and a server has to carry. Each gives what is to be the same without us.
+//! Features that each pair of a front and a server has to carry. Each returns a value that must be the same
+//! without us.
 
 use super::fronts::Line;
 use crate::real::talk::agree;
@@ -29,11 +30,11 @@ pub(super) const FEATURES: [(&str, Feature); 16] = [
 
 const URI: &str = "demo://resource/dynamic/text/1";
 
-/// A client that agrees to everything it is asked.
+/// A client that agrees to every request.
 pub(super) struct Guest {
     line: Box<dyn Line>,
     asked: u64,
-    /// What was heard while something else was waited for.
+    /// Messages that arrived while another was awaited.
     aside: Vec<Value>,
 }
 
@@ -63,7 +64,7 @@ impl Guest {
         json!(self.asked)
     }
 
-    /// Its answer, without the id: one may have asked more often than another.
+    /// Sends a request; returns its answer without the id, which depends on the number of requests before.
     #[track_caller]
     fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
@@ -87,7 +88,7 @@ impl Guest {
         self.hear(|message| message["method"] == method)
     }
 
-    /// The first that is meant, of those before and those to come.
+    /// The first matching message, of those received and those to come.
     #[track_caller]
     fn hear(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.aside.iter().position(&is_it) {
@@ -109,7 +110,7 @@ impl Guest {
     }
 }
 
-/// The server asks once it has heard that we are ready, and knows the answer a little later.
+/// The server requests the roots after the handshake, and knows them a little later.
 fn roots(guest: &mut Guest) -> Value {
     guest.told("roots/list");
     patience::until("the roots are known", || {
@@ -123,7 +124,7 @@ fn operation(seconds: f64, token: &str) -> Value {
     json!({ "name": "trigger-long-running-operation", "arguments": arguments, "_meta": { "progressToken": token } })
 }
 
-/// Both come before the answer.
+/// Both notifications come before the answer.
 fn progress(guest: &mut Guest) -> Value {
     let answer = guest.request("tools/call", operation(0.1, "p"));
     let is_progress = |message: &Value| message["params"]["progressToken"] == "p";
@@ -132,7 +133,7 @@ fn progress(guest: &mut Guest) -> Value {
     json!([told, answer])
 }
 
-/// What was cancelled is not answered, though another that takes longer is.
+/// A cancelled call gets no answer, although a longer one does.
 fn cancellation(guest: &mut Guest) -> Value {
     let id = guest.ask("tools/call", operation(0.4, "c"));
     guest.hear(|message| message["params"]["progressToken"] == "c");
@@ -145,7 +146,7 @@ fn cancellation(guest: &mut Guest) -> Value {
 
 fn logging(guest: &mut Guest) -> Value {
     let set = guest.request("logging/setLevel", json!({ "level": "debug" }));
-    // It has said something about roots before.
+    // Earlier messages were about roots.
     guest.aside.retain(|message| message["method"] != "notifications/message");
     guest.call("toggle-simulated-logging", json!({}));
     let heard = guest.told("notifications/message");
@@ -182,7 +183,7 @@ fn completion(guest: &mut Guest) -> Value {
     guest.request("completion/complete", json!({ "ref": reference, "argument": argument }))
 }
 
-/// A tool that makes a resource.
+/// Uses a tool that makes a resource.
 fn list_changed(guest: &mut Guest) -> Value {
     let is_it = |message: &Value| message["method"] == "notifications/resources/list_changed";
     guest.aside.retain(|message| !is_it(message));

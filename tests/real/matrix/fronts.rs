@@ -1,4 +1,4 @@
-//! How a client gets to us, or to a server without us: the same three ways.
+//! Fronts: the transports of a client to us, or to a server without us.
 
 use super::backends::Backend;
 use crate::daemon::house::House;
@@ -21,7 +21,7 @@ pub(super) enum Front {
 
 pub(super) const FRONTS: [Front; 3] = [Front::Stdio, Front::Streamable, Front::Sse];
 
-/// Messages to and fro.
+/// A connection for messages in both directions.
 pub(super) trait Line {
     fn send(&mut self, message: &Value);
 
@@ -43,7 +43,7 @@ fn web(elsewhere: &Elsewhere) -> Web {
     Web::at(address.unwrap_or_else(|| panic!("{url} is no address")))
 }
 
-/// The same client by one of our fronts; and us, if that is another program than the client's own.
+/// The same client through one of our fronts; also the gateway, if it is a separate program.
 pub(super) fn through(front: Front, backend: &Backend) -> (Box<dyn Line>, Option<Served>) {
     let config = json!({ "mcpServers": { "it": backend.entry() } });
     if front == Front::Stdio {
@@ -71,13 +71,13 @@ impl Line for Client {
     }
 }
 
-/// What is heard by whichever way.
-struct LearntDialect {
+/// Messages from all streams of a connection.
+struct Inbox {
     tell: SyncSender<Value>,
     heard: Receiver<Value>,
 }
 
-impl LearntDialect {
+impl Inbox {
     fn new() -> Self {
         let (tell, heard) = mpsc::sync_channel(1024);
         Self { tell, heard }
@@ -87,7 +87,7 @@ impl LearntDialect {
         self.heard.recv_timeout(patience::LIMIT).unwrap_or_else(|_| panic!("nothing more was heard"))
     }
 
-    /// Listens beside the rest, to the end of what is said.
+    /// Reads the reply to its end, on its own thread.
     fn listen(&self, mut reply: Reply) {
         let tell = self.tell.clone();
         thread::spawn(move || {
@@ -104,16 +104,16 @@ impl LearntDialect {
     }
 }
 
-/// Streamable HTTP: a POST for each message, and a stream for what the server says by itself.
+/// Streamable HTTP: a POST for each message, and a stream for other messages of the server.
 struct Streamable {
     web: Web,
     path: &'static str,
-    ear: LearntDialect,
+    inbox: Inbox,
 }
 
 impl Streamable {
     fn new(web: Web, path: &'static str) -> Self {
-        Self { web, path, ear: LearntDialect::new() }
+        Self { web, path, inbox: Inbox::new() }
     }
 }
 
@@ -126,22 +126,22 @@ impl Line for Streamable {
         } else if message["method"] == "initialize" {
             let reply = ask.send();
             let session = reply.header("mcp-session-id").map(str::to_owned);
-            self.ear.listen(reply);
+            self.inbox.listen(reply);
             self.web = self.web.with("Mcp-Session-Id", &session.expect("a session begins"));
         } else {
-            let (ear, tell) = (LearntDialect::new(), self.ear.tell.clone());
+            let (inbox, tell) = (Inbox::new(), self.inbox.tell.clone());
             thread::spawn(move || {
                 let reply = ask.send();
-                LearntDialect { tell, ..ear }.listen(reply);
+                Inbox { tell, ..inbox }.listen(reply);
             });
         }
         if message["method"] == "notifications/initialized" {
-            self.ear.listen(self.web.get(self.path).send());
+            self.inbox.listen(self.web.get(self.path).send());
         }
     }
 
     fn recv(&mut self) -> Value {
-        self.ear.next()
+        self.inbox.next()
     }
 }
 
@@ -153,11 +153,11 @@ impl Drop for Streamable {
     }
 }
 
-/// HTTP+SSE: one stream for all that is heard, and a path for all that is said.
+/// HTTP+SSE: one stream for everything received, and a path for everything sent.
 struct Sse {
     web: Web,
     to: String,
-    ear: LearntDialect,
+    inbox: Inbox,
 }
 
 impl Sse {
@@ -165,9 +165,9 @@ impl Sse {
     fn open(web: Web, path: &str) -> Self {
         let mut stream = web.get(path).send();
         let to = stream.event().expect("where to talk to").data;
-        let ear = LearntDialect::new();
-        ear.listen(stream);
-        Self { web, to, ear }
+        let inbox = Inbox::new();
+        inbox.listen(stream);
+        Self { web, to, inbox }
     }
 }
 
@@ -177,6 +177,6 @@ impl Line for Sse {
     }
 
     fn recv(&mut self) -> Value {
-        self.ear.next()
+        self.inbox.next()
     }
 }

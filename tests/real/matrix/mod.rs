@@ -1,9 +1,9 @@
-//! Every front to every kind of server: three by three, and each pair carries every feature. What comes of a feature is
-//! compared with what comes of it without us.
+//! Every front with every kind of server: three by three, and each pair carries every feature. Results are
+//! compared with those without us.
 //!
-//! - `features`: what is tried, one after the other.
-//! - `fronts`: how a client gets to us, or to a server directly.
-//! - `backends`: server-everything, as it is reached.
+//! - `features`: the features, in order.
+//! - `fronts`: transports of a client to us, or to a server directly.
+//! - `backends`: server-everything with each transport.
 
 mod backends;
 mod features;
@@ -14,7 +14,7 @@ use features::{FEATURES, Guest};
 use fronts::{FRONTS, direct, through};
 use serde_json::Value;
 
-/// What comes of each feature.
+/// Results of all features.
 fn try_all(way: &str, mut guest: Guest) -> Vec<Value> {
     guest.greet();
     let found = FEATURES.iter().map(|(name, feature)| {
@@ -42,16 +42,16 @@ fn check(reach: Reach) {
 }
 
 #[test]
-fn every_front_to_a_server_on_stdio() {
+fn stdio_server_works_on_every_front() {
     check(Reach::Stdio);
 }
 
 #[test]
-fn every_front_to_a_server_over_streamable_http() {
+fn streamable_server_works_on_every_front() {
     check(Reach::Streamable);
 }
 
 #[test]
-fn every_front_to_a_server_over_http_and_sse() {
+fn sse_server_works_on_every_front() {
     check(Reach::Sse);
 }
