@@ -2,14 +2,19 @@
 //! stream has a thread, and a test reads as it happens.
 //!
 //! No byte is lost or changed on the way: what a test sends is what the program reads, and frames are compared
-//! as the bytes they are. Everything that waits has a limit, which only fails.
+//! as the bytes they are. Everything that waits has a limit, which only fails. For measurements, [`Program`] is the same
+//! without threads and limits.
 
 mod input;
+mod pipes;
 mod start;
 mod stream;
 
+pub use pipes::{Pipes, Program, ended};
 pub use start::{Framing, Start};
+pub use stream::Wait;
 
+use crate::message;
 use crate::patience::{self, LIMIT};
 use crate::pids::{self, Word};
 use crate::record::Record;
@@ -18,6 +23,7 @@ use input::Input;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::process::{Child, ChildStderr, ChildStdout, ExitStatus};
+use std::time::{Duration, Instant};
 use stream::{Stream, show};
 
 /// The protocol version that [`Client::initialize`] asks for.
@@ -57,22 +63,19 @@ enum Output {
 
 impl Client {
     fn adopt(mut child: Child, start: Start) -> Self {
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            unreachable!("all three were asked to be pipes");
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            unreachable!("both were asked to be pipes");
         };
-        let (stderr, unread) =
-            if start.reads_stderr { (Some(Stream::read(stderr)), None) } else { (None, Some(stderr)) };
+        let stderr = child.stderr.take();
+        let (read, unread) = if start.reads_stderr { (stderr, None) } else { (None, stderr) };
+        let output =
+            if start.reads_output { Output::Read(Stream::read(stdout)) } else { Output::Unread(stdout) };
         Self {
             child,
             status: None,
             input: Input::write(stdin),
-            output: if start.reads_output {
-                Output::Read(Stream::read(stdout))
-            } else {
-                Output::Unread(stdout)
-            },
-            stderr,
+            output,
+            stderr: read.map(Stream::read),
             _unread: unread,
             framing: start.framing,
             aside: VecDeque::new(),
@@ -199,12 +202,17 @@ impl Client {
         self.recv_where(method, |value| value.get("method").is_some_and(|name| name == method))
     }
 
+    /// The next line with its end, for a client that must not fail because none comes.
+    pub fn recv_line_within(&mut self, wait: Duration) -> Wait<Vec<u8>> {
+        self.stream().wait_until(Instant::now() + wait, |arrived| arrived.take_line())
+    }
+
     #[track_caller]
     fn next_frame(&mut self, what: &str) -> Option<Vec<u8>> {
         let framing = self.framing;
-        let frame = self.stream().wait(what, |state| match framing {
-            Framing::Newline => state.take_line(),
-            Framing::ContentLength => state.take_body(),
+        let frame = self.stream().wait(what, |arrived| match framing {
+            Framing::Newline => arrived.take_line(),
+            Framing::ContentLength => arrived.take_body(),
         })?;
         match framing {
             Framing::Newline => Some(frame[..frame.len() - 1].to_vec()),
@@ -244,7 +252,7 @@ impl Client {
     pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
+        self.send(message::request(id, method, params).to_string());
         id
     }
 
@@ -267,7 +275,7 @@ impl Client {
     }
 
     pub fn notify(&self, method: &str, params: Value) {
-        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
+        self.send(message::notification(method, params).to_string());
     }
 
     /// The handshake: `initialize`, its answer, `initialized`. Gives the server's result.
@@ -308,6 +316,13 @@ impl Client {
         self.status.is_some()
     }
 
+    /// Waits without a limit.
+    pub fn wait(&mut self) -> std::io::Result<ExitStatus> {
+        let status = self.child.wait()?;
+        self.status = Some(status);
+        Ok(status)
+    }
+
     /// Waits for the program's end.
     #[track_caller]
     pub fn wait_for_end(&mut self) -> End {
@@ -336,7 +351,7 @@ impl Client {
 
 /// What [`Client::initialize`] says.
 pub fn initialize_params() -> Value {
-    json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": { "name": "testkit", "version": "1" } })
+    message::initialize_params("testkit", VERSION, json!({}))
 }
 
 #[track_caller]
@@ -353,14 +368,17 @@ impl Drop for Client {
         self.input.close();
         if !self.has_ended() {
             self.signal(Word::Terminate);
-            let deadline = std::time::Instant::now() + LIMIT / 12;
-            while !self.has_ended() && std::time::Instant::now() < deadline {
+            let deadline = Instant::now() + LIMIT / 12;
+            while !self.has_ended() && Instant::now() < deadline {
                 self.signal(Word::Terminate);
-                std::thread::sleep(std::time::Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(5));
             }
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if self.scratch.is_lent() {
+            return;
+        }
         // Before its servers: it would replace one that is killed.
         self.scratch.stop_daemons();
         self.record().clean_up();

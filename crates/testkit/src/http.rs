@@ -1,12 +1,15 @@
-//! A small client over HTTP, which keeps to nothing but what a test tells it: every header can be another, every
-//! connection can be cut at any byte. It shares no code with the program. Everything that waits has a limit.
+//! A small client over HTTP, which sends exactly what a test tells it: every header can be another, every connection can be
+//! cut at any byte. Shares no code with the program. Everything that waits has a limit.
 //!
-//! - [`Web`]: where requests go, and what all of them carry. [`Ask`]: one request. [`Reply`]: what comes of it.
-//! - [`Talk`]: a session of MCP over it.
+//! - [`Web`]: where requests go, and the headers of all of them. [`Ask`]: one request. [`Reply`]: its answer.
+//! - [`Talk`]: a session of MCP. [`KeepAlive`]: one connection of a session, for measurements.
 
+mod head;
+mod keep_alive;
 mod reply;
 mod talk;
 
+pub use keep_alive::{Answer, KeepAlive};
 pub use reply::{Event, Reply};
 pub use talk::{Talk, answer, call, hello};
 
@@ -73,13 +76,7 @@ impl Web {
 
     pub fn try_connect(&self) -> io::Result<Box<dyn Connection>> {
         Ok(match &self.place {
-            Place::Tcp(address) => {
-                let stream = TcpStream::connect_timeout(address, LIMIT)?;
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(LIMIT))?;
-                stream.set_write_timeout(Some(LIMIT))?;
-                Box::new(stream)
-            }
+            Place::Tcp(_) => Box::new(self.connect_tcp()?),
             #[cfg(unix)]
             Place::Path(path) => {
                 let stream = UnixStream::connect(path)?;
@@ -90,6 +87,15 @@ impl Web {
             #[cfg(not(unix))]
             Place::Path(_) => return Err(io::ErrorKind::Unsupported.into()),
         })
+    }
+
+    fn connect_tcp(&self) -> io::Result<TcpStream> {
+        let Place::Tcp(address) = &self.place else { return Err(io::ErrorKind::Unsupported.into()) };
+        let stream = TcpStream::connect_timeout(address, LIMIT)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        stream.set_write_timeout(Some(LIMIT))?;
+        Ok(stream)
     }
 
     pub fn get(&self, path: &str) -> Ask {
@@ -143,15 +149,24 @@ impl Ask {
 
     /// As it goes over the wire.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.prefix();
+        if let Some(body) = &self.body {
+            bytes.extend_from_slice(body.len().to_string().as_bytes());
+            bytes.extend_from_slice(b"\r\n");
+        }
+        [&bytes[..], b"\r\n", self.body.as_deref().unwrap_or_default()].concat()
+    }
+
+    /// Everything up to the length of the body.
+    fn prefix(&self) -> Vec<u8> {
         let mut text = format!("{}\r\n", self.line);
         for (name, value) in &self.web.headers {
             text += &format!("{name}: {value}\r\n");
         }
-        if let Some(body) = &self.body {
-            text += &format!("Content-Length: {}\r\n", body.len());
+        if self.body.is_some() {
+            text += "Content-Length: ";
         }
-        text += "\r\n";
-        [text.as_bytes(), self.body.as_deref().unwrap_or_default()].concat()
+        text.into_bytes()
     }
 
     /// On a connection of its own.
@@ -159,6 +174,12 @@ impl Ask {
     pub fn send(self) -> Reply {
         let connection = self.web.connect();
         self.send_on(connection)
+    }
+
+    /// The same for a client that must not fail.
+    pub fn try_send(self) -> io::Result<Reply> {
+        let connection = self.web.try_connect()?;
+        self.begin_on(connection).and_then(Reply::read)
     }
 
     #[track_caller]

@@ -1,11 +1,13 @@
 //! A small HTTP server for tests: what it hears is written down, and what it says is up to a script, to the byte and to
 //! the moment at which a connection is cut. HTTP/1.1, on loopback, a thread for each connection.
 
+use crate::message;
+use crate::monitor::Monitor;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// A request as it came.
@@ -42,8 +44,8 @@ impl Seen {
 type Script = dyn Fn(&Seen, &mut Wire<'_>) + Send + Sync;
 
 struct Shared {
-    seen: Mutex<Vec<Seen>>,
-    open: Mutex<Vec<TcpStream>>,
+    seen: Monitor<Vec<Seen>>,
+    open: Monitor<Vec<TcpStream>>,
     is_over: AtomicBool,
     script: Box<Script>,
 }
@@ -59,10 +61,6 @@ pub struct Web {
 pub struct Wire<'a> {
     stream: &'a TcpStream,
     is_cut: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Web {
@@ -81,8 +79,8 @@ impl Web {
             Err(error) => panic!("no address: {error}"),
         };
         let shared = Arc::new(Shared {
-            seen: Mutex::default(),
-            open: Mutex::default(),
+            seen: Monitor::default(),
+            open: Monitor::default(),
             is_over: AtomicBool::new(false),
             script: Box::new(script),
         });
@@ -93,7 +91,7 @@ impl Web {
                     return;
                 }
                 if let Ok(copy) = stream.try_clone() {
-                    lock(&all.open).push(copy);
+                    all.open.lock().push(copy);
                 }
                 let all = all.clone();
                 thread::spawn(move || all.serve(&stream));
@@ -111,12 +109,12 @@ impl Web {
     }
 
     pub fn seen(&self) -> Vec<Seen> {
-        lock(&self.shared.seen).clone()
+        self.shared.seen.lock().clone()
     }
 
     /// How many of these have come.
     pub fn count(&self, what: &str) -> usize {
-        lock(&self.shared.seen).iter().filter(|seen| seen.what() == what).count()
+        self.shared.seen.lock().iter().filter(|seen| seen.what() == what).count()
     }
 }
 
@@ -125,7 +123,7 @@ impl Drop for Web {
         self.shared.is_over.store(true, Ordering::SeqCst);
         // The listener wakes up, and goes.
         let _ = TcpStream::connect(self.address);
-        for stream in lock(&self.shared.open).drain(..) {
+        for stream in self.shared.open.lock().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
         if let Some(accepting) = self.accepting.take() {
@@ -140,7 +138,7 @@ impl Shared {
         let mut reader = BufReader::new(stream);
         while let Some(mut seen) = read(&mut reader) {
             {
-                let mut all = lock(&self.seen);
+                let mut all = self.seen.lock();
                 let is_alike = |other: &&Seen| other.what() == seen.what();
                 seen.before = all.iter().filter(is_alike).count();
                 all.push(seen.clone());
@@ -237,7 +235,7 @@ impl Wire<'_> {
 }
 
 pub fn answer(seen: &Seen, result: &Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": seen.body["id"], "result": result })
+    message::result(&seen.body["id"], result.clone())
 }
 
 /// What a plain MCP server says, with sessions of this name: the script's last resort.

@@ -1,6 +1,7 @@
 //! What comes of a request: its head at once, its body as it comes.
 
 use super::Connection;
+use super::head::{Head, Length};
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -45,29 +46,27 @@ impl Event {
 
 impl Reply {
     pub fn read(mut wire: Wire) -> io::Result<Self> {
-        let line = line(&mut wire)?;
-        let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
-        let status: u16 = status.ok_or_else(|| io::Error::other(format!("no status: {line:?}")))?;
-        let mut headers = Vec::new();
-        loop {
-            let line = self::line(&mut wire)?;
-            match line.split_once(':') {
-                Some((name, value)) => headers.push((name.to_ascii_lowercase(), value.trim().to_owned())),
-                None => break,
+        let mut bytes = Vec::new();
+        let head = loop {
+            if wire.read_until(b'\n', &mut bytes)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
             }
-        }
-        if status == 100 {
+            if bytes.ends_with(b"\r\n\r\n")
+                && let Some(head) = Head::read(&bytes)?
+            {
+                break head;
+            }
+        };
+        if head.status == 100 {
             return Self::read(wire);
         }
-        let mut reply = Self { status, headers, wire, body: Body::Rest };
-        let length = reply.header("content-length").and_then(|length| length.parse().ok());
-        reply.body = match (length, reply.header("transfer-encoding")) {
-            _ if status == 204 => Body::Over,
-            (Some(length), _) => Body::Sized(length),
-            (None, Some("chunked")) => Body::Pieces(0),
-            (None, _) => Body::Rest,
+        let headers = head.fields().map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
+        let body = match head.length()? {
+            Length::Known(length) => Body::Sized(length as u64),
+            Length::Chunked => Body::Pieces(0),
+            Length::Unknown => Body::Rest,
         };
-        Ok(reply)
+        Ok(Self { status: head.status, headers: headers.collect(), wire, body })
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
