@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use super::Bench;
 use super::Failure;
-use super::connection::Connection;
 use super::figures::{Measure, quantile};
 use super::options::Section;
+use super::pipes::PipedSubject;
 
 pub(super) fn measure(bench: &mut Bench) {
     for round in 0..bench.plan.cold_rounds {
@@ -35,9 +35,9 @@ pub(super) fn measure(bench: &mut Bench) {
 /// Microseconds from the spawn to the answer.
 fn start(bench: &Bench, subject: usize) -> Result<u32, Failure> {
     let started = Instant::now();
-    let mut connection = Connection::spawn(&bench.subjects[subject], &bench.watchdog, &bench.scratch)?;
-    connection.turn(Connection::initialize)?;
+    let mut running = PipedSubject::spawn(&bench.subjects[subject], &bench.watchdog, &bench.scratch)?;
+    running.turn(PipedSubject::initialize)?;
     let took = started.elapsed();
-    connection.close()?;
+    running.close()?;
     Ok(u32::try_from(took.as_micros()).unwrap_or(u32::MAX))
 }

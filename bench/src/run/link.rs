@@ -1,28 +1,26 @@
-//! A running subject, however it is spoken to: over pipes, or over HTTP. Measurements know this and no more.
+//! A running subject, called over pipes or over HTTP. The only view that measurements have of it.
 
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::process::Pid;
-
 use super::Failure;
-use super::connection::Connection;
-use super::http;
+use super::http::HttpSubject;
+use super::pipes::PipedSubject;
 use super::running::Running;
 use super::subject::{Subject, Via};
 use super::watchdog::Watchdog;
 
 pub(super) enum Link {
-    Pipes(Connection),
-    Http(http::Connection),
+    Pipes(PipedSubject),
+    Http(HttpSubject),
 }
 
 impl Link {
-    /// Starts the subject and says nothing yet.
+    /// Starts the subject, and sends nothing yet.
     pub(super) fn spawn(subject: &Subject, dog: &Watchdog, scratch: &Path) -> Result<Self, Failure> {
         match &subject.via {
-            Via::Pipes => Connection::spawn(subject, dog, scratch).map(Self::Pipes),
-            Via::Http { path } => http::Connection::spawn(subject, path, dog, scratch).map(Self::Http),
+            Via::Pipes => PipedSubject::spawn(subject, dog, scratch).map(Self::Pipes),
+            Via::Http { path } => HttpSubject::spawn(subject, path, dog, scratch).map(Self::Http),
         }
     }
 
@@ -33,11 +31,11 @@ impl Link {
         }
     }
 
-    pub(super) fn pid(&self) -> Pid {
+    pub(super) fn pid(&self) -> u32 {
         self.running().pid()
     }
 
-    /// Runs `turn` with this subject's time counting, and says why if it failed.
+    /// Runs `turn` with this subject's time counting, and explains a failure.
     pub(super) fn turn(
         &mut self,
         turn: impl FnOnce(&mut Self) -> Result<(), Failure>,
@@ -51,10 +49,7 @@ impl Link {
     /// Brings it to where it can be called.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         match self {
-            Self::Pipes(pipes) => {
-                pipes.initialize()?;
-                pipes.settle()
-            }
+            Self::Pipes(pipes) => pipes.settle(),
             Self::Http(http) => http.settle(),
         }
     }
@@ -62,15 +57,15 @@ impl Link {
     /// Sequential small calls; the round trip of each goes to `round_trips`, in nanoseconds.
     pub(super) fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure> {
         match self {
-            Self::Pipes(pipes) => pipes.tiny_calls(count, round_trips),
+            Self::Pipes(pipes) => Ok(pipes.caller().tiny_calls(count, round_trips)?),
             Self::Http(http) => http.tiny_calls(count, round_trips),
         }
     }
 
-    /// Small calls of so many callers: over pipes they share one, over HTTP each has a connection of its own.
+    /// Small calls of so many callers: over pipes they share one connection, over HTTP each has a connection of its own.
     pub(super) fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure> {
         match self {
-            Self::Pipes(pipes) => pipes.tiny_calls_at_once(count, callers),
+            Self::Pipes(pipes) => Ok(pipes.caller().tiny_calls_at_once(count, callers)?),
             Self::Http(http) => http.tiny_calls_at_once(count, callers),
         }
     }
@@ -83,12 +78,12 @@ impl Link {
         expected: &[u8],
     ) -> Result<Duration, Failure> {
         match self {
-            Self::Pipes(pipes) => pipes.large_call(tool, arguments, expected),
+            Self::Pipes(pipes) => Ok(pipes.caller().large_call(tool, arguments, expected)?),
             Self::Http(http) => http.large_call(tool, arguments, expected),
         }
     }
 
-    /// One list after the other; what each took goes to `micros`.
+    /// One list after the other; the time of each goes to `micros`.
     pub(super) fn lists(&mut self, count: usize, micros: &mut Vec<u32>) -> Result<(), Failure> {
         match self {
             Self::Pipes(pipes) => pipes.lists(count, micros),
@@ -96,7 +91,7 @@ impl Link {
         }
     }
 
-    /// Ends the subject as whoever started it would, and it must go.
+    /// Ends the subject as its user would, and waits for its end.
     pub(super) fn close(self) -> Result<(), Failure> {
         match self {
             Self::Pipes(pipes) => pipes.close(),

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::wire::Payload;
+use switchboard_testkit::wire::Payload;
 
 pub(super) const HELP: &str = "\
 usage: switchboard-bench run|many|http|all [OPTIONS]
@@ -109,7 +109,7 @@ impl Section {
 }
 
 #[derive(Clone, Default)]
-pub(super) struct Options {
+pub(super) struct RunOptions {
     pub(super) switchboard: Option<PathBuf>,
     /// Name and command line of the further proxies.
     pub(super) peers: Vec<(String, Vec<OsString>)>,
@@ -151,7 +151,7 @@ pub(super) struct Plan {
     pub(super) payload_bytes: usize,
 }
 
-impl Options {
+impl RunOptions {
     /// `None` if help was asked for.
     pub(super) fn parse(arguments: &[OsString]) -> Result<Option<Self>, String> {
         let mut options = Self { time_limit: Duration::from_secs(60), ..Self::default() };

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::connection::Connection;
 use super::figures::{Catalogue, Measure, quantile};
 use super::options::Section;
-use super::procfs;
+use super::pipes::PipedSubject;
 use super::servers::{self, Shape};
 use super::subject::{Role, Subject};
 use super::watchdog::Watchdog;
 use super::{Bench, Failure};
+use crate::procfs;
 
 const SERVERS: [usize; 3] = [1, 10, 50];
 /// How /proc calls the benchmark's backend.
@@ -106,11 +106,11 @@ impl Place<'_> {
     /// How long it took from the spawn to the answer.
     fn start(&self) -> Result<(Duration, Began), Failure> {
         let started = Instant::now();
-        let mut connection = Connection::spawn(self.subject, self.watchdog, &self.folder)?;
+        let mut connection = PipedSubject::spawn(self.subject, self.watchdog, &self.folder)?;
         let mut outcome = None;
         connection.turn(|connection| {
             let took = connection.start(self.shape.servers * self.shape.tools)?.duration_since(started);
-            let below = procfs::resident_below(connection.pid())?;
+            let below = procfs::resident_below(connection.running().pid());
             let servers = below.iter().any(|(name, _)| name == BACKEND);
             outcome = Some((took, if servers { Began::Servers } else { Began::Nothing }));
             Ok(())

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::options::{Options, Section, Suite};
+use super::options::{RunOptions, Section, Suite};
 use super::{http, servers};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Subject {
     pub(super) fn all(
         suite: Suite,
         section: Section,
-        options: &Options,
+        options: &RunOptions,
         scratch: &Path,
     ) -> Result<Vec<Self>, String> {
         match suite {
@@ -69,7 +69,7 @@ impl Subject {
         }
     }
 
-    fn with_one(options: &Options) -> Result<Vec<Self>, String> {
+    fn with_one(options: &RunOptions) -> Result<Vec<Self>, String> {
         let Programs { this, backend, switchboard } = Programs::of(options)?;
         let subject = |name: &str, role, proxy: &[OsString]| Self {
             name: name.to_owned(),
@@ -120,7 +120,7 @@ impl Subject {
 }
 
 impl Programs {
-    pub(super) fn of(options: &Options) -> Result<Self, String> {
+    pub(super) fn of(options: &RunOptions) -> Result<Self, String> {
         let this = std::env::current_exe().map_err(|error| format!("where is this program? {error}"))?;
         let this = this.into_os_string();
         let mut backend =

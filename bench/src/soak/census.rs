@@ -1,12 +1,12 @@
-//! What runs, and what it holds. Everything that the soak starts has its folder in its environment or command line.
+//! Running processes, and what they hold. Everything that the soak starts has its folder in its environment or command line.
 
 use super::World;
 use std::fmt;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use switchboard_testkit::pids;
 
-/// One look at the daemon that nobody kills.
+/// One look at the daemon that is not killed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
     pid: u32,
@@ -27,9 +27,9 @@ impl Census {
         let Some(pid) = daemon(world, false) else { return };
         let count = |what: &str| fs::read_dir(format!("/proc/{pid}/{what}")).map_or(0, Iterator::count);
         let (descriptors, threads) = (count("fd"), count("task"));
-        let kib = resident(pid).unwrap_or(0);
+        let kib = pids::memory(pid).unwrap_or(0) / 1024;
         if kib > 0 {
-            let files = ["home", "r"].map(|name| count_files(&world.folder.join(name))).iter().sum();
+            let files = ["home", "run"].map(|name| count_files(&world.scratch.join(name))).iter().sum();
             self.0.push(Sample { pid, kib, descriptors, threads, processes, files });
         }
     }
@@ -59,7 +59,7 @@ impl Census {
         )
     }
 
-    /// What has grown.
+    /// Resources that have grown.
     pub(super) fn growth(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if self.0.len() < 8 {
@@ -106,18 +106,6 @@ fn count_files(folder: &Path) -> usize {
         .sum()
 }
 
-fn resident(pid: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?
-        .trim()
-        .strip_suffix(" kB")?
-        .trim()
-        .parse()
-        .ok()
-}
-
 fn words(pid: u32) -> Vec<String> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
@@ -129,16 +117,9 @@ pub(super) fn show(pid: u32) -> String {
 
 /// Every process of the soak, ourselves left out.
 pub(super) fn all(world: &World) -> Vec<u32> {
-    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let folder = world.folder.as_os_str().as_bytes();
-    let names = |pid: u32, file: &str| {
-        let text = fs::read(Path::new("/proc").join(pid.to_string()).join(file)).unwrap_or_default();
-        text.windows(folder.len()).any(|window| window == folder)
-    };
-    numbers
-        .filter(|&pid| pid != std::process::id() && (names(pid, "cmdline") || names(pid, "environ")))
-        .collect()
+    let mut pids = pids::with_trace(&world.scratch.path().display().to_string());
+    pids.retain(|&pid| pid != std::process::id());
+    pids
 }
 
 fn is_called(pid: u32, name: &str) -> bool {

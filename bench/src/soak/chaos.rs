@@ -1,9 +1,9 @@
-//! Who is killed when. Windows see to their own clients.
+//! Kills backends and a daemon at random. Windows kill their own clients.
 
 use super::{Rng, World, census};
-use rustix::process::{Pid, Signal, kill_process};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use switchboard_testkit::pids::{self, Word};
 
 const MEAN_TIME_TO_BACKEND_KILL: Duration = Duration::from_secs(6);
 const MEAN_TIME_TO_DAEMON_KILL: Duration = Duration::from_secs(25);
@@ -24,22 +24,16 @@ pub(super) fn reign(world: &World) {
             backend = some(MEAN_TIME_TO_BACKEND_KILL);
             let backends = census::backends(world);
             if let Some(&pid) = backends.get(pick.below(backends.len() as u64) as usize) {
-                kill(pid);
+                pids::tell(pid, Word::Kill);
                 world.tally.add(|tally| &tally.killed_backends);
             }
         }
         if Instant::now() > daemon {
             daemon = some(MEAN_TIME_TO_DAEMON_KILL);
             if let Some(pid) = census::daemon(world, true) {
-                kill(pid);
+                pids::tell(pid, Word::Kill);
                 world.tally.add(|tally| &tally.killed_daemons);
             }
         }
-    }
-}
-
-fn kill(pid: u32) {
-    if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
-        let _ = kill_process(pid, Signal::KILL);
     }
 }

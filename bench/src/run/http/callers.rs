@@ -5,28 +5,27 @@ use std::time::{Duration, Instant};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
+use switchboard_testkit::http::KeepAlive;
+use switchboard_testkit::wire::{self, digits, wrong_answer};
 
-use super::client::Client;
 use crate::run::Failure;
-use crate::run::connection::{digits, wrong};
-use crate::wire;
 
 /// Small calls, one after the other on each connection, until there have been so many. An answer must have this length
 /// without its id.
 pub(super) fn call(
-    clients: &mut [Client],
+    clients: &mut [KeepAlive],
     tool: &str,
     count: usize,
     tiny_length: usize,
 ) -> Result<Duration, Failure> {
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (number, client) in clients.iter().enumerate() {
-        epoll::add(&queue, client, EventData::new_u64(number as u64), EventFlags::IN)?;
+        epoll::add(&queue, client.stream(), EventData::new_u64(number as u64), EventFlags::IN)?;
     }
     let mut asked = vec![0; clients.len()];
     let mut ready = Vec::with_capacity(clients.len());
     let mut message = Vec::new();
-    let mut ask = |client: &mut Client| -> Result<u64, Failure> {
+    let mut ask = |client: &mut KeepAlive| -> Result<u64, Failure> {
         let id = client.mint();
         message.clear();
         wire::push_call(&mut message, id, tool, &[]);
@@ -47,13 +46,13 @@ pub(super) fn call(
         for event in ready.drain(..) {
             let number = event.data.u64() as usize;
             let client = &mut clients[number];
-            // There is something to be read: this does not block.
+            // The connection is readable: this does not block.
             client.fill()?;
             let Some(answer) = client.arrived()? else { continue };
             let id = asked[number];
             let answered = client.message(&answer, id)?;
             if answered.len() != tiny_length + digits(id) {
-                return Err(wrong(id, answered));
+                return Err(wrong_answer(id, answered).into());
             }
             left -= 1;
             if unsent > 0 {

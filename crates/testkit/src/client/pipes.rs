@@ -64,6 +64,11 @@ impl Pipes {
         &self.to
     }
 
+    /// Closes the writing end.
+    pub fn close_input(self) -> Lines<ChildStdout> {
+        self.lines
+    }
+
     pub fn lines(&mut self) -> &mut Lines<ChildStdout> {
         &mut self.lines
     }

@@ -14,7 +14,7 @@ pub struct Options {
     /// `--record DIR`: all input is copied to `DIR/1.heard`, that of the next process to `DIR/2.heard`, …
     pub record: Option<PathBuf>,
     /// `--faulty N`: only the first N processes have the faults below.
-    faulty: Option<u32>,
+    pub faulty: Option<u32>,
 
     /// `--framing content-length`: understands and speaks nothing else.
     pub framing: Framing,
