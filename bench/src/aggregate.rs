@@ -2,7 +2,7 @@
 //! client's id by a number of its own, and back again. Understands nothing else: no lists, no errors, no server that ends
 //! early, and no more in flight than pipes hold.
 //!
-//! One thread waits for all. With a thread for each server a single caller waited as long, and many callers got fewer
+//! A single thread waits for all. With a thread for each server a single caller waited as long, and many callers got fewer
 //! calls through, since answers that are there together were no longer written together.
 
 use std::collections::VecDeque;

@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use switchboard_testkit::client::{Program, Start};
+use switchboard_testkit::client::{Pipes, Program, Start};
 use switchboard_testkit::scratch::Scratch;
 
 const USAGE: &str = "\
@@ -113,7 +113,7 @@ impl Figures {
 }
 
 /// The median round trip of some calls, in microseconds.
-fn median(caller: &mut Caller) -> io::Result<f64> {
+fn median(caller: &mut Caller<Pipes>) -> io::Result<f64> {
     let mut times = Vec::with_capacity(CALLS);
     caller.tiny_calls(CALLS, &mut times)?;
     times.sort_unstable();

@@ -2,7 +2,7 @@
 //! each request by a number of its own, and back again. Understands nothing else: no sessions, no streams, no tokens, and no
 //! server that ends early.
 //!
-//! One thread, like the gateway. Requests that arrive together are written together.
+//! Single-threaded, like the gateway. Requests that arrive together are written together.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

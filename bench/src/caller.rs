@@ -1,17 +1,55 @@
-//! Small and large calls over pipes, timed. Every answer is checked, so that a broken proxy does not look fast. Knows
-//! nothing of rounds and figures.
+//! Small and large calls over pipes or HTTP, timed. Every answer is checked, so that a broken proxy does not look fast.
+//! Knows nothing of rounds and figures.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Pipes, Program, Start, ended};
+use switchboard_testkit::http::KeepAlive;
 use switchboard_testkit::message;
 use switchboard_testkit::wire::{self, PROTOCOL_VERSION, TINY_TEXT, digits, wrong_answer};
 
+/// A connection with one request in flight at a time.
+pub(crate) trait Transport {
+    fn mint(&mut self) -> u64;
+    /// Sends one message, which ends with a newline.
+    fn send(&mut self, message: &[u8]) -> io::Result<()>;
+    /// Waits for the answer to the request `id`.
+    fn receive(&mut self, id: u64) -> io::Result<&[u8]>;
+}
+
+impl Transport for Pipes {
+    fn mint(&mut self) -> u64 {
+        self.mint()
+    }
+
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.send(message)
+    }
+
+    fn receive(&mut self, id: u64) -> io::Result<&[u8]> {
+        self.receive(id)
+    }
+}
+
+impl Transport for KeepAlive {
+    fn mint(&mut self) -> u64 {
+        self.mint()
+    }
+
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.post(message)
+    }
+
+    fn receive(&mut self, id: u64) -> io::Result<&[u8]> {
+        self.receive(id)
+    }
+}
+
 /// A client of one connection.
-pub(crate) struct Caller {
-    pub(crate) pipes: Pipes,
+pub(crate) struct Caller<T> {
+    pub(crate) connection: T,
     /// The tools that small calls go to, in turn.
     tools: Vec<String>,
     /// The length of a small answer without its id.
@@ -32,24 +70,21 @@ pub(crate) fn listed(start: Start) -> io::Result<(Program, Vec<String>)> {
     Ok((program, tools))
 }
 
-pub(crate) fn check_text(message: &[u8], id: u64) -> io::Result<()> {
-    let parsed: Value = serde_json::from_slice(message)?;
-    match parsed["result"]["content"][0]["text"] == TINY_TEXT {
-        true => Ok(()),
-        false => Err(wrong_answer(id, message)),
+impl<T: Transport> Caller<T> {
+    pub(crate) fn new(connection: T, tools: Vec<String>) -> Self {
+        Self { connection, tools, tiny_length: 0, request: Vec::new() }
     }
-}
 
-impl Caller {
-    pub(crate) fn new(pipes: Pipes, tools: Vec<String>) -> Self {
-        Self { pipes, tools, tiny_length: 0, request: Vec::new() }
+    /// A further connection to the same program.
+    pub(crate) fn beside(&self, connection: T) -> Self {
+        Self { tiny_length: self.tiny_length, ..Self::new(connection, self.tools.clone()) }
     }
 
     /// A caller of the first tool that is named `tiny`, behind whatever prefix.
-    pub(crate) fn of_tiny(pipes: Pipes, mut tools: Vec<String>) -> Self {
+    pub(crate) fn of_tiny(connection: T, mut tools: Vec<String>) -> Self {
         tools.retain(|name| name.ends_with("tiny"));
         tools.truncate(1);
-        Self::new(pipes, tools)
+        Self::new(connection, tools)
     }
 
     pub(crate) fn tools(&self) -> &[String] {
@@ -62,12 +97,15 @@ impl Caller {
             return Err(io::Error::other("no tool `tiny` is listed"));
         }
         for tool in &self.tools {
-            let id = self.pipes.mint();
+            let id = self.connection.mint();
             self.request.clear();
             wire::push_call(&mut self.request, id, tool, &[]);
-            self.pipes.send(&self.request)?;
-            let answer = self.pipes.receive(id)?;
-            check_text(answer, id)?;
+            self.connection.send(&self.request)?;
+            let answer = self.connection.receive(id)?;
+            let parsed: Value = serde_json::from_slice(answer)?;
+            if parsed["result"]["content"][0]["text"] != TINY_TEXT {
+                return Err(wrong_answer(id, answer));
+            }
             self.tiny_length = answer.len() - digits(id);
         }
         Ok(())
@@ -75,27 +113,52 @@ impl Caller {
 
     /// Sequential small calls; the round trip of each goes to `round_trips`, in nanoseconds.
     pub(crate) fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> io::Result<()> {
-        let Self { pipes, tools, tiny_length, request } = self;
         for _ in 0..count {
-            let id = pipes.mint();
-            request.clear();
-            wire::push_call(request, id, &tools[id as usize % tools.len()], &[]);
+            let id = self.prepare_tiny();
             let started = Instant::now();
-            pipes.send(request)?;
-            let answer = pipes.receive(id)?;
+            self.connection.send(&self.request)?;
+            let answer = self.connection.receive(id)?;
             let took = started.elapsed();
-            if answer.len() != *tiny_length + digits(id) {
-                return Err(wrong_answer(id, answer));
-            }
+            check_length(answer, id, self.tiny_length)?;
             round_trips.push(u32::try_from(took.as_nanos()).unwrap_or(u32::MAX));
         }
         Ok(())
     }
 
+    /// Writes the next small call into the buffer, and returns its id.
+    fn prepare_tiny(&mut self) -> u64 {
+        let id = self.connection.mint();
+        self.request.clear();
+        wire::push_call(&mut self.request, id, &self.tools[id as usize % self.tools.len()], &[]);
+        id
+    }
+
+    /// A call with a large text up, down or both. The answer must be `expected`, byte for byte.
+    pub(crate) fn large_call(
+        &mut self,
+        tool: &str,
+        arguments: &[&[u8]],
+        expected: &[u8],
+    ) -> io::Result<Duration> {
+        let id = self.connection.mint();
+        self.request.clear();
+        wire::push_call(&mut self.request, id, tool, arguments);
+        let started = Instant::now();
+        self.connection.send(&self.request)?;
+        let answer = self.connection.receive(id)?;
+        let took = started.elapsed();
+        match wire::text(answer).map(|range| &answer[range]) == Some(expected) {
+            true => Ok(took),
+            false => Err(wrong_answer(id, answer)),
+        }
+    }
+}
+
+impl Caller<Pipes> {
     /// Small calls with so many in flight: for every answer that a read brings a new call is sent, all of
     /// them in one write, as a client does that multiplexes many callers.
     pub(crate) fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> io::Result<Duration> {
-        let Self { pipes, tools, tiny_length, request } = self;
+        let Self { connection: pipes, tools, tiny_length, request } = self;
         let first = pipes.next_id();
         let mut answered = vec![false; count];
         let (mut left, mut free) = (count, callers.min(count));
@@ -130,24 +193,29 @@ impl Caller {
         }
         Ok(started.elapsed())
     }
+}
 
-    /// One call with a large text up, down or both. The answer must be `expected`, byte for byte.
-    pub(crate) fn large_call(
-        &mut self,
-        tool: &str,
-        arguments: &[&[u8]],
-        expected: &[u8],
-    ) -> io::Result<Duration> {
-        let id = self.pipes.mint();
-        self.request.clear();
-        wire::push_call(&mut self.request, id, tool, arguments);
-        let started = Instant::now();
-        self.pipes.send(&self.request)?;
-        let answer = self.pipes.receive(id)?;
-        let took = started.elapsed();
-        match wire::text(answer).map(|range| &answer[range]) == Some(expected) {
-            true => Ok(took),
-            false => Err(wrong_answer(id, answer)),
+impl Caller<KeepAlive> {
+    /// Sends a small call, and returns its id.
+    pub(crate) fn begin_tiny(&mut self) -> io::Result<u64> {
+        let id = self.prepare_tiny();
+        self.connection.post(&self.request)?;
+        Ok(id)
+    }
+
+    /// Whether the answer to a small call is there, after one read.
+    pub(crate) fn is_answered(&mut self, id: u64) -> io::Result<bool> {
+        self.connection.fill()?;
+        match self.connection.arrived()? {
+            Some(_) => check_length(self.connection.message(id)?, id, self.tiny_length).map(|()| true),
+            None => Ok(false),
         }
+    }
+}
+
+fn check_length(answer: &[u8], id: u64, tiny_length: usize) -> io::Result<()> {
+    match answer.len() == tiny_length + digits(id) {
+        true => Ok(()),
+        false => Err(wrong_answer(id, answer)),
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use switchboard_testkit::client::{Program, Start};
+use switchboard_testkit::client::{Pipes, Program, Start};
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::{daemons, pids};
 
@@ -28,7 +28,7 @@ pub(super) struct House {
 /// A client with one connection: to Switchboard in its default mode, or through the pump to one server.
 pub(super) struct OpenWindow {
     child: Child,
-    caller: Caller,
+    caller: Caller<Pipes>,
 }
 
 impl OpenWindow {
@@ -84,7 +84,7 @@ impl House {
         Ok(Self { scratch, config, program: program.to_owned(), servers })
     }
 
-    /// One more window, which has listed the tools and called one.
+    /// Opens a window, which has listed the tools and called one.
     pub(super) fn open(&self) -> io::Result<OpenWindow> {
         let start = Start::inside(&self.scratch, &self.program).args(["stdio", "--config"]).arg(&self.config);
         OpenWindow::open(start.cwd(self.scratch.folder("project")), self.servers)
@@ -113,7 +113,7 @@ impl House {
     }
 }
 
-/// A process, by its number.
+/// A process, by pid.
 pub(super) struct Process(pub(super) u32);
 
 pub(super) struct Memory {

@@ -1,10 +1,11 @@
-//! How long it takes from starting the program until it has answered its first request.
+//! Time from the start of a program to the answer to its first request.
 
 use std::time::Instant;
 
 use super::Bench;
 use super::Failure;
 use super::figures::{Measure, quantile};
+use super::link::{self, Link};
 use super::options::Section;
 use super::pipes::PipedSubject;
 
@@ -36,8 +37,8 @@ pub(super) fn measure(bench: &mut Bench) {
 fn start(bench: &Bench, subject: usize) -> Result<u32, Failure> {
     let started = Instant::now();
     let mut running = PipedSubject::spawn(&bench.subjects[subject], &bench.watchdog, &bench.scratch)?;
-    running.turn(PipedSubject::initialize)?;
+    link::turn(&mut running, PipedSubject::initialize)?;
     let took = started.elapsed();
-    running.close()?;
+    Box::new(running).close()?;
     Ok(u32::try_from(took.as_micros()).unwrap_or(u32::MAX))
 }

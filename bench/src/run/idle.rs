@@ -1,4 +1,4 @@
-//! What a proxy holds in memory that has one backend and nothing to do.
+//! Memory of an idle proxy with one backend.
 
 use std::thread;
 use std::time::Duration;

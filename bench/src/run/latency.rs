@@ -1,4 +1,4 @@
-//! What one small call after the other takes, and what CPU time it costs the proxy.
+//! Round trips of sequential small calls, and the CPU time that they cost the proxy.
 
 use super::Bench;
 use super::figures::{Measure, quantile};

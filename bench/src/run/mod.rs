@@ -43,7 +43,7 @@ use options::{Plan, RunOptions, Section};
 use subject::Subject;
 use watchdog::Watchdog;
 
-/// A subject did not do what it should have: the message says what.
+/// The error of a subject.
 #[derive(Debug)]
 struct Failure(String);
 
@@ -59,7 +59,7 @@ impl From<rustix::io::Errno> for Failure {
     }
 }
 
-/// What every measurement needs, and what they fill.
+/// Input and output of all measurements.
 struct Bench {
     suite: Suite,
     options: RunOptions,

@@ -1,4 +1,4 @@
-//! How fast messages of 10 MiB go through, and how much memory they take then and afterwards.
+//! Throughput of messages of 10 MiB, and the memory that they take during and after the calls.
 
 use std::thread;
 use std::time::Duration;

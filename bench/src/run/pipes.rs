@@ -1,13 +1,15 @@
 //! A running subject that is called over pipes.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use switchboard_testkit::client::Pipes;
 use switchboard_testkit::message::INITIALIZED;
 use switchboard_testkit::wire::{PROTOCOL_VERSION, digits, wrong_answer};
 
 use super::Failure;
+use super::link::Link;
 use super::running::Running;
 use super::subject::Subject;
 use super::watchdog::Watchdog;
@@ -15,7 +17,7 @@ use crate::caller::{Caller, initialize_params};
 
 pub(super) struct PipedSubject {
     running: Running,
-    caller: Caller,
+    caller: Caller<Pipes>,
     has_lists: bool,
     /// The length of the answer to `tools/list` without its id.
     list_length: usize,
@@ -29,28 +31,9 @@ impl PipedSubject {
         Ok(Self { running, caller, has_lists: subject.has_lists(), list_length: 0 })
     }
 
-    pub(super) fn running(&self) -> &Running {
-        &self.running
-    }
-
-    pub(super) fn caller(&mut self) -> &mut Caller {
-        &mut self.caller
-    }
-
-    /// Runs `turn` with this subject's time counting, and explains a failure.
-    pub(super) fn turn(
-        &mut self,
-        turn: impl FnOnce(&mut Self) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        self.running.begin_turn();
-        let outcome = turn(self).map_err(|failure| self.running.explain(failure));
-        self.running.end_turn();
-        outcome
-    }
-
     /// The first request of all: from its answer on the subject serves.
     pub(super) fn initialize(&mut self) -> Result<(), Failure> {
-        let answer = self.caller.pipes.request("initialize", initialize_params())?;
+        let answer = self.caller.connection.request("initialize", initialize_params())?;
         match answer["result"]["protocolVersion"] == PROTOCOL_VERSION {
             true => Ok(()),
             false => Err(Failure(format!("initialize was answered with {answer}"))),
@@ -58,11 +41,47 @@ impl PipedSubject {
     }
 
     fn initialized(&mut self) -> Result<(), Failure> {
-        Ok(self.caller.pipes.send(format!("{INITIALIZED}\n").as_bytes())?)
+        Ok(self.caller.connection.send(format!("{INITIALIZED}\n").as_bytes())?)
     }
 
-    /// Everything from `initialize` up to a first small call of each tool.
-    pub(super) fn settle(&mut self) -> Result<(), Failure> {
+    /// All tools. Later lists are only compared with the length of this answer.
+    fn first_list(&mut self) -> Result<Vec<Value>, Failure> {
+        let id = self.caller.connection.mint();
+        let answer = self.list(id)?;
+        let length = answer.len() - digits(id);
+        let tools = tools(id, answer)?;
+        self.list_length = length;
+        Ok(tools)
+    }
+
+    /// The answer to `tools/list`, not parsed.
+    fn list(&mut self, id: u64) -> Result<&[u8], Failure> {
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
+        self.caller.connection.send(request.as_bytes())?;
+        Ok(self.caller.connection.receive(id)?)
+    }
+
+    /// Everything that a client does when it starts, up to the answered `tools/list`, which must have so many tools.
+    /// Returns when the answer was there.
+    pub(super) fn start(&mut self, count: usize) -> Result<Instant, Failure> {
+        self.initialize()?;
+        self.initialized()?;
+        let id = self.caller.connection.mint();
+        let answer = self.list(id)?;
+        let there = Instant::now();
+        match tools(id, answer)?.len() {
+            listed if listed == count => Ok(there),
+            listed => Err(Failure(format!("{listed} tools were listed, not {count}"))),
+        }
+    }
+}
+
+impl Link for PipedSubject {
+    fn running(&self) -> &Running {
+        &self.running
+    }
+
+    fn settle(&mut self) -> Result<(), Failure> {
         self.initialize()?;
         self.initialized()?;
         if self.has_lists {
@@ -75,27 +94,21 @@ impl PipedSubject {
         Ok(self.caller.first_calls()?)
     }
 
-    /// All tools. Later lists are only compared with the length of this answer.
-    fn first_list(&mut self) -> Result<Vec<Value>, Failure> {
-        let id = self.caller.pipes.mint();
-        let answer = self.list(id)?;
-        let length = answer.len() - digits(id);
-        let tools = tools(id, answer)?;
-        self.list_length = length;
-        Ok(tools)
+    fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure> {
+        Ok(self.caller.tiny_calls(count, round_trips)?)
     }
 
-    /// The answer to `tools/list`, not parsed.
-    fn list(&mut self, id: u64) -> Result<&[u8], Failure> {
-        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
-        self.caller.pipes.send(request.as_bytes())?;
-        Ok(self.caller.pipes.receive(id)?)
+    fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure> {
+        Ok(self.caller.tiny_calls_at_once(count, callers)?)
     }
 
-    /// One list after the other; the time of each goes to `micros`.
-    pub(super) fn lists(&mut self, count: usize, micros: &mut Vec<u32>) -> Result<(), Failure> {
+    fn large_call(&mut self, tool: &str, args: &[&[u8]], expected: &[u8]) -> Result<Duration, Failure> {
+        Ok(self.caller.large_call(tool, args, expected)?)
+    }
+
+    fn lists(&mut self, count: usize, micros: &mut Vec<u32>) -> Result<(), Failure> {
         for _ in 0..count {
-            let id = self.caller.pipes.mint();
+            let id = self.caller.connection.mint();
             let length = self.list_length + digits(id);
             let started = Instant::now();
             let answer = self.list(id)?;
@@ -108,23 +121,9 @@ impl PipedSubject {
         Ok(())
     }
 
-    /// Everything that a client does when it starts, up to the answered `tools/list`, which must have so many tools.
-    /// Returns when the answer was there.
-    pub(super) fn start(&mut self, count: usize) -> Result<Instant, Failure> {
-        self.initialize()?;
-        self.initialized()?;
-        let id = self.caller.pipes.mint();
-        let answer = self.list(id)?;
-        let there = Instant::now();
-        match tools(id, answer)?.len() {
-            listed if listed == count => Ok(there),
-            listed => Err(Failure(format!("{listed} tools were listed, not {count}"))),
-        }
-    }
-
-    /// Ends the subject as a client does that leaves: its stdin is closed, and it must end by itself.
-    pub(super) fn close(self) -> Result<(), Failure> {
-        let _output = self.caller.pipes.close_input();
+    /// As a client does that leaves: its stdin is closed, and it must end by itself.
+    fn close(self: Box<Self>) -> Result<(), Failure> {
+        let _output = self.caller.connection.close_input();
         self.running.ended("its stdin did")
     }
 }

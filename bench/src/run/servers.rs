@@ -1,4 +1,4 @@
-//! Who is compared with many servers behind one connection, and the config file that names them. It starts nothing.
+//! The programs to compare with many servers behind one connection, and the config file that names them. Starts nothing.
 
 use std::ffi::OsString;
 use std::fs;

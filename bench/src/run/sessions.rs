@@ -27,7 +27,7 @@ pub(super) fn measure(bench: &mut Bench) {
             let mut found = vec![Vec::new(); bench.subjects.len()];
             let mut round = Round::open(bench, Section::Sessions, index);
             round.each(|subject, link| {
-                if let Link::Http(server) = link {
+                if let Some(server) = link.http() {
                     found[subject] = crowd(server)?;
                 }
                 Ok(())
@@ -45,9 +45,8 @@ pub(super) fn measure(bench: &mut Bench) {
 fn calling(server: &mut HttpSubject) -> Result<Vec<(Measure, f64)>, Failure> {
     let mut clients = Vec::new();
     for _ in 0..CALLING {
-        let mut client = server.session()?;
-        server.call_once(&mut client)?;
-        clients.push(client);
+        let client = server.session()?;
+        clients.push(server.call_once(client)?);
     }
     let resident = memory(server)?;
     let below = procfs::resident_below(server.running().pid());
@@ -72,9 +71,8 @@ fn idle(server: &mut HttpSubject) -> Result<Vec<(Measure, f64)>, Failure> {
     let streaming = memory(server)?;
     let mut clients = Vec::new();
     for session in &sessions {
-        let mut client = KeepAlive::connect(session, server.path())?;
-        server.call_once(&mut client)?;
-        clients.push(client);
+        let client = KeepAlive::connect(session, server.path())?;
+        clients.push(server.call_once(client)?);
     }
     let connected = memory(server)?;
     Ok(vec![

@@ -1,4 +1,4 @@
-//! Who is compared: a name, and the command line that leads to the benchmark's backend. It starts nothing.
+//! The programs to compare: a name, and the command line that leads to the benchmark's backend. Starts nothing.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(super) enum Role {
     Aggregator,
     /// The floor over HTTP.
     Bridge,
-    /// The one that the targets are for.
+    /// Switchboard itself, which the targets are for.
     Switchboard,
     /// The same over HTTP, where all servers are one.
     Aggregate,
@@ -35,19 +35,19 @@ pub(super) struct Subject {
     pub(super) via: Via,
 }
 
-/// How it is spoken to.
+/// The way to call it.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Via {
     Pipes,
-    /// It says on stderr where it listens.
+    /// Prints on stderr where it listens.
     Http {
         path: String,
     },
 }
 
-/// What every subject is made of.
+/// The parts of every subject.
 pub(super) struct Programs {
-    /// The benchmark itself, which is the floors too.
+    /// The benchmark itself, which also contains the floors.
     pub(super) this: OsString,
     /// The server's command line.
     pub(super) backend: Vec<OsString>,
@@ -100,7 +100,7 @@ impl Subject {
             Role::Unguarded => section == Section::ColdStart,
             Role::Aggregator => !matches!(section, Section::Lists | Section::Starts),
             Role::Aggregate => matches!(section, Section::Latency | Section::Throughput),
-            // It has no sessions.
+            // Without sessions.
             Role::Direct | Role::Pump | Role::Bridge => section != Section::Sessions,
             Role::Switchboard | Role::Peer => true,
         }

@@ -1,4 +1,4 @@
-//! How many small calls many callers get through, and what CPU time each costs the proxy.
+//! Calls per second of many callers, and the CPU time that each call costs the proxy.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Kills backends and a daemon at random. Windows kill their own clients.
 
-use super::{Rng, World, census};
+use super::{Count, Rng, World, census};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use switchboard_testkit::pids::{self, Word};
@@ -25,14 +25,14 @@ pub(super) fn reign(world: &World) {
             let backends = census::backends(world);
             if let Some(&pid) = backends.get(pick.below(backends.len() as u64) as usize) {
                 pids::tell(pid, Word::Kill);
-                world.tally.add(|tally| &tally.killed_backends);
+                world.counters.add(Count::KilledBackends);
             }
         }
         if Instant::now() > daemon {
             daemon = some(MEAN_TIME_TO_DAEMON_KILL);
             if let Some(pid) = census::daemon(world, true) {
                 pids::tell(pid, Word::Kill);
-                world.tally.add(|tally| &tally.killed_daemons);
+                world.counters.add(Count::KilledDaemons);
             }
         }
     }

@@ -31,46 +31,46 @@ const CALM_TIME: Duration = Duration::from_secs(4);
 const END_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Everything that is counted.
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub(crate) windows: AtomicU64,
-    pub(crate) requests: AtomicU64,
-    pub(crate) answers: AtomicU64,
-    pub(crate) errors: AtomicU64,
-    pub(crate) cancelled: AtomicU64,
-    pub(crate) progress: AtomicU64,
+#[derive(Clone, Copy)]
+pub(crate) enum Count {
+    Windows,
+    Requests,
+    Answers,
+    Errors,
+    Cancelled,
     /// Open when their own client was killed.
-    pub(crate) abandoned: AtomicU64,
-    pub(crate) lost: AtomicU64,
-    pub(crate) wrong: AtomicU64,
-    pub(crate) killed_clients: AtomicU64,
-    pub(crate) killed_backends: AtomicU64,
-    pub(crate) killed_daemons: AtomicU64,
+    Abandoned,
+    Lost,
+    Wrong,
+    Progress,
+    KilledClients,
+    KilledBackends,
+    KilledDaemons,
 }
 
+/// In the order of [`Count`].
+#[rustfmt::skip]
+const COUNTED: [&str; 12] = [
+    "windows", "requests", "answers", "errors", "cancelled", "abandoned", "LOST", "WRONG", "progress", "clients killed",
+    "backends killed", "daemons killed",
+];
+
+#[derive(Default)]
+pub(crate) struct Counters([AtomicU64; COUNTED.len()]);
+
 impl Counters {
-    pub(crate) fn add(&self, what: impl Fn(&Self) -> &AtomicU64) {
-        what(self).fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn add(&self, what: Count) {
+        self.0[what as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn get(&self, what: Count) -> u64 {
+        self.0[what as usize].load(Ordering::Relaxed)
     }
 
     fn line(&self) -> String {
-        let get = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        format!(
-            "{} windows, {} requests: {} answers, {} errors, {} cancelled, {} abandoned, {} LOST, {} WRONG; {} progress; \
-             killed: {} clients, {} backends, {} daemons",
-            get(&self.windows),
-            get(&self.requests),
-            get(&self.answers),
-            get(&self.errors),
-            get(&self.cancelled),
-            get(&self.abandoned),
-            get(&self.lost),
-            get(&self.wrong),
-            get(&self.progress),
-            get(&self.killed_clients),
-            get(&self.killed_backends),
-            get(&self.killed_daemons),
-        )
+        let counted = self.0.iter().zip(COUNTED);
+        let counted = counted.map(|(count, name)| format!("{} {name}", count.load(Ordering::Relaxed)));
+        counted.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -80,9 +80,9 @@ pub(crate) struct World {
     pub(crate) scratch: Scratch,
     pub(crate) seed: u64,
     pub(crate) is_over: AtomicBool,
-    /// Nobody is killed any more: whoever was has been replaced when it is over.
+    /// No more kills: all processes that were killed have been replaced at the end.
     pub(crate) is_calm: AtomicBool,
-    pub(crate) tally: Counters,
+    pub(crate) counters: Counters,
 }
 
 impl World {
@@ -91,9 +91,9 @@ impl World {
         self.scratch.join(if is_rough { "rough.json" } else { "steady.json" })
     }
 
-    /// Something that must not happen has happened.
-    pub(crate) fn complain(&self, of: impl Fn(&Counters) -> &AtomicU64, text: &str) {
-        self.tally.add(of);
+    /// Reports an error that must not happen.
+    pub(crate) fn complain(&self, of: Count, text: &str) {
+        self.counters.add(of);
         eprintln!("  {text}");
     }
 
@@ -136,7 +136,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let switchboard =
         switchboard.canonicalize().map_err(|error| format!("{}: {error}", switchboard.display()))?;
     let (scratch, is_over, is_calm) = (Scratch::new(), AtomicBool::new(false), AtomicBool::new(false));
-    let world = World { switchboard, scratch, seed, is_over, is_calm, tally: Counters::default() };
+    let world = World { switchboard, scratch, seed, is_over, is_calm, counters: Counters::default() };
     furnish(&world).map_err(|error| error.to_string())?;
     println!("soak of {minutes} minutes in {}, seed {seed}", world.scratch.path().display());
     let faults = run(&world, Duration::from_secs_f64(minutes * 60.0));
@@ -181,22 +181,21 @@ fn run(world: &World, time: Duration) -> Vec<String> {
             census.take(world);
             if told.elapsed() > time / 12 {
                 told = Instant::now();
-                println!("{:>5} s: {}; {}", began.elapsed().as_secs(), census.last(), world.tally.line());
+                println!("{:>5} s: {}; {}", began.elapsed().as_secs(), census.last(), world.counters.line());
             }
         }
         world.is_over.store(true, Ordering::Relaxed);
     });
-    println!("{:>5} s: {}", began.elapsed().as_secs(), world.tally.line());
+    println!("{:>5} s: {}", began.elapsed().as_secs(), world.counters.line());
     println!("the steady daemon: {}", census.story());
     let mut faults = census.growth();
-    let tally = &world.tally;
-    for (count, what) in [(&tally.lost, "requests lost without an error"), (&tally.wrong, "wrong answers")] {
-        let count = count.load(Ordering::Relaxed);
-        if count > 0 {
-            faults.push(format!("{count} {what}"));
+    let counters = &world.counters;
+    for (count, what) in [(Count::Lost, "requests lost without an error"), (Count::Wrong, "wrong answers")] {
+        if counters.get(count) > 0 {
+            faults.push(format!("{} {what}", counters.get(count)));
         }
     }
-    if tally.answers.load(Ordering::Relaxed) < tally.requests.load(Ordering::Relaxed) / 2 {
+    if counters.get(Count::Answers) < counters.get(Count::Requests) / 2 {
         faults.push("most requests came to nothing".to_owned());
     }
     faults.extend(left(world));

@@ -1,7 +1,7 @@
-//! One client after another in one window: each makes requests, checks the answers, and ends in one way or another. All of
+//! A sequence of clients in one window: each makes requests, checks the answers, and ends in one way or another. All of
 //! them use the same ids.
 
-use super::{Rng, World};
+use super::{Count, Rng, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
@@ -49,10 +49,7 @@ pub(super) fn live(world: &World, number: usize, is_rough: bool) {
         match Window::open(world, format!("{number}.{round}"), is_rough, seed) {
             Ok(mut window) => window.work(lifetime, end),
             Err(error) => {
-                world.complain(
-                    |tally| &tally.lost,
-                    &format!("window {number}.{round} cannot be opened: {error}"),
-                );
+                world.complain(Count::Lost, &format!("window {number}.{round} cannot be opened: {error}"));
                 std::thread::sleep(Duration::from_secs(1));
             }
         }
@@ -67,7 +64,7 @@ impl<'a> Window<'a> {
         let start = start.args(["stdio", "--server", "soak", "--config"]).arg(world.config(is_rough));
         let start = start.env("SWITCHBOARD_STATE_DIR", world.scratch.join("state"));
         let client = start.cwd(world.scratch.join(&rng.below(3).to_string())).try_start()?;
-        world.tally.add(|tally| &tally.windows);
+        world.counters.add(Count::Windows);
         let (open, taken_back) = (BTreeMap::new(), BTreeSet::new());
         Ok(Self { world, name, client, open, taken_back, next: 0, rng })
     }
@@ -119,7 +116,7 @@ impl<'a> Window<'a> {
     }
 
     fn ask(&mut self, id: &str, method: &str, params: Value, tag: &str) {
-        self.world.tally.add(|tally| &tally.requests);
+        self.world.counters.add(Count::Requests);
         let open = Open { tag: tag.to_owned(), since: Instant::now(), is_cancelled: false };
         self.open.insert(id.to_owned(), open);
         let id: Value = serde_json::from_str(id).unwrap_or_default();
@@ -143,7 +140,7 @@ impl<'a> Window<'a> {
         for id in over {
             self.open.remove(&id);
             self.taken_back.insert(id);
-            self.world.tally.add(|tally| &tally.cancelled);
+            self.world.counters.add(Count::Cancelled);
         }
         let late = |open: &Open| open.since.elapsed() > ANSWER_TIMEOUT;
         while let Some(id) = self.open.iter().find(|(_, open)| late(open)).map(|(id, _)| id.clone()) {
@@ -154,13 +151,12 @@ impl<'a> Window<'a> {
     }
 
     fn lose(&self, text: &str) {
-        self.world.complain(|tally| &tally.lost, &format!("window {}: {text}", self.name));
+        self.world.complain(Count::Lost, &format!("window {}: {text}", self.name));
     }
 
     fn wrong(&self, line: &str, why: &str) {
         let (length, shown) = (line.len(), line.chars().take(300).collect::<String>());
-        self.world
-            .complain(|tally| &tally.wrong, &format!("window {}: {why}, {length} bytes: {shown}", self.name));
+        self.world.complain(Count::Wrong, &format!("window {}: {why}, {length} bytes: {shown}", self.name));
     }
 
     fn hear(&mut self, line: &str) {
@@ -169,7 +165,7 @@ impl<'a> Window<'a> {
             let params = &message["params"];
             let tag = self.open.get(&params["progressToken"].to_string()).map(|open| open.tag.as_str());
             match tag {
-                Some(tag) if params["message"] == tag => self.world.tally.add(|tally| &tally.progress),
+                Some(tag) if params["message"] == tag => self.world.counters.add(Count::Progress),
                 Some(_) => self.wrong(line, "another's progress"),
                 None if self.taken_back.contains(&params["progressToken"].to_string()) => {}
                 None => self.wrong(line, "progress of nothing"),
@@ -194,8 +190,8 @@ impl<'a> Window<'a> {
             tag => message["result"]["content"][0]["text"] == tag,
         };
         match (is_right, is_error) {
-            (true, _) => self.world.tally.add(|tally| &tally.answers),
-            (false, true) => self.world.tally.add(|tally| &tally.errors),
+            (true, _) => self.world.counters.add(Count::Answers),
+            (false, true) => self.world.counters.add(Count::Errors),
             (false, false) => self.wrong(line, "another's answer"),
         }
     }
@@ -203,7 +199,7 @@ impl<'a> Window<'a> {
     fn abandon(&mut self) {
         for (_, open) in std::mem::take(&mut self.open) {
             let what = open.is_cancelled;
-            self.world.tally.add(|tally| if what { &tally.cancelled } else { &tally.abandoned });
+            self.world.counters.add(if what { Count::Cancelled } else { Count::Abandoned });
         }
     }
 
@@ -218,7 +214,7 @@ impl<'a> Window<'a> {
     fn kill(&mut self) {
         self.client.signal(Word::Kill);
         let _ = self.client.wait();
-        self.world.tally.add(|tally| &tally.killed_clients);
+        self.world.counters.add(Count::KilledClients);
         while self.listen(Duration::from_millis(10)) {}
         self.abandon();
     }
@@ -243,7 +239,7 @@ impl<'a> Window<'a> {
         }
         for (_, open) in std::mem::take(&mut self.open) {
             match open.is_cancelled {
-                true => self.world.tally.add(|tally| &tally.cancelled),
+                true => self.world.counters.add(Count::Cancelled),
                 false => self.lose(&format!("{} was open at its end, and got no answer", open.tag)),
             }
         }

@@ -52,7 +52,7 @@ struct Row {
     idle_cpu: Duration,
 }
 
-/// One row's place: a home, a runtime folder, and the windows' folders.
+/// The place of a row: a home, a runtime folder, and the windows' folders.
 struct Place {
     scratch: Scratch,
     servers: Vec<Server>,

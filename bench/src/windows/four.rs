@@ -114,7 +114,7 @@ fn compare(setting: &Setting) -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One more window, while all servers run already.
+/// Opens a further window while all servers run already.
 fn warm(setting: &Setting, open: &Program) -> io::Result<()> {
     let folder = setting.scratch.join("project-0");
     let mut times = Vec::new();

@@ -34,7 +34,7 @@ pub const VERSION: &str = "2025-06-18";
 pub struct End {
     /// The exit code; none if a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to stdout and nobody had taken.
+    /// The part of its stdout that the test had not taken.
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
@@ -48,7 +48,7 @@ pub struct Client {
     /// Held open and never read.
     _unread: Option<ChildStderr>,
     framing: Framing,
-    /// Frames that came while another was waited for, with what they say.
+    /// Frames that arrived while another was waited for, with their content.
     aside: VecDeque<(Vec<u8>, Value)>,
     next_id: u64,
     scratch: Scratch,
@@ -92,7 +92,7 @@ impl Client {
         &self.scratch
     }
 
-    /// What the fake backend was told.
+    /// The input of the fake backend.
     pub fn record(&self) -> Record {
         Record::in_folder(self.scratch.join("record"))
     }
@@ -151,7 +151,7 @@ impl Client {
         }
     }
 
-    /// The next frame, or nothing if the program closed its stdout first.
+    /// The next frame; `None` if the program closed its stdout first.
     #[track_caller]
     pub fn recv_or_end(&mut self) -> Option<Vec<u8>> {
         self.aside.pop_front().map(|(frame, _)| frame).or_else(|| self.next_frame("a message or the end"))
@@ -228,7 +228,7 @@ impl Client {
         }
     }
 
-    /// What came and was not taken yet, as bytes.
+    /// Bytes that have arrived and were not taken yet.
     pub fn unread_bytes(&self) -> Vec<u8> {
         self.stream().peek()
     }
@@ -248,7 +248,7 @@ impl Client {
 
     // ---- speaking MCP
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -256,20 +256,20 @@ impl Client {
         id
     }
 
-    /// Sends a request and gives its whole answer, `result` or `error`.
+    /// Sends a request and returns its whole answer, `result` or `error`.
     #[track_caller]
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id)
     }
 
-    /// Calls a tool and gives the whole answer.
+    /// Calls a tool and returns the whole answer.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// Calls a tool, does not wait, and gives the request's id.
+    /// Calls a tool without waiting, and returns the request's id.
     pub fn start_call(&mut self, tool: &str, arguments: Value) -> u64 {
         self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
@@ -278,7 +278,7 @@ impl Client {
         self.send(message::notification(method, params).to_string());
     }
 
-    /// The handshake: `initialize`, its answer, `initialized`. Gives the server's result.
+    /// The handshake: `initialize`, its answer, `initialized`. Returns the server's result.
     #[track_caller]
     pub fn initialize(&mut self) -> Value {
         let answer = self.request("initialize", initialize_params());
@@ -297,7 +297,7 @@ impl Client {
             .unwrap_or_default()
     }
 
-    /// Waits until the program has said this on stderr.
+    /// Waits for this text on stderr.
     #[track_caller]
     pub fn wait_for_stderr(&self, text: &str) {
         patience::until_true(format_args!("`{text}` on stderr"), || self.stderr_so_far().contains(text));
@@ -349,7 +349,7 @@ impl Client {
     }
 }
 
-/// What [`Client::initialize`] says.
+/// The parameters that [`Client::initialize`] sends.
 pub fn initialize_params() -> Value {
     message::initialize_params("testkit", VERSION, json!({}))
 }
@@ -363,7 +363,7 @@ fn parse(frame: &[u8]) -> Value {
 }
 
 impl Drop for Client {
-    /// Two signals end the program at once and in order, and so its daemon; whatever is left of them or a server is killed.
+    /// Two signals end the program and its daemon in order, without waiting for servers; processes that are left are killed.
     fn drop(&mut self) {
         self.input.close();
         if !self.has_ended() {

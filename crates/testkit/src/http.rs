@@ -9,7 +9,7 @@ mod keep_alive;
 mod reply;
 mod talk;
 
-pub use keep_alive::{Answer, KeepAlive};
+pub use keep_alive::KeepAlive;
 pub use reply::{Event, Reply};
 pub use talk::{Talk, answer, call, hello};
 
@@ -21,7 +21,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-/// Where requests go, and what all of them carry.
+/// The server, and the headers of every request.
 #[derive(Debug, Clone)]
 pub struct Web {
     place: Place,
@@ -52,7 +52,7 @@ impl Web {
         }
     }
 
-    /// With this header in every request, in place of another of its name.
+    /// Sets a header of every request, in place of others of its name.
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut web = self.without(name);
         web.headers.push((name.into(), value.into()));
@@ -65,7 +65,7 @@ impl Web {
         web
     }
 
-    /// A connection on which nothing was said.
+    /// A fresh connection.
     #[track_caller]
     pub fn connect(&self) -> Box<dyn Connection> {
         match self.try_connect() {
@@ -106,7 +106,7 @@ impl Web {
         self.ask("DELETE", path)
     }
 
-    /// As clients of MCP post.
+    /// A POST with the headers of an MCP client.
     pub fn post(&self, path: &str, body: impl Into<Vec<u8>>) -> Ask {
         let mut ask = self.ask("POST", path);
         ask.body = Some(body.into());
@@ -118,11 +118,11 @@ impl Web {
     }
 }
 
-/// Something that bytes go over.
+/// A stream of bytes in both directions.
 pub trait Connection: Read + Write + Send {}
 impl<T: Read + Write + Send> Connection for T {}
 
-/// One request.
+/// A request to be sent.
 #[derive(Debug)]
 pub struct Ask {
     web: Web,
@@ -141,7 +141,7 @@ impl Ask {
         self
     }
 
-    /// One more, beside another of its name.
+    /// Adds a header beside others of its name.
     pub fn also(mut self, name: &str, value: &str) -> Self {
         self.web.headers.push((name.into(), value.into()));
         self
@@ -191,7 +191,7 @@ impl Ask {
         }
     }
 
-    /// Says it, and does not wait for an answer: the connection is cut when what this gives is dropped.
+    /// Sends without waiting for an answer. Dropping the result cuts the connection.
     #[track_caller]
     pub fn begin(self) -> Wire {
         let what = self.line.clone();
@@ -203,7 +203,7 @@ impl Ask {
     }
 
     fn begin_on(self, mut connection: Box<dyn Connection>) -> io::Result<Wire> {
-        // A server that refuses does not read the rest: what it says counts, not that this could not be written.
+        // A server that refuses does not read the rest: its answer counts, not the failed write.
         let _ = connection.write_all(&self.to_bytes()).and_then(|()| connection.flush());
         Ok(Wire::new(connection))
     }

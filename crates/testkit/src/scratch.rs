@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Where the state folder is in a home, unless a variable says otherwise.
 const STATE: &str = ".local/state/switchboard";
 
-/// An empty folder of one's own. When this is dropped, the daemons that serve a config file in it are stopped, and it is
+/// An empty folder. When this is dropped, the daemons that serve a config file in it are stopped, and it is
 /// removed.
 #[derive(Debug)]
 pub struct Scratch {
@@ -40,11 +40,11 @@ impl Scratch {
     }
 
     /// The folder that we are in, for a program that needs none of its own.
-    pub(crate) fn here() -> Self {
+    pub fn here() -> Self {
         Self { path: PathBuf::from("."), is_lent: true }
     }
 
-    pub(crate) fn is_lent(&self) -> bool {
+    pub fn is_lent(&self) -> bool {
         self.is_lent
     }
 
@@ -73,7 +73,7 @@ impl Scratch {
         self.folder("home")
     }
 
-    /// What those programs remember and log, in their home.
+    /// A file in the state folder of those programs.
     pub fn state(&self, name: &str) -> PathBuf {
         state_in(&self.join("home")).join(name)
     }

@@ -1,5 +1,5 @@
-//! A small HTTP server for tests: what it hears is written down, and what it says is up to a script, to the byte and to
-//! the moment at which a connection is cut. HTTP/1.1, on loopback, a thread for each connection.
+//! A small HTTP server for tests: keeps every request, and leaves the answers to a script, to the byte and to the moment at
+//! which a connection is cut. HTTP/1.1, on loopback, a thread for each connection.
 
 use crate::message;
 use crate::monitor::Monitor;
@@ -50,14 +50,14 @@ struct Shared {
     script: Box<Script>,
 }
 
-/// A server that runs for as long as this is kept.
+/// A running server, until it is dropped.
 pub struct Web {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: Option<thread::JoinHandle<()>>,
 }
 
-/// The way back to whoever asked.
+/// The way back to the client.
 pub struct Wire<'a> {
     stream: &'a TcpStream,
     is_cut: bool,
@@ -68,7 +68,7 @@ impl Web {
         Self::at(0, script)
     }
 
-    /// At a port that is known, such as that of one before it.
+    /// At a given port, such as that of a server before it.
     pub fn at(port: u16, script: impl Fn(&Seen, &mut Wire<'_>) + Send + Sync + 'static) -> Self {
         let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
             Ok(listener) => listener,
@@ -112,7 +112,7 @@ impl Web {
         self.shared.seen.lock().clone()
     }
 
-    /// How many of these have come.
+    /// The number of requests of this kind.
     pub fn count(&self, what: &str) -> usize {
         self.shared.seen.lock().iter().filter(|seen| seen.what() == what).count()
     }
@@ -174,7 +174,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Seen> {
 }
 
 impl Wire<'_> {
-    /// Bytes as they are.
+    /// Writes bytes as they are.
     pub fn write(&mut self, bytes: impl AsRef<[u8]>) {
         let mut stream = self.stream;
         if stream.write_all(bytes.as_ref()).is_err() {
@@ -182,7 +182,7 @@ impl Wire<'_> {
         }
     }
 
-    /// Whoever asked has gone.
+    /// Whether the client has gone.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -223,7 +223,7 @@ impl Wire<'_> {
         self.write("0\r\n\r\n");
     }
 
-    /// The connection is gone, in the middle of whatever was said last.
+    /// Cuts the connection, in the middle of the last write.
     pub fn cut(&mut self) {
         self.is_cut = true;
     }
@@ -238,7 +238,7 @@ pub fn answer(seen: &Seen, result: &Value) -> Value {
     message::result(&seen.body["id"], result.clone())
 }
 
-/// What a plain MCP server says, with sessions of this name: the script's last resort.
+/// The answers of a plain MCP server, with sessions of this name. The fallback of a script.
 pub fn mcp(seen: &Seen, wire: &mut Wire<'_>, session: &str) {
     let is_known = seen.header("mcp-session-id") == Some(session);
     match seen.what() {

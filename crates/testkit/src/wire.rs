@@ -11,14 +11,14 @@ pub const TINY_TEXT: &str = "ok";
 
 /// Fields that we look for stand near one end of a message; only a payload can be longer than this.
 const MAX_FIELD_OFFSET_BYTES: usize = 512;
-/// One line of the payload `code`, as JSON spells it: an escape about every 30 bytes.
+/// A line of the payload `code`, as JSON spells it: an escape about every 30 bytes.
 const CODE_LINE: &[u8] =
     br#"    let answer = server.call(\"tools/list\")?; // what the server offers today\n"#;
 
-/// What the text of a large message is made of.
+/// The content of a large message.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Payload {
-    /// One run of letters without a single escape: the easiest text to scan.
+    /// A run of letters without a single escape: the easiest text to scan.
     #[default]
     Plain,
     /// Lines of source code, with the quotes and line ends escaped: what tools really answer.
@@ -91,7 +91,7 @@ pub fn field<'a>(message: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     field_at(message, key).map(|range| &message[range])
 }
 
-/// Where that value stands.
+/// The position of that value.
 pub fn field_at(message: &[u8], key: &[u8]) -> Option<Range<usize>> {
     let start = value_start(message, key)?;
     let value = &message[start..];
@@ -125,7 +125,7 @@ pub fn text(message: &[u8]) -> Option<Range<usize>> {
     Some(start..end_of_string(message, from)? - 1)
 }
 
-/// Where the value of `key` begins.
+/// The position where the value of `key` begins.
 fn value_start(message: &[u8], key: &[u8]) -> Option<usize> {
     let head = &message[..message.len().min(MAX_FIELD_OFFSET_BYTES)];
     let tail_at = message.len().saturating_sub(MAX_FIELD_OFFSET_BYTES);
@@ -200,7 +200,7 @@ pub struct Lines<R> {
     buffer: Vec<u8>,
     /// Where the first line that was not handed out begins.
     start: usize,
-    /// Up to where there is no newline after `start`.
+    /// End of the part after `start` that holds no newline.
     searched: usize,
     /// Where the bytes that were read end.
     end: usize,
@@ -211,12 +211,12 @@ impl<R: Read> Lines<R> {
         Self { from, buffer: vec![0; 128 * 1024], start: 0, searched: 0, end: 0 }
     }
 
-    /// Where the lines come from.
+    /// The stream that lines are read from.
     pub fn source(&self) -> &R {
         &self.from
     }
 
-    /// Where the next line is, without its newline, read if it must be; `None` at the end of the stream.
+    /// The position of the next line, without its newline; `None` at the end of the stream.
     pub fn next_line(&mut self) -> io::Result<Option<Range<usize>>> {
         loop {
             if let Some(line) = self.buffered_line() {
@@ -240,12 +240,12 @@ impl<R: Read> Lines<R> {
         Some(line)
     }
 
-    /// The bytes of a line, which are there until the next read.
+    /// The bytes of a line, valid until the next read.
     pub fn bytes(&self, line: &Range<usize>) -> &[u8] {
         &self.buffer[line.clone()]
     }
 
-    /// One read(2). Returns what it returned: 0 is the end of the stream.
+    /// A single read(2). Returns its count: 0 is the end of the stream.
     pub fn fill(&mut self) -> io::Result<usize> {
         self.make_room();
         loop {
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tiny_call_is_as_long_as_the_brief_says() {
+    fn tiny_call_has_60_to_80_bytes() {
         let mut call = Vec::new();
         push_call(&mut call, 12_345, "tiny", &[]);
         assert!((60..=80).contains(&call.len()), "{} bytes", call.len());
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_comes_back_as_it_was_spelled() {
+    fn id_keeps_its_spelling() {
         for (message, id) in [
             (r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#, Some("7")),
             (r#"{"jsonrpc": "2.0", "id": "a\"b", "method": "ping"}"#, Some(r#""a\"b""#)),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_found_at_any_length() {
+    fn text_is_found_at_any_length() {
         for payload in [Payload::Plain, Payload::Code] {
             for length in [0, 1, 77, 78, 79, 500, 511, 512, 513, 2_000, 100_000] {
                 let sent = payload.text(length);

@@ -13,13 +13,14 @@ use std::time::{Duration, Instant};
 
 use switchboard_testkit::client::Pipes;
 use switchboard_testkit::http::{KeepAlive, Web};
-use switchboard_testkit::wire::{self, PROTOCOL_VERSION, digits, wrong_answer};
+use switchboard_testkit::wire::PROTOCOL_VERSION;
 
 use super::Failure;
+use super::link::Link;
 use super::running::Running;
 use super::subject::Subject;
 use super::watchdog::Watchdog;
-use crate::caller::{check_text, initialize_params};
+use crate::caller::{Caller, initialize_params};
 
 /// How long a server may take until it listens.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,13 +31,9 @@ pub(super) struct HttpSubject {
     _pipes: Pipes,
     web: Web,
     path: String,
-    tool: String,
-    /// The single caller, from the handshake on.
-    caller: Option<KeepAlive>,
-    /// Many callers, connected when they are needed first.
-    callers: Vec<KeepAlive>,
-    /// The length of a small answer without its id.
-    tiny_length: usize,
+    /// The first caller makes sequential calls; all make calls at once. Connected when they are needed.
+    callers: Vec<Caller<KeepAlive>>,
+    tools: Vec<String>,
 }
 
 impl HttpSubject {
@@ -57,35 +54,14 @@ impl HttpSubject {
             _pipes: pipes,
             web,
             path: path.to_owned(),
-            tool: subject.tools[0].clone(),
-            caller: None,
             callers: Vec::new(),
-            tiny_length: 0,
+            tools: subject.tools.clone(),
         })
-    }
-
-    pub(super) fn running(&self) -> &Running {
-        &self.running
     }
 
     /// The path of the MCP endpoint.
     pub(super) fn path(&self) -> &str {
         &self.path
-    }
-
-    /// The handshake, and a first small call whose answer is parsed: later ones are only compared with its length.
-    pub(super) fn settle(&mut self) -> Result<(), Failure> {
-        let mut caller = self.session()?;
-        let id = caller.mint();
-        let mut request = Vec::new();
-        wire::push_call(&mut request, id, &self.tool, &[]);
-        caller.post(request.trim_ascii_end())?;
-        let answer = caller.receive()?;
-        let message = caller.message(&answer, id)?;
-        check_text(message, id)?;
-        self.tiny_length = message.len() - digits(id);
-        self.caller = Some(caller);
-        Ok(())
     }
 
     /// A connection of its own, with a session of its own if the server has sessions.
@@ -95,83 +71,58 @@ impl HttpSubject {
         Ok(client)
     }
 
-    pub(super) fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure> {
-        let caller = self.caller.as_mut().expect("the handshake comes first");
-        calls(caller, &self.tool, count, self.tiny_length, round_trips)
+    /// The caller whose answers the others are compared with.
+    pub(super) fn first(&mut self) -> &mut Caller<KeepAlive> {
+        self.callers.first_mut().expect("`settle` comes first")
     }
 
-    /// One call of a session.
-    pub(super) fn call_once(&self, client: &mut KeepAlive) -> Result<(), Failure> {
-        calls(client, &self.tool, 1, self.tiny_length, &mut Vec::new())
-    }
-
-    pub(super) fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure> {
-        while self.callers.len() < callers {
-            self.callers.push(self.session()?);
-        }
-        callers::call(&mut self.callers[..callers], &self.tool, count, self.tiny_length)
-    }
-
-    pub(super) fn large_call(
-        &mut self,
-        tool: &str,
-        arguments: &[&[u8]],
-        expected: &[u8],
-    ) -> Result<Duration, Failure> {
-        let caller = self.caller.as_mut().expect("the handshake comes first");
-        let id = caller.mint();
-        let mut start = Vec::new();
-        wire::push_call(&mut start, id, tool, &[b"?"]);
-        // Only the parts around the arguments are made here: the arguments are not copied.
-        let cut = start.iter().position(|byte| *byte == b'?').expect("the mark was just written");
-        let parts: Vec<&[u8]> = [&start[..cut]]
-            .into_iter()
-            .chain(arguments.iter().copied())
-            .chain([start[cut + 1..].trim_ascii_end()])
-            .collect();
-        let started = Instant::now();
-        caller.post_parts(&parts)?;
-        let answer = caller.receive()?;
-        let took = started.elapsed();
-        let message = caller.message(&answer, id)?;
-        if wire::text(message).map(|range| &message[range]) != Some(expected) {
-            return Err(wrong_answer(id, message).into());
-        }
-        Ok(took)
-    }
-
-    /// Ends the server as a service manager does.
-    pub(super) fn close(self) -> Result<(), Failure> {
-        drop((self.caller, self.callers));
-        self.running.tell_to_end();
-        self.running.ended("SIGTERM")
+    /// A single small call over this connection.
+    pub(super) fn call_once(&mut self, client: KeepAlive) -> Result<Caller<KeepAlive>, Failure> {
+        let mut caller = self.first().beside(client);
+        caller.tiny_calls(1, &mut Vec::new())?;
+        Ok(caller)
     }
 }
 
-/// Sequential small calls.
-fn calls(
-    client: &mut KeepAlive,
-    tool: &str,
-    count: usize,
-    tiny_length: usize,
-    round_trips: &mut Vec<u32>,
-) -> Result<(), Failure> {
-    let mut request = Vec::new();
-    for _ in 0..count {
-        let id = client.mint();
-        request.clear();
-        wire::push_call(&mut request, id, tool, &[]);
-        let started = Instant::now();
-        client.post(request.trim_ascii_end())?;
-        let answer = client.receive()?;
-        let took = started.elapsed();
-        let message = client.message(&answer, id)?;
-        if message.len() != tiny_length + digits(id) {
-            return Err(wrong_answer(id, message).into());
-        }
-        round_trips.push(u32::try_from(took.as_nanos()).unwrap_or(u32::MAX));
+impl Link for HttpSubject {
+    fn running(&self) -> &Running {
+        &self.running
     }
-    Ok(())
+
+    fn settle(&mut self) -> Result<(), Failure> {
+        let mut caller = Caller::new(self.session()?, self.tools.clone());
+        caller.first_calls()?;
+        self.callers = vec![caller];
+        Ok(())
+    }
+
+    fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure> {
+        Ok(self.first().tiny_calls(count, round_trips)?)
+    }
+
+    fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure> {
+        while self.callers.len() < callers {
+            let session = self.session()?;
+            let caller = self.first().beside(session);
+            self.callers.push(caller);
+        }
+        callers::call(&mut self.callers[..callers], count)
+    }
+
+    fn large_call(&mut self, tool: &str, args: &[&[u8]], expected: &[u8]) -> Result<Duration, Failure> {
+        Ok(self.first().large_call(tool, args, expected)?)
+    }
+
+    fn http(&mut self) -> Option<&mut HttpSubject> {
+        Some(self)
+    }
+
+    /// As a service manager does.
+    fn close(self: Box<Self>) -> Result<(), Failure> {
+        drop(self.callers);
+        self.running.tell_to_end();
+        self.running.ended("SIGTERM")
+    }
 }
 
 /// The address and the token, as the server prints them on stderr.

@@ -1,4 +1,4 @@
-//! Who is compared over HTTP. It starts nothing.
+//! The programs to compare over HTTP. Starts nothing.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::aggregate::BETWEEN;
 use crate::run::options::RunOptions;
 use crate::run::subject::{Programs, Role, Subject, Via};
 
-/// What the config calls the one server.
+/// The name of the server in the config.
 const SERVER: &str = "bench";
 
 /// In the order of the report's columns.

@@ -18,7 +18,7 @@ pub enum Framing {
     ContentLength,
 }
 
-/// What the program's standard streams are.
+/// The kind of the program's standard streams.
 #[derive(Debug)]
 enum Streams {
     Pipes,
@@ -96,7 +96,7 @@ impl Start {
         &self.scratch
     }
 
-    /// Where the fake backend should write down what it hears.
+    /// The folder for the record of the fake backend.
     pub fn record(&self) -> Record {
         Record::in_folder(self.scratch.folder("record"))
     }
@@ -185,7 +185,7 @@ impl Start {
         self
     }
 
-    /// An IDE that never reads our stderr.
+    /// Never reads the program's stderr.
     pub fn not_reading_stderr(mut self) -> Self {
         self.reads_stderr = false;
         self

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 const CHUNK: usize = 64 << 10;
 
-/// One of the program's output streams.
+/// The program's stdout or stderr.
 #[derive(Clone)]
 pub(super) struct Stream(Arc<Monitor<Arrived>>);
 

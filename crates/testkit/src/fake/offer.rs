@@ -1,7 +1,7 @@
-//! What the server offers, from a file (`--offer FILE`): whoever changes the file changes the offer.
+//! The lists of the server, from a file (`--offer FILE`), which a test may change at any time.
 //!
-//! `tools`, `prompts`, `resources` and `resourceTemplates` are lists, whose items are sent to the letter; one that is
-//! missing is not to be had, whatever `capabilities` says. `pageSize` cuts them into pages. `capabilities`,
+//! `tools`, `prompts`, `resources` and `resourceTemplates` are lists, whose items are sent to the letter; the method of a
+//! missing list does not exist, whatever `capabilities` says. `pageSize` cuts them into pages. `capabilities`,
 //! `instructions` and `serverInfo` are for the greeting; without `capabilities`, each list that is there is declared.
 
 use serde_json::value::RawValue;
@@ -20,7 +20,7 @@ const LISTS: [(&str, &str); 4] = [
 pub(super) struct Offer(BTreeMap<String, Box<RawValue>>);
 
 impl Offer {
-    /// What cannot be read is for the test to see.
+    /// A file that cannot be read offers nothing, which the test then sees.
     pub(super) fn read(path: &Path) -> Self {
         // An item goes out as part of a line.
         let text = std::fs::read_to_string(path).unwrap_or_default().replace('\n', " ");

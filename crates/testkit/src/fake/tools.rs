@@ -165,7 +165,7 @@ fn later(server: &Server, id: &str, heard: &Heard<'_>) {
     let (arguments, wait) = (&heard.params["arguments"], time(&heard.params["arguments"]));
     let tag = &arguments["tag"];
     if let Some(file) = &server.options.done {
-        // One write: lines of other processes do not get into it.
+        // A single write: lines of other processes do not get into it.
         let line = format!("{}\n", tag.as_str().unwrap_or_default());
         let file = OpenOptions::new().append(true).create(true).open(file);
         let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));

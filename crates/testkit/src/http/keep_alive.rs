@@ -1,4 +1,4 @@
-//! One keep-alive connection, for measurements. Does as little as possible, so that the figures show the servers: a request
+//! A keep-alive connection, for measurements. Does as little as possible, so that the figures show the servers: a request
 //! is one write, and an answer is looked at where it was read.
 
 use super::Web;
@@ -8,10 +8,11 @@ use crate::wire;
 use serde_json::Value;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::ops::Range;
 
 /// Enough for every small answer at once.
 const BUFFER: usize = 8 * 1024;
+/// A message beyond this length is not copied behind its head.
+const LARGE: usize = 32 * 1024;
 
 pub struct KeepAlive {
     web: Web,
@@ -25,6 +26,8 @@ pub struct KeepAlive {
     end: usize,
     /// The answer that is being read.
     begun: Option<Begun>,
+    /// The last complete answer, until the next read.
+    answer: Option<Answer>,
     next_id: u64,
 }
 
@@ -37,19 +40,11 @@ struct Begun {
     end: usize,
 }
 
-/// A complete answer.
-pub struct Answer {
-    pub status: u16,
-    is_stream: bool,
-    /// Where the head ends.
-    head: usize,
-    body: Body,
-}
-
-/// Where the body is.
-enum Body {
-    Here(Range<usize>),
-    Joined(Vec<u8>),
+/// A complete answer, as far as it is not in the buffer.
+struct Answer {
+    begun: Begun,
+    /// The chunks of a body that came in chunks.
+    joined: Option<Vec<u8>>,
 }
 
 impl KeepAlive {
@@ -65,6 +60,7 @@ impl KeepAlive {
             buffer: vec![0; BUFFER],
             end: 0,
             begun: None,
+            answer: None,
             next_id: 1,
         })
     }
@@ -73,14 +69,13 @@ impl KeepAlive {
     pub fn initialize(&mut self, params: Value) -> io::Result<()> {
         let id = self.mint();
         self.post(message::request(id, "initialize", params).to_string().as_bytes())?;
-        let answer = self.receive()?;
-        self.message(&answer, id)?;
-        if let Some(session) = self.header(&answer, "mcp-session-id") {
+        self.receive(id)?;
+        if let Some(session) = self.header("mcp-session-id") {
             self.web = self.web.with("Mcp-Session-Id", &session);
             self.prefix = self.web.post(&self.path, "").prefix();
         }
         self.post(INITIALIZED.as_bytes())?;
-        match self.receive()?.status {
+        match self.next_status()? {
             202 => Ok(()),
             status => Err(io::Error::other(format!("a notification was answered with the status {status}"))),
         }
@@ -100,38 +95,36 @@ impl KeepAlive {
         self.next_id - 1
     }
 
-    fn begin(&mut self, length: usize) {
+    /// Sends a message in one write; a large one from where it lies.
+    pub fn post(&mut self, message: &[u8]) -> io::Result<()> {
+        let message = message.trim_ascii_end();
         self.request.clear();
         self.request.extend_from_slice(&self.prefix);
-        wire::push_number(&mut self.request, length as u64);
+        wire::push_number(&mut self.request, message.len() as u64);
         self.request.extend_from_slice(b"\r\n\r\n");
-    }
-
-    /// A small message, in one write.
-    pub fn post(&mut self, message: &[u8]) -> io::Result<()> {
-        self.begin(message.len());
+        if message.len() > LARGE {
+            return wire::write_parts(&self.stream, &[&self.request, message]);
+        }
         self.request.extend_from_slice(message);
         self.stream.write_all(&self.request)
     }
 
-    /// A large message, from where it lies.
-    pub fn post_parts(&mut self, parts: &[&[u8]]) -> io::Result<()> {
-        self.begin(parts.iter().map(|part| part.len()).sum());
-        let all: Vec<&[u8]> = [&self.request[..]].into_iter().chain(parts.iter().copied()).collect();
-        wire::write_parts(&self.stream, &all)
+    /// Waits for the answer to the request `id`, which is there until the next read.
+    pub fn receive(&mut self, id: u64) -> io::Result<&[u8]> {
+        self.next_status()?;
+        self.message(id)
     }
 
-    /// Waits for the next answer.
-    pub fn receive(&mut self) -> io::Result<Answer> {
+    fn next_status(&mut self) -> io::Result<u16> {
         loop {
-            if let Some(answer) = self.arrived()? {
-                return Ok(answer);
+            if let Some(status) = self.arrived()? {
+                return Ok(status);
             }
             self.fill()?;
         }
     }
 
-    /// One read(2).
+    /// A single read(2).
     pub fn fill(&mut self) -> io::Result<()> {
         self.make_room();
         loop {
@@ -147,59 +140,60 @@ impl KeepAlive {
         }
     }
 
-    /// The next answer, if all of it has been read.
-    pub fn arrived(&mut self) -> io::Result<Option<Answer>> {
+    /// The status of the next answer, if all of it has been read.
+    pub fn arrived(&mut self) -> io::Result<Option<u16>> {
         if self.begun.is_none() {
             let Some(head) = Head::read(&self.buffer[..self.end])? else { return Ok(None) };
             let is_stream = |(name, value): (&str, &str)| {
                 name.eq_ignore_ascii_case("content-type") && value.starts_with("text/event-stream")
             };
-            self.begun = Some(Begun {
-                status: head.status,
-                is_stream: head.fields().any(is_stream),
-                length: head.length()?,
-                end: head.end,
-            });
+            let is_stream = head.fields().any(is_stream);
+            let length = head.length()?;
+            self.begun = Some(Begun { status: head.status, is_stream, length, end: head.end });
         }
-        let Some(Begun { status, is_stream, length, end: start }) = self.begun else { return Ok(None) };
-        let (body, end) = match length {
+        let Some(begun @ Begun { length, end: start, .. }) = self.begun else { return Ok(None) };
+        let (joined, end) = match length {
             Length::Known(length) if self.end < start + length => return Ok(None),
-            Length::Known(length) => (Body::Here(start..start + length), start + length),
+            Length::Known(length) => (None, start + length),
             Length::Chunked => {
                 let bytes = &self.buffer[start..self.end];
                 let Some(Chunked { chunks, end }) = head::chunks(bytes)? else { return Ok(None) };
                 let parts: Vec<&[u8]> = chunks.into_iter().map(|range| &bytes[range]).collect();
-                (Body::Joined(parts.concat()), start + end)
+                (Some(parts.concat()), start + end)
             }
-            Length::Unknown => (Body::Here(start..start), start),
+            Length::Unknown => (None, start),
         };
         if end != self.end {
             return Err(io::Error::other("more came than one answer"));
         }
         self.begun = None;
         self.end = 0;
-        Ok(Some(Answer { status, is_stream, head: start, body }))
+        self.answer = Some(Answer { begun, joined });
+        Ok(Some(begun.status))
     }
 
-    /// A header of an answer, which is there until the next read.
-    fn header(&self, answer: &Answer, name: &str) -> Option<String> {
-        let head = Head::read(&self.buffer[..answer.head]).ok()??;
+    /// A header of the last answer.
+    fn header(&self, name: &str) -> Option<String> {
+        let head = Head::read(&self.buffer[..self.answer.as_ref()?.begun.end]).ok()??;
         let found = head.fields().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.to_owned())
     }
 
-    /// The message that answers the request `id`, which is there until the next read.
-    pub fn message<'a>(&'a self, answer: &'a Answer, id: u64) -> io::Result<&'a [u8]> {
-        let body = match &answer.body {
-            Body::Here(range) => &self.buffer[range.clone()],
-            Body::Joined(bytes) => bytes,
+    /// The message of the last answer, which must answer the request `id`.
+    pub fn message(&self, id: u64) -> io::Result<&[u8]> {
+        let none = || io::Error::other("no answer was received");
+        let Answer { begun, joined } = self.answer.as_ref().ok_or_else(none)?;
+        let body = match (joined, begun.length) {
+            (Some(joined), _) => joined,
+            (None, Length::Known(length)) => &self.buffer[begun.end..begun.end + length],
+            (None, Length::Chunked | Length::Unknown) => &[][..],
         };
         let is_it = |message: &&[u8]| wire::answered_id(message) == Some(id);
-        let found = match answer.is_stream {
+        let found = match begun.is_stream {
             true => head::messages(body).find(is_it),
             false => Some(body).filter(is_it),
         };
-        found.filter(|_| answer.status == 200).ok_or_else(|| wire::wrong_answer(id, body))
+        found.filter(|_| begun.status == 200).ok_or_else(|| wire::wrong_answer(id, body))
     }
 
     /// A long answer gets its room at once; any other some, lest it be read in many pieces.

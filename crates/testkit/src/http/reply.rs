@@ -1,4 +1,4 @@
-//! What comes of a request: its head at once, its body as it comes.
+//! The answer to a request: its head at once, its body as it arrives.
 
 use super::Connection;
 use super::head::{Head, Length};
@@ -26,7 +26,7 @@ enum Body {
     Over,
 }
 
-/// One event of a stream.
+/// An event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Event {
     pub id: Option<String>,
@@ -105,7 +105,7 @@ impl Reply {
         }
     }
 
-    /// The next event; nothing at the stream's end. What is no event, a comment for example, is passed over.
+    /// The next event; `None` at the stream's end. Comments are skipped.
     #[track_caller]
     pub fn event(&mut self) -> Option<Event> {
         let (mut event, mut is_any) = (Event::default(), false);
@@ -128,7 +128,7 @@ impl Reply {
         }
     }
 
-    /// The next event with something in it; nothing at the stream's end.
+    /// The next event with data; `None` at the stream's end.
     #[track_caller]
     pub fn said(&mut self) -> Option<Event> {
         loop {
@@ -139,7 +139,7 @@ impl Reply {
         }
     }
 
-    /// What it says.
+    /// The message in the next such event.
     #[track_caller]
     pub fn message(&mut self) -> Option<Value> {
         self.said().map(|event| event.json())
@@ -171,7 +171,7 @@ impl Reply {
                 Ok(0) => return None,
                 Ok(_) if byte[0] == b'\n' => break,
                 Ok(_) => line.push(byte[0]),
-                // Cut off: what was begun is no line.
+                // A line that is cut off does not count.
                 Err(error) if is_cut(&error) => return None,
                 Err(error) => panic!("after {:?}: {error}", String::from_utf8_lossy(&line)),
             }

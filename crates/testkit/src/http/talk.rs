@@ -34,7 +34,7 @@ impl Talk {
         talk
     }
 
-    /// A session that was begun by somebody else, or by nobody.
+    /// A session that another client began, or that does not exist.
     pub fn of(web: &Web, path: &str, session: &str) -> Self {
         Self { web: web.clone(), path: path.into(), session: session.into(), next: AtomicU64::new(1) }
     }
@@ -80,7 +80,7 @@ impl Talk {
         assert_eq!(self.say(&message).send().status, 202, "{message}");
     }
 
-    /// Answers something that the server asked.
+    /// Answers a request of the server's.
     #[track_caller]
     pub fn answer(&self, id: &Value, result: Value) {
         let message = message::result(id, result);
@@ -106,7 +106,7 @@ impl Talk {
     }
 }
 
-/// What a client says first.
+/// The first message of a client.
 pub fn hello(version: &str, capabilities: Value) -> Value {
     message::request("hello", "initialize", message::initialize_params("testkit", version, capabilities))
 }
