@@ -9,6 +9,9 @@ use std::ops::Range;
 pub(super) struct Head<'a> {
     pub(super) status: u16,
     lines: &'a str,
+    pub(super) length: Length,
+    /// The body is server-sent events.
+    pub(super) is_stream: bool,
     /// Where the body begins.
     pub(super) end: usize,
 }
@@ -28,30 +31,27 @@ impl<'a> Head<'a> {
         let Some(end) = memmem::find(bytes, b"\r\n\r\n") else { return Ok(None) };
         let odd = || io::Error::other(format!("not an answer: {}", String::from_utf8_lossy(&bytes[..end])));
         let text = str::from_utf8(&bytes[..end]).map_err(|_| odd())?;
-        let (first, lines) = text.split_once("\r\n").unwrap_or((text, ""));
-        let status = first.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
-        Ok(Some(Self { status: status.ok_or_else(odd)?, lines, end: end + 4 }))
+        let status = text.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
+        let status = status.ok_or_else(odd)?;
+        let lines = &text[memchr::memchr(b'\n', text.as_bytes()).map_or(end, |at| at + 1)..];
+        let length = if status == 204 { Length::Known(0) } else { Length::Unknown };
+        let mut head = Self { status, lines, length, is_stream: false, end: end + 4 };
+        // All in one pass: a measurement does this for every call.
+        for (name, value) in head.fields() {
+            if name.eq_ignore_ascii_case("content-length") {
+                head.length = Length::Known(value.parse().map_err(|_| odd())?);
+            } else if name.eq_ignore_ascii_case("transfer-encoding") && value == "chunked" {
+                head.length = Length::Chunked;
+            } else if name.eq_ignore_ascii_case("content-type") {
+                head.is_stream = value.starts_with("text/event-stream");
+            }
+        }
+        Ok(Some(head))
     }
 
     pub(super) fn fields(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        self.lines
-            .split("\r\n")
-            .filter_map(|line| line.split_once(':'))
-            .map(|(name, value)| (name, value.trim()))
-    }
-
-    pub(super) fn length(&self) -> io::Result<Length> {
-        let mut length = if self.status == 204 { Length::Known(0) } else { Length::Unknown };
-        for (name, value) in self.fields() {
-            if name.eq_ignore_ascii_case("content-length") {
-                let odd = |_| io::Error::other(format!("not a length: {value}"));
-                return value.parse().map(Length::Known).map_err(odd);
-            }
-            if name.eq_ignore_ascii_case("transfer-encoding") && value == "chunked" {
-                length = Length::Chunked;
-            }
-        }
-        Ok(length)
+        let fields = self.lines.split("\r\n").filter_map(|line| line.split_once(':'));
+        fields.map(|(name, value)| (name, value.trim()))
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
         }
         let head = Head::read(text).unwrap().unwrap();
         assert_eq!(&text[head.end..], b"{}");
-        assert_eq!((head.status, head.length().unwrap()), (200, Length::Known(2)));
+        assert_eq!((head.status, head.length, head.is_stream), (200, Length::Known(2), false));
         assert_eq!(head.fields().nth(1), Some(("Mcp-Session-Id", "abc")));
         assert!(Head::read(b"nonsense\r\n\r\n").is_err());
     }

@@ -144,12 +144,8 @@ impl KeepAlive {
     pub fn arrived(&mut self) -> io::Result<Option<u16>> {
         if self.begun.is_none() {
             let Some(head) = Head::read(&self.buffer[..self.end])? else { return Ok(None) };
-            let is_stream = |(name, value): (&str, &str)| {
-                name.eq_ignore_ascii_case("content-type") && value.starts_with("text/event-stream")
-            };
-            let is_stream = head.fields().any(is_stream);
-            let length = head.length()?;
-            self.begun = Some(Begun { status: head.status, is_stream, length, end: head.end });
+            let Head { status, length, is_stream, end, .. } = head;
+            self.begun = Some(Begun { status, is_stream, length, end });
         }
         let Some(begun @ Begun { length, end: start, .. }) = self.begun else { return Ok(None) };
         let (joined, end) = match length {

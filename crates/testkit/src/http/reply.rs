@@ -61,7 +61,7 @@ impl Reply {
             return Self::read(wire);
         }
         let headers = head.fields().map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
-        let body = match head.length()? {
+        let body = match head.length {
             Length::Known(length) => Body::Sized(length as u64),
             Length::Chunked => Body::Pieces(0),
             Length::Unknown => Body::Rest,
