@@ -158,7 +158,18 @@ impl Caller<Pipes> {
     /// Small calls with so many in flight: for every answer that a read brings a new call is sent, all of
     /// them in one write, as a client does that multiplexes many callers.
     pub(crate) fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> io::Result<Duration> {
-        let Self { connection: pipes, tools, tiny_length, request } = self;
+        let length = self.tiny_length;
+        self.calls_at_once(count, callers, |answer, id| answer.len() == length + digits(id))
+    }
+
+    /// The same with another check of each answer.
+    pub(crate) fn calls_at_once(
+        &mut self,
+        count: usize,
+        callers: usize,
+        is_right: impl Fn(&[u8], u64) -> bool,
+    ) -> io::Result<Duration> {
+        let Self { connection: pipes, tools, request, .. } = self;
         let first = pipes.next_id();
         let mut answered = vec![false; count];
         let (mut left, mut free) = (count, callers.min(count));
@@ -183,7 +194,7 @@ impl Caller<Pipes> {
                 let id = wire::answered_id(answer).unwrap_or(0);
                 let slot = id.checked_sub(first).and_then(|index| answered.get_mut(index as usize));
                 match slot {
-                    Some(seen) if !*seen && answer.len() == *tiny_length + digits(id) => *seen = true,
+                    Some(seen) if !*seen && is_right(answer, id) => *seen = true,
                     Some(_) | None if wire::is_notice(answer) => continue,
                     Some(_) | None => return Err(wrong_answer(id, answer)),
                 }

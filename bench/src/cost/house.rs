@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use switchboard_testkit::client::{Pipes, Program, Start};
 use switchboard_testkit::scratch::Scratch;
-use switchboard_testkit::{daemons, pids};
+use switchboard_testkit::{daemons, pids, wire};
 
 /// How long a daemon may take to end after its last window, which includes its `linger`.
 const END_TIMEOUT: Duration = Duration::from_secs(20);
@@ -58,7 +58,9 @@ impl OpenWindow {
 
     /// Small calls with so many in flight.
     pub(super) fn calls_per_second(&mut self, count: usize, callers: usize) -> io::Result<f64> {
-        Ok(count as f64 / self.caller.tiny_calls_at_once(count, callers)?.as_secs_f64())
+        // By its text and not by its length, as in all published figures: the check is a part of the pump's cost too.
+        let is_right = |answer: &[u8], _| wire::field(answer, b"\"text\"") == Some(b"\"ok\"");
+        Ok(count as f64 / self.caller.calls_at_once(count, callers, is_right)?.as_secs_f64())
     }
 
     pub(super) fn close(self) -> io::Result<()> {
