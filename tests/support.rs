@@ -140,22 +140,22 @@ pub(crate) fn gateway_pid(client: &Client) -> u32 {
 /// The fake backend's binary.
 pub(crate) fn fake_backend() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| testkit_binary("fake-backend", "fake"))
+    BINARY.get_or_init(|| testkit_binary("fake-backend"))
 }
 
 /// The binary of a client in its own process.
 #[cfg(target_os = "linux")]
 pub(crate) fn fake_ide() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| testkit_binary("fake-ide", "ide"))
+    BINARY.get_or_init(|| testkit_binary("fake-ide"))
 }
 
 /// A binary of another package, which `cargo test` does not build for us; built here unless it is newer than
 /// its sources.
-fn testkit_binary(name: &str, sources: &str) -> PathBuf {
+fn testkit_binary(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
     let binary = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
-    if !is_fresh(&binary, sources) {
+    if !is_fresh(&binary) {
         build(folder, &["--package", "switchboard-testkit", "--bin", name]);
     }
     binary
@@ -168,12 +168,12 @@ pub(crate) fn example(name: &str) -> PathBuf {
     folder.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
-fn is_fresh(binary: &Path, sources: &str) -> bool {
+fn is_fresh(binary: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sources = fs::read_dir(workspace.join("crates/testkit/src").join(sources))
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let folders = ["", "client", "fake", "ide"].map(|name| workspace.join("crates/testkit/src").join(name));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let sources = entries.map(|entry| entry.unwrap().path());
     let newest = sources.chain([workspace.join("Cargo.lock")]).filter_map(|path| changed(&path)).max();
     changed(binary) > newest
 }

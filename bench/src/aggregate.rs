@@ -1,8 +1,8 @@
-//! The floor for many servers as one: what any aggregator must cost. It cuts the prefix off a tool's name, puts a number
-//! of its own for the client's id, and back again. Nothing else is understood: no lists, no errors, no server that ends
+//! The floor for many servers as one: the least that an aggregator can cost. Cuts the prefix off a tool's name, replaces the
+//! client's id by a number of its own, and back again. Understands nothing else: no lists, no errors, no server that ends
 //! early, and no more in flight than pipes hold.
 //!
-//! One thread waits for all. With a thread for each server a single caller waited as long, and many callers got fewer
+//! A single thread waits for all. With a thread for each server a single caller waited as long, and many callers got fewer
 //! calls through, since answers that are there together were no longer written together.
 
 use std::collections::VecDeque;
@@ -15,10 +15,13 @@ use std::process::{Child, ChildStdin, ChildStdout, ExitCode, Stdio};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
+use switchboard_testkit::client::Start;
+use switchboard_testkit::fake::unbuffered;
+use switchboard_testkit::wire::{self, Lines, PROTOCOL_VERSION};
 
-use crate::pump::unbuffered;
-use crate::spawn::{self, Group};
-use crate::wire::{self, BETWEEN, Lines, PROTOCOL_VERSION, SERVER};
+/// The names of the servers, followed by their number, and the separator between that and a tool's name.
+pub(crate) const SERVER: &str = "s";
+pub(crate) const BETWEEN: &str = "__";
 
 const USAGE: &str = "usage: switchboard-bench aggregate --servers N -- COMMAND ARGS…";
 /// Which descriptor is ready: the client's, or that of the server with this number.
@@ -39,7 +42,7 @@ struct Server {
     child: Child,
     to: ChildStdin,
     lines: Lines<ChildStdout>,
-    /// What the client's last write brought for it.
+    /// Requests of the client's last write.
     batch: Vec<u8>,
 }
 
@@ -56,7 +59,7 @@ impl Aggregator {
         let start = |number: usize| {
             let name = [OsString::from("--name"), format!("{SERVER}{number}").into()];
             let argv: Vec<OsString> = command.iter().cloned().chain(name).collect();
-            let mut child = spawn::piped(&argv, None, Stdio::inherit(), Group::Shared)?;
+            let mut child = Start::plain(&argv).stderr(Stdio::inherit()).spawn()?;
             let to = child.stdin.take().expect("stdin was asked to be a pipe");
             let lines = Lines::new(child.stdout.take().expect("stdout was asked to be a pipe"));
             Ok(Server { child, to, lines, batch: Vec::new() })
@@ -198,7 +201,7 @@ fn push_request(out: &mut Vec<u8>, line: &[u8], (id, ours): (Range<usize>, u64),
     out.push(b'\n');
 }
 
-/// Whatever is no call is `initialize`.
+/// Answers `initialize`, which is the only request that is not a call.
 fn push_welcome(out: &mut Vec<u8>, id: &[u8]) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     out.extend_from_slice(id);
@@ -220,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_loses_its_prefix_and_its_id() {
+    fn call_loses_prefix_and_id() {
         for (line, expected) in [
             (
                 r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"s12__tiny"}}"#,
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_comes_back_once_in_any_order() {
+    fn id_comes_back_once_in_any_order() {
         let mut waiting = Waiting::default();
         let numbers: Vec<u64> = (0..4_u8).map(|id| waiting.insert(&[id])).collect();
         for index in [2, 0, 3, 1] {

@@ -1,13 +1,18 @@
-//! `attached`: what a window pays for sharing one daemon with others, next to `--solo`: per call, at its start, and in
-//! memory. Both are open at once and take turns, so that what else the machine does hits both alike.
+//! `attached`: the cost of sharing one daemon, next to `--solo`: per call, at a window's start, and in memory. Both windows
+//! are open at once and take turns, so that other load on the machine hits both alike.
 
-use crate::projects::Connection;
+use crate::caller::{Caller, listed};
+use crate::procfs;
+use crate::spread::Spread;
 use serde_json::json;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use switchboard_testkit::client::{Pipes, Program, Start};
+use switchboard_testkit::scratch::Scratch;
 
 const USAGE: &str = "\
 usage: switchboard-bench attached --switchboard FILE
@@ -16,65 +21,60 @@ usage: switchboard-bench attached --switchboard FILE
 const TURNS: usize = 80;
 const CALLS: usize = 250;
 const STARTS: usize = 21;
-/// What is promised.
+/// The promises.
 const MAX_ADDED_MICROSECONDS: f64 = 15.0;
 const MAX_START_MILLISECONDS: f64 = 15.0;
 const MAX_MEMORY_MIB: f64 = 4.0;
-/// By then an attachment has given back what it needed to start.
+/// By then an attachment has given back the memory of its start.
 const SETTLE_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let at = arguments.iter().position(|word| word == "--switchboard").ok_or(USAGE)?;
     let file = arguments.get(at + 1).ok_or(USAGE)?;
     let switchboard = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let scratch = std::env::temp_dir().join(format!("sb-attached-{}", std::process::id()));
-    let outcome = run(&switchboard, &scratch);
-    let _ = fs::remove_dir_all(&scratch);
-    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
+    run(&switchboard).map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
 }
 
-pub(crate) fn run(switchboard: &Path, scratch: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::create_dir_all(scratch.join("run"))?;
-    fs::set_permissions(scratch.join("run"), fs::Permissions::from_mode(0o700))?;
-    let scratch = scratch.canonicalize()?;
+pub(crate) fn run(switchboard: &Path) -> io::Result<()> {
+    let scratch = Scratch::new();
     let backend = json!({ "command": std::env::current_exe()?, "args": ["backend"] });
-    let config = scratch.join("attached.json");
-    fs::write(&config, json!({ "linger": "2s", "mcpServers": { "tiny": backend } }).to_string())?;
-    let open = |more: &[&str]| {
-        let mut argv: Vec<OsString> =
-            vec![switchboard.into(), "stdio".into(), "--config".into(), config.clone().into()];
-        argv.extend(more.iter().map(OsString::from));
-        Connection::open_in(&argv, &scratch, Some(&scratch))
+    let config = json!({ "linger": "2s", "mcpServers": { "tiny": backend } });
+    let config = scratch.file("attached.json", config.to_string());
+    let start = || Start::inside(&scratch, switchboard).args(["stdio", "--config"]).arg(&config);
+    let open = |start: Start| -> io::Result<_> {
+        let (Program { child, pipes }, tools) = listed(start)?;
+        let mut caller = Caller::of_tiny(pipes, tools);
+        caller.first_calls()?;
+        caller.tiny_calls(CALLS * 4, &mut Vec::new())?;
+        Ok((child, caller))
     };
-    let (mut attached, mut solo) = (open(&[])?, open(&["--solo"])?);
+    let ((mut attachment, mut attached), (mut alone, mut solo)) =
+        (open(start())?, open(start().arg("--solo"))?);
     let mut figures = Figures::default();
-    for connection in [&mut attached, &mut solo] {
-        connection.times_of_calls(CALLS * 4)?;
-    }
     for turn in 0..TURNS {
-        // Whoever comes second finds another cache.
+        // The order alternates, since the second finds other caches.
         let (one, other) = if turn % 2 == 0 {
-            let one = median(attached.times_of_calls(CALLS)?);
-            (one, median(solo.times_of_calls(CALLS)?))
+            let one = median(&mut attached)?;
+            (one, median(&mut solo)?)
         } else {
-            let other = median(solo.times_of_calls(CALLS)?);
-            (median(attached.times_of_calls(CALLS)?), other)
+            let other = median(&mut solo)?;
+            (median(&mut attached)?, other)
         };
         figures.attached.push(one);
         figures.solo.push(other);
         figures.added.push(one - other);
     }
     for _ in 0..STARTS {
-        let start = Instant::now();
-        let connection = open(&[])?;
-        figures.starts.push(start.elapsed().as_secs_f64() * 1e3);
-        connection.close()?;
+        let (start, started) = (start(), Instant::now());
+        let (window, _) = listed(start)?;
+        figures.starts.push(started.elapsed().as_secs_f64() * 1e3);
+        window.close()?;
     }
     std::thread::sleep(SETTLE_TIME);
-    let memory = resident(attached.pid());
-    attached.close()?;
-    solo.close()?;
+    let memory = procfs::resident_mib(attachment.id())?;
+    drop((attached, solo));
+    attachment.wait()?;
+    alone.wait()?;
     figures.show(memory);
     Ok(())
 }
@@ -88,10 +88,11 @@ struct Figures {
 }
 
 impl Figures {
-    fn show(mut self, memory: f64) {
+    fn show(&self, memory: f64) {
         let verdict = |value: f64, target: f64| if value <= target { "PASS" } else { "MISSED" };
-        let (attached, solo) = (middle(&mut self.attached), middle(&mut self.solo));
-        let (added, starts) = (middle(&mut self.added), middle(&mut self.starts));
+        let spread = |values: &[f64]| Spread::of(values).expect("every figure has values");
+        let (attached, solo) = (spread(&self.attached), spread(&self.solo));
+        let (added, starts) = (spread(&self.added), spread(&self.starts));
         println!("| a window | unit | target | value | verdict |");
         println!("|---|---|---|---|---|");
         println!("| round trip, attached, median | µs | | {attached} | |");
@@ -111,31 +112,10 @@ impl Figures {
     }
 }
 
-/// The middle, and where a quarter and three quarters are.
-struct Middle {
-    median: f64,
-    quarters: (f64, f64),
-}
-
-impl std::fmt::Display for Middle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.1} ({:.1}–{:.1})", self.median, self.quarters.0, self.quarters.1)
-    }
-}
-
-fn middle(values: &mut [f64]) -> Middle {
-    values.sort_by(f64::total_cmp);
-    let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
-    Middle { median: at(2), quarters: (at(1), at(3)) }
-}
-
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort();
-    times[times.len() / 2].as_secs_f64() * 1e6
-}
-
-fn resident(pid: u32) -> f64 {
-    let text = fs::read_to_string(PathBuf::from(format!("/proc/{pid}/status"))).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or_default() / 1024.0
+/// The median round trip of some calls, in microseconds.
+fn median(caller: &mut Caller<Pipes>) -> io::Result<f64> {
+    let mut times = Vec::with_capacity(CALLS);
+    caller.tiny_calls(CALLS, &mut times)?;
+    times.sort_unstable();
+    Ok(f64::from(times[times.len() / 2]) / 1e3)
 }

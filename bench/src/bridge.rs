@@ -1,15 +1,15 @@
-//! The floor over HTTP: what any gateway must cost that leads from HTTP to a server on pipes. An axum server takes what is
-//! posted, puts a number of its own for the id, and back again. Nothing else is understood: no sessions, no streams, no
-//! tokens, and no server that ends early.
+//! The floor over HTTP: the least that a gateway from HTTP to a server on pipes can cost. An axum server replaces the id of
+//! each request by a number of its own, and back again. Understands nothing else: no sessions, no streams, no tokens, and no
+//! server that ends early.
 //!
-//! One thread, like the gateway. What requests there are together is written together.
+//! Single-threaded, like the gateway. Requests that arrive together are written together.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::ops::Range;
 use std::process::{ExitCode, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
@@ -23,8 +23,9 @@ use tokio::net::TcpListener;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{Notify, oneshot};
 
-use crate::spawn::{self, Group};
-use crate::wire;
+use switchboard_testkit::client::Start;
+use switchboard_testkit::monitor::Monitor;
+use switchboard_testkit::wire;
 
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let command = match arguments.split_first() {
@@ -39,7 +40,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
 
 /// Serves until it is killed: then the server's stdin is closed, and it goes too.
 async fn serve(command: &[OsString]) -> io::Result<()> {
-    let mut child = spawn::piped(command, None, Stdio::inherit(), Group::Shared)?;
+    let mut child = Start::plain(command).stderr(Stdio::inherit()).spawn()?;
     let to = ChildStdin::from_std(child.stdin.take().expect("stdin was asked to be a pipe"))?;
     let from = ChildStdout::from_std(child.stdout.take().expect("stdout was asked to be a pipe"))?;
     let bridge = Arc::new(Bridge::default());
@@ -56,14 +57,14 @@ async fn serve(command: &[OsString]) -> io::Result<()> {
 
 #[derive(Default)]
 struct Bridge {
-    inside: Mutex<Inside>,
+    inside: Monitor<Inside>,
     /// There is something to be written.
     more: Notify,
 }
 
 #[derive(Default)]
 struct Inside {
-    /// What goes to the server with the next write.
+    /// Bytes of the next write to the server.
     batch: Vec<u8>,
     waiting: HashMap<u64, Waiting>,
     next: u64,
@@ -78,7 +79,7 @@ struct Waiting {
 async fn pass(State(bridge): State<Arc<Bridge>>, body: Bytes) -> Response {
     let line = body.trim_ascii_end();
     let Some(id) = wire::field_at(line, b"\"id\"") else {
-        bridge.lock().push([line, b"", b""]);
+        bridge.inside.lock().push([line, b"", b""]);
         bridge.more.notify_one();
         return StatusCode::ACCEPTED.into_response();
     };
@@ -91,13 +92,9 @@ async fn pass(State(bridge): State<Arc<Bridge>>, body: Bytes) -> Response {
 }
 
 impl Bridge {
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn ask(&self, line: &[u8], id: Range<usize>) -> oneshot::Receiver<Bytes> {
         let (reply, answer) = oneshot::channel();
-        let mut inside = self.lock();
+        let mut inside = self.inside.lock();
         let number = inside.next;
         inside.next += 1;
         inside.waiting.insert(number, Waiting { id: line[id.clone()].into(), reply });
@@ -108,16 +105,17 @@ impl Bridge {
         answer
     }
 
-    /// Hands an answer to whoever waits for it, with the id that it asked with.
+    /// Hands an answer to the request that waits for it, with the id of that request.
     fn answer(&self, line: &[u8]) {
         let Some(ours) = wire::field_at(line, b"\"id\"") else { return };
         let number = wire::number(&line[ours.clone()]);
-        let Some(Waiting { id, reply }) = number.and_then(|number| self.lock().waiting.remove(&number))
+        let Some(Waiting { id, reply }) =
+            number.and_then(|number| self.inside.lock().waiting.remove(&number))
         else {
             return;
         };
         let message = [&line[..ours.start], &id, &line[ours.end..]].concat();
-        // It may have gone away.
+        // The client may have gone away.
         let _ = reply.send(message.into());
     }
 }
@@ -133,7 +131,7 @@ async fn write(bridge: Arc<Bridge>, mut to: ChildStdin) {
     let mut batch = Vec::new();
     loop {
         bridge.more.notified().await;
-        std::mem::swap(&mut batch, &mut bridge.lock().batch);
+        std::mem::swap(&mut batch, &mut bridge.inside.lock().batch);
         if to.write_all(&batch).await.is_err() {
             return;
         }

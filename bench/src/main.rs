@@ -1,20 +1,19 @@
 //! How fast is Switchboard, next to no proxy at all and next to the cheapest proxy there could be?
 //!
 //! # Layout
-//! - [`wire`]: what the benchmark's two ends agree on: requests, payloads, and a cheap scan for an id.
-//! - [`spawn`]: the one place that starts a process.
-//! - [`backend`]: `backend`, an MCP server over stdio that does as little as it can.
+//! - [`backend`]: `backend` and `soak-backend`, the servers of all measurements.
+//! - [`caller`]: timed calls over pipes. [`procfs`]: CPU time and memory of processes. [`spread`]: median and quartiles.
 //! - [`pump`]: `pump`, the floor: two copy loops that understand nothing.
 //! - [`aggregate`]: `aggregate`, the floor for many servers: a prefix is cut off, an id is swapped.
-//! - [`bridge`]: `bridge`, the floor over HTTP: what is posted goes to a server's pipe, with another id.
+//! - [`bridge`]: `bridge`, the floor over HTTP: requests go to a server's pipe, with another id.
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
 //! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
 //! - [`run`]: `run`, `many`, `http` and `all`, the comparison of the floors with Switchboard.
-//! - [`attached`]: `attached`, what a window pays for sharing the daemon.
+//! - [`attached`]: `attached`, the cost of sharing the daemon, per window.
 //! - [`cost`]: `cost`, memory per window, wake-ups when idle, and calls per second in the default mode.
 //! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
 //!
-//! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
+//! Must not use the gateway or the crates below it: Switchboard is measured from outside, with testkit's clients.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -35,7 +34,11 @@ mod backend;
 #[cfg(target_os = "linux")]
 mod bridge;
 #[cfg(target_os = "linux")]
+mod caller;
+#[cfg(target_os = "linux")]
 mod cost;
+#[cfg(target_os = "linux")]
+mod procfs;
 #[cfg(target_os = "linux")]
 mod projects;
 #[cfg(target_os = "linux")]
@@ -45,11 +48,9 @@ mod run;
 #[cfg(target_os = "linux")]
 mod soak;
 #[cfg(target_os = "linux")]
-mod spawn;
+mod spread;
 #[cfg(target_os = "linux")]
 mod windows;
-#[cfg(target_os = "linux")]
-mod wire;
 
 #[cfg(target_os = "linux")]
 use run::Suite;
@@ -95,7 +96,7 @@ fn main() -> ExitCode {
         Some("aggregate") => aggregate::main(&rest),
         Some("bridge") => bridge::main(&rest),
         Some("soak") => soak::main(&rest),
-        Some("soak-backend") => soak::backend::main(&rest),
+        Some("soak-backend") => backend::soak(&rest),
         Some("--help" | "-h" | "help") => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)

@@ -1,15 +1,13 @@
-//! The floor: what any proxy that is a process of its own must cost. Two threads copy bytes, one for each
-//! direction, and nothing is looked at. No splice(2) either (`io::copy` would use it), since a proxy
-//! that must read its messages cannot.
+//! The floor: the least that a proxy in a process of its own can cost. Two threads copy bytes, one for each direction,
+//! without looking at them. No splice(2) either (`io::copy` would use it), since a proxy that must read its messages cannot.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::AsFd;
 use std::process::{ExitCode, Stdio};
 use std::thread;
 
-use crate::spawn::{self, Group};
+use switchboard_testkit::client::Start;
+use switchboard_testkit::fake::unbuffered;
 
 const BUFFER: usize = 64 * 1024;
 
@@ -21,13 +19,13 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     pump(command).map_err(|error| format!("pump: {error}"))
 }
 
-/// Ends when the child's stdout does: by then whatever was asked has been answered.
+/// Ends when the child's stdout does: by then every request has been answered.
 fn pump(command: &[OsString]) -> io::Result<ExitCode> {
-    let mut child = spawn::piped(command, None, Stdio::inherit(), Group::Shared)?;
+    let mut child = Start::plain(command).stderr(Stdio::inherit()).spawn()?;
     let to_child = child.stdin.take().expect("stdin was asked to be a pipe");
     let from_child = child.stdout.take().expect("stdout was asked to be a pipe");
-    let from_client = unbuffered(io::stdin().as_fd())?;
-    let to_client = unbuffered(io::stdout().as_fd())?;
+    let from_client = unbuffered(io::stdin())?;
+    let to_client = unbuffered(io::stdout())?;
 
     // The thread is never joined: it may sit in a read from a client that has nothing more to say. Its
     // end closes the child's stdin, which is how the child learns that the client has left.
@@ -48,9 +46,4 @@ fn copy(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-}
-
-/// The standard library buffers stdin and stdout; a duplicate of the descriptor does not.
-pub(crate) fn unbuffered(standard: impl AsFd) -> io::Result<File> {
-    standard.as_fd().try_clone_to_owned().map(File::from)
 }

@@ -31,7 +31,7 @@ use switchboard_gateway::nearest_name;
 use switchboard_gateway::runtime::peer::{Conversation, Silence};
 
 const PROTOCOL_VERSION: &str = "2025-11-25";
-/// What a config file may allow at most.
+/// The largest limit that a config file may set.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
 /// How long the gateway has to end. It gives a server of its own its grace.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -58,7 +58,7 @@ pub(super) struct Client {
     waiting: Waiting,
 }
 
-/// What is known of the servers while an answer is waited for. For the line that a terminal shows.
+/// State of the servers while a request waits. For the line that a terminal shows.
 #[derive(Default)]
 struct Waiting {
     /// The servers that were starting at the last look.
@@ -96,7 +96,7 @@ pub(super) fn with_gateway(
         }
         outcome.or_else(|failure| match failure {
             Failure::Silent(Silence::Ended) if !is_greeted => not_started(ended, &words),
-            // It says the same on its stderr, with an excerpt of the file.
+            // The gateway prints the same on its stderr, with an excerpt of the file.
             Failure::Refused(fault) if fault.is_of_config() => not_started(ended, &words),
             Failure::Silent(silence) => Err(fatal(
                 Exit::Failure,
@@ -146,7 +146,7 @@ async fn no_longer_waited_for(timeout: Option<Duration>) -> Failure {
     }
 }
 
-/// It has said itself what is wrong.
+/// The gateway did not start. It has printed the reason itself.
 fn not_started(ended: Ended, words: &str) -> anyhow::Result<Exit> {
     match words.trim() {
         "" => complain(&format!("switchboard: the gateway could not be started ({ended})")),
@@ -230,7 +230,7 @@ impl Client {
         Err(Failure::Odd(method))
     }
 
-    /// The same failure, with what may have been meant by a name that is in no list.
+    /// The same failure, with a suggestion for a name that is in no list.
     pub(super) async fn explained(
         &mut self,
         fault: Fault,
@@ -256,7 +256,7 @@ impl Client {
         Failure::Refused(fault.with_hint(meant))
     }
 
-    /// What may have been meant by a name that is in no list; nothing if it is in one.
+    /// A suggestion for a name that is in no list; `None` if it is in one.
     pub(super) async fn meant(
         &mut self,
         (method, key, member): (&'static str, &str, &str),

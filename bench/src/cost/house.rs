@@ -1,31 +1,78 @@
-//! A folder with a config file, a home and a daemon of its own; and the figures that `/proc` has of a process.
+//! A config file with a daemon of its own, its windows, and the figures that `/proc` has of a process.
 
-use super::window::OpenWindow;
+use crate::caller::{Caller, listed};
+use crate::procfs::smaps_kib;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use switchboard_testkit::client::{Pipes, Program, Start};
+use switchboard_testkit::scratch::Scratch;
+use switchboard_testkit::{daemons, pids, wire};
 
 /// How long a daemon may take to end after its last window, which includes its `linger`.
 const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) struct House {
-    folder: PathBuf,
+    scratch: Scratch,
+    config: PathBuf,
     program: PathBuf,
     servers: usize,
 }
 
+/// A client with one connection: to Switchboard in its default mode, or through the pump to one server.
+pub(super) struct OpenWindow {
+    child: Child,
+    caller: Caller<Pipes>,
+}
+
+impl OpenWindow {
+    /// The byte pump, with the same server as every program.
+    pub(super) fn pump() -> io::Result<Self> {
+        let this: OsString = std::env::current_exe()?.into();
+        let mut argv = vec![this.clone(), "pump".into(), "--".into(), this];
+        argv.extend(["backend", "--tools", "10"].map(OsString::from));
+        Self::open(Start::plain(&argv), 1)
+    }
+
+    /// Starts a program, lists the tools of so many servers, and calls one.
+    fn open(start: Start, servers: usize) -> io::Result<Self> {
+        let (Program { child, pipes }, tools) = listed(start)?;
+        let seen = tools.iter().filter(|name| name.ends_with("tiny")).count();
+        if seen != servers {
+            return Err(io::Error::other(format!("{seen} of {servers} servers are listed")));
+        }
+        let mut caller = Caller::of_tiny(pipes, tools);
+        caller.first_calls()?;
+        Ok(Self { child, caller })
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Small calls with so many in flight.
+    pub(super) fn calls_per_second(&mut self, count: usize, callers: usize) -> io::Result<f64> {
+        // By its text and not by its length, as in all published figures: the check is a part of the pump's cost too.
+        let is_right = |answer: &[u8], _| wire::field(answer, b"\"text\"") == Some(b"\"ok\"");
+        Ok(count as f64 / self.caller.calls_at_once(count, callers, is_right)?.as_secs_f64())
+    }
+
+    pub(super) fn close(self) -> io::Result<()> {
+        let Self { mut child, caller } = self;
+        drop(caller);
+        child.wait().map(drop)
+    }
+}
+
 impl House {
     /// A config with so many servers, each with a name of its own in its command line.
-    pub(super) fn new(folder: &Path, program: &Path, servers: usize) -> io::Result<Self> {
-        for part in ["home", "r", "state", "project"] {
-            fs::create_dir_all(folder.join(part))?;
-        }
-        fs::set_permissions(folder.join("r"), Permissions::from_mode(0o700))?;
+    pub(super) fn new(program: &Path, servers: usize) -> io::Result<Self> {
         let this = std::env::current_exe()?;
         let entry = |number: usize| {
             let name = format!("s{number}");
@@ -33,37 +80,21 @@ impl House {
             (name.clone(), json!({ "command": this, "args": arguments }))
         };
         let entries: Map<String, Value> = (0..servers).map(entry).collect();
+        let scratch = Scratch::new();
         let config = json!({ "linger": "1s", "mcpServers": entries });
-        fs::write(folder.join("config.json"), config.to_string())?;
-        let folder = folder.canonicalize()?;
-        Ok(Self { folder, program: program.to_owned(), servers })
+        let config = scratch.file("config.json", config.to_string());
+        Ok(Self { scratch, config, program: program.to_owned(), servers })
     }
 
-    /// One more window of it, which has listed the tools and called one.
+    /// Opens a window, which has listed the tools and called one.
     pub(super) fn open(&self) -> io::Result<OpenWindow> {
-        let argv: [OsString; 4] = [
-            self.program.clone().into(),
-            "stdio".into(),
-            "--config".into(),
-            self.folder.join("config.json").into(),
-        ];
-        let variables = [
-            ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
-            ("HOME".into(), self.folder.join("home").into()),
-            ("XDG_RUNTIME_DIR".into(), self.folder.join("r").into()),
-            ("SWITCHBOARD_STATE_DIR".into(), self.folder.join("state").into()),
-        ];
-        OpenWindow::open(&argv, variables, &self.folder.join("project"), self.servers)
+        let start = Start::inside(&self.scratch, &self.program).args(["stdio", "--config"]).arg(&self.config);
+        OpenWindow::open(start.cwd(self.scratch.folder("project")), self.servers)
     }
 
     pub(super) fn daemon(&self) -> io::Result<Process> {
-        let files = fs::read_dir(self.folder.join("r/switchboard"))?.flatten().map(|entry| entry.path());
-        let mut described =
-            files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
-        let file = described.next().ok_or_else(|| io::Error::other("no daemon"))?;
-        let text: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
-        let pid = text["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
-        pid.map(Process).ok_or_else(|| io::Error::other("a daemon without a pid"))
+        let daemon = daemons::of(self.scratch.path()).first().copied();
+        daemon.map(Process).ok_or_else(|| io::Error::other("no daemon"))
     }
 
     /// Closes the windows, and waits for the daemon's end.
@@ -74,17 +105,17 @@ impl House {
         }
         let Ok(Process(daemon)) = daemon else { return Ok(()) };
         let deadline = Instant::now() + END_TIMEOUT;
-        while Path::new(&format!("/proc/{daemon}")).exists() {
+        while pids::is_alive(daemon) {
             if Instant::now() > deadline {
                 return Err(io::Error::other(format!("the daemon {daemon} does not end")));
             }
             sleep(Duration::from_millis(50));
         }
-        fs::remove_dir_all(&self.folder)
+        Ok(())
     }
 }
 
-/// A process, by its number.
+/// A process, by pid.
 pub(super) struct Process(pub(super) u32);
 
 pub(super) struct Memory {
@@ -97,15 +128,10 @@ pub(super) struct Memory {
 
 impl Process {
     pub(super) fn memory(&self) -> io::Result<Memory> {
-        let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.0))?;
-        let field = |name: &str| -> f64 {
-            let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-            line.trim().trim_end_matches(" kB").parse().unwrap_or_default()
-        };
         Ok(Memory {
-            private_kib: field("Private_Clean:") + field("Private_Dirty:"),
-            share_kib: field("Pss:"),
-            resident_kib: field("Rss:"),
+            private_kib: smaps_kib(self.0, "Private_Clean:")? + smaps_kib(self.0, "Private_Dirty:")?,
+            share_kib: smaps_kib(self.0, "Pss:")?,
+            resident_kib: smaps_kib(self.0, "Rss:")?,
             files_kib: self.memory_files()?,
         })
     }

@@ -1,13 +1,12 @@
 //! `cost`: the standing costs of the default mode, where a window hands its streams to the daemon. Three figures: memory
 //! of the daemon per window, wake-ups of an idle daemon and an idle attachment, and calls per second beside the pump.
 //!
-//! - `window`: an open window, or the pump: the handshake, the list of tools, calls one by one or many at once.
-//! - `house`: a folder with a config file and a daemon of its own; what `/proc` says of that daemon.
+//! - `house`: a config file with a daemon of its own, open windows, and figures of that daemon from `/proc`.
 
 mod house;
-mod window;
 
-use house::House;
+use crate::spread::Spread;
+use house::{House, OpenWindow};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -15,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use window::OpenWindow;
 
 const USAGE: &str = "\
 usage: switchboard-bench cost --as NAME=FILE… [--only memory|wakeups|calls]… [OPTIONS]
@@ -37,7 +35,7 @@ const SETTLE_TIME: Duration = Duration::from_secs(6);
 const CALLS: usize = 4_000;
 const CALLS_IN_FLIGHT: usize = 20_000;
 
-/// How long is looked whether somebody else uses the processors.
+/// How long the load on the processors is sampled.
 const QUIET_SAMPLE: Duration = Duration::from_millis(60);
 
 /// Upper or lower limits of the figures.
@@ -45,7 +43,7 @@ const MAX_KIB_PER_WINDOW: f64 = 64.0;
 const MAX_DAEMON_WAKEUPS: f64 = 1.0;
 const MAX_ATTACHMENT_WAKEUPS: f64 = 0.1;
 
-struct Options {
+struct CostOptions {
     programs: Vec<(String, PathBuf)>,
     only: Vec<String>,
     servers: usize,
@@ -59,14 +57,11 @@ struct Options {
 
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let options = options(arguments)?;
-    let scratch = std::env::temp_dir().join(format!("sb-cost-{}", std::process::id()));
-    let outcome = run(&options, &scratch);
-    let _ = fs::remove_dir_all(&scratch);
-    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
+    run(&options).map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
 }
 
-fn options(arguments: &[OsString]) -> Result<Options, String> {
-    let mut options = Options {
+fn options(arguments: &[OsString]) -> Result<CostOptions, String> {
+    let mut options = CostOptions {
         programs: Vec::new(),
         only: Vec::new(),
         servers: 60,
@@ -107,18 +102,18 @@ fn options(arguments: &[OsString]) -> Result<Options, String> {
     Ok(options)
 }
 
-fn run(options: &Options, scratch: &Path) -> io::Result<()> {
+fn run(options: &CostOptions) -> io::Result<()> {
     let is_wanted = |what: &str| options.only.is_empty() || options.only.iter().any(|wanted| wanted == what);
     println!("| program | figure | unit | target | value | verdict |");
     println!("|---|---|---|---|---|---|");
     for (name, program) in options.programs.iter().filter(|_| is_wanted("memory")) {
-        memory(options, name, program, &scratch.join(format!("memory-{name}")))?;
+        memory(options, name, program)?;
     }
     for (name, program) in options.programs.iter().filter(|_| is_wanted("wakeups")) {
-        wakeups(options, name, program, &scratch.join(format!("wakeups-{name}")))?;
+        wakeups(options, name, program)?;
     }
     if is_wanted("calls") {
-        calls(options, scratch)?;
+        calls(options)?;
     }
     Ok(())
 }
@@ -129,8 +124,8 @@ fn at_most(value: f64, limit: f64) -> &'static str {
 
 /// Opens windows one after the other, each of which lists all tools and calls one. The slope of the daemon's memory over
 /// the second to the last window; the first also pays for what all share.
-fn memory(options: &Options, name: &str, program: &Path, folder: &Path) -> io::Result<()> {
-    let house = House::new(folder, program, options.servers)?;
+fn memory(options: &CostOptions, name: &str, program: &Path) -> io::Result<()> {
+    let house = House::new(program, options.servers)?;
     let mut windows = vec![house.open()?];
     let daemon = house.daemon()?;
     let mut points = Vec::new();
@@ -166,8 +161,8 @@ fn memory(options: &Options, name: &str, program: &Path, folder: &Path) -> io::R
 }
 
 /// Voluntary context switches of all threads, once all that follows a start is over.
-fn wakeups(options: &Options, name: &str, program: &Path, folder: &Path) -> io::Result<()> {
-    let house = House::new(folder, program, 1)?;
+fn wakeups(options: &CostOptions, name: &str, program: &Path) -> io::Result<()> {
+    let house = House::new(program, 1)?;
     let window = house.open()?;
     let (daemon, attachment) = (house.daemon()?, house::Process(window.pid()));
     sleep(2 * SETTLE_TIME);
@@ -188,14 +183,14 @@ fn wakeups(options: &Options, name: &str, program: &Path, folder: &Path) -> io::
 }
 
 /// The pump and every program in turns, so that anything else on the machine hits all alike. Ratios are made turn by turn.
-fn calls(options: &Options, scratch: &Path) -> io::Result<()> {
+fn calls(options: &CostOptions) -> io::Result<()> {
     let mut ratios = vec![vec![Vec::new(); options.callers.len()]; options.programs.len()];
     let mut rates = vec![vec![Vec::new(); options.callers.len()]; options.programs.len() + 1];
-    for round in 0..options.rounds {
+    for _ in 0..options.rounds {
         let mut houses = Vec::new();
         let mut subjects = vec![OpenWindow::pump()?];
-        for (name, program) in &options.programs {
-            let house = House::new(&scratch.join(format!("calls-{round}-{name}")), program, 1)?;
+        for (_, program) in &options.programs {
+            let house = House::new(program, 1)?;
             subjects.push(house.open()?);
             houses.push(house);
         }
@@ -236,14 +231,11 @@ fn calls(options: &Options, scratch: &Path) -> io::Result<()> {
         }
     }
     for (at, callers) in options.callers.iter().enumerate() {
-        println!(
-            "| pump | calls per second, {callers} in flight | /s | | {} | |",
-            middle(&mut rates[0][at], 0)
-        );
+        println!("| pump | calls per second, {callers} in flight | /s | | {} | |", spread(&rates[0][at], 0));
         for (program, (name, _)) in options.programs.iter().enumerate() {
             println!(
                 "| {name} | calls per second, {callers} in flight | /s | | {} | |",
-                middle(&mut rates[program + 1][at], 0)
+                spread(&rates[program + 1][at], 0)
             );
             println!(
                 "| {name} | of the pump's, {callers} in flight | × | ≥ {} | {} | |",
@@ -254,7 +246,7 @@ fn calls(options: &Options, scratch: &Path) -> io::Result<()> {
                 } else {
                     1.0
                 },
-                middle(&mut ratios[program][at], 2)
+                spread(&ratios[program][at], 2)
             );
         }
     }
@@ -278,12 +270,7 @@ fn is_quiet() -> io::Result<bool> {
     Ok(busy * 20 <= busy + idle)
 }
 
-/// The median, and the first and third quartile.
-fn middle(values: &mut [f64], digits: usize) -> String {
-    if values.is_empty() {
-        return "not measured: never quiet".to_owned();
-    }
-    values.sort_by(f64::total_cmp);
-    let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
-    format!("{:.digits$} ({:.digits$}–{:.digits$})", at(2), at(1), at(3))
+fn spread(values: &[f64], digits: usize) -> String {
+    let spread = Spread::of(values);
+    spread.map_or_else(|| "not measured: never quiet".to_owned(), |spread| format!("{spread:.digits$}"))
 }

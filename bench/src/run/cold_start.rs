@@ -1,12 +1,13 @@
-//! How long it takes from starting the program until it has answered its first request.
+//! Time from the start of a program to the answer to its first request.
 
 use std::time::Instant;
 
 use super::Bench;
 use super::Failure;
-use super::connection::Connection;
 use super::figures::{Measure, quantile};
+use super::link::{self, Link};
 use super::options::Section;
+use super::pipes::PipedSubject;
 
 pub(super) fn measure(bench: &mut Bench) {
     for round in 0..bench.plan.cold_rounds {
@@ -35,9 +36,9 @@ pub(super) fn measure(bench: &mut Bench) {
 /// Microseconds from the spawn to the answer.
 fn start(bench: &Bench, subject: usize) -> Result<u32, Failure> {
     let started = Instant::now();
-    let mut connection = Connection::spawn(&bench.subjects[subject], &bench.watchdog, &bench.scratch)?;
-    connection.turn(Connection::initialize)?;
+    let mut running = PipedSubject::spawn(&bench.subjects[subject], &bench.watchdog, &bench.scratch)?;
+    link::turn(&mut running, PipedSubject::initialize)?;
     let took = started.elapsed();
-    connection.close()?;
+    Box::new(running).close()?;
     Ok(u32::try_from(took.as_micros()).unwrap_or(u32::MAX))
 }

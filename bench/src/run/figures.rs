@@ -1,4 +1,4 @@
-//! What was measured: for each measure and subject one value per round. It knows units, but no targets.
+//! The measured values: for each measure and subject one value per round. Knows units, but no targets.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(super) enum Catalogue {
     Warm,
 }
 
-/// What a value stands for. The order is that of the report.
+/// The meaning of a value, in the order of the report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Measure {
     RoundTripMedian,
@@ -35,7 +35,7 @@ pub(super) enum Measure {
     Backends,
 }
 
-/// Who is there when the memory of sessions is looked at.
+/// The sessions whose memory is measured.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Crowd {
     /// 200, each with a connection on which it has called.
@@ -48,142 +48,70 @@ pub(super) enum Crowd {
     Connected,
 }
 
-impl Measure {
-    pub(super) const ALL: [Self; 27] = [
-        Self::RoundTripMedian,
-        Self::RoundTripP99,
-        Self::SequentialCpu,
-        Self::CallRate(8),
-        Self::CallRate(64),
-        Self::ConcurrentCpu(8),
-        Self::ConcurrentCpu(64),
-        Self::IdleMemory,
-        Self::GuardMemory,
-        Self::WardenMemory,
-        Self::ColdStart,
-        Self::EchoRate,
-        Self::AnswerRate,
-        Self::PeakMemory,
-        Self::MemoryKept,
-        Self::LongList,
-        Self::Started(Catalogue::Cold, 1),
-        Self::Started(Catalogue::Cold, 10),
-        Self::Started(Catalogue::Cold, 50),
-        Self::Started(Catalogue::Warm, 1),
-        Self::Started(Catalogue::Warm, 10),
-        Self::Started(Catalogue::Warm, 50),
-        Self::Sessions(Crowd::Calling),
-        Self::Backends,
-        Self::Sessions(Crowd::Idle),
-        Self::Sessions(Crowd::Streaming),
-        Self::Sessions(Crowd::Connected),
-    ];
+/// A measure with its section, its unit, its name in the JSON report, and its title.
+struct Row(Measure, Section, &'static str, &'static str, &'static str);
 
-    pub(super) fn title(self) -> String {
-        let title = match self {
-            Self::RoundTripMedian => "round trip, one caller, median",
-            Self::RoundTripP99 => "round trip, one caller, p99",
-            Self::SequentialCpu => "proxy CPU per call, one caller",
-            Self::CallRate(callers) => return format!("calls per second, {callers} callers"),
-            Self::ConcurrentCpu(callers) => return format!("proxy CPU per call, {callers} callers"),
-            Self::IdleMemory => "memory when idle",
-            Self::GuardMemory => "memory of a guard",
-            Self::WardenMemory => "memory of the warden",
-            Self::ColdStart => "spawn to first answer",
-            Self::EchoRate => "10 MiB echo (up and back)",
-            Self::AnswerRate => "10 MiB answers",
-            Self::PeakMemory => "peak memory, 10 MiB messages",
-            Self::MemoryKept => "memory kept 2 s after those",
-            Self::LongList => "tools/list of 1,000 tools",
-            Self::Started(catalogue, servers) => {
-                let plural = if servers == 1 { "" } else { "s" };
-                return format!("start to tools/list, {servers} server{plural}, {}", catalogue.name());
-            }
-            Self::Sessions(crowd) => crowd.title(),
-            Self::Backends => "servers that run for 200 sessions",
-        };
-        title.to_owned()
+/// All measures, in the order of the report.
+#[rustfmt::skip]
+const TABLE: [Row; 27] = {
+    use Catalogue::{Cold, Warm};
+    use Measure::*;
+    [
+        Row(RoundTripMedian, Section::Latency, "µs", "round_trip_median", "round trip, one caller, median"),
+        Row(RoundTripP99, Section::Latency, "µs", "round_trip_p99", "round trip, one caller, p99"),
+        Row(SequentialCpu, Section::Latency, "µs", "cpu_per_call_sequential", "proxy CPU per call, one caller"),
+        Row(CallRate(8), Section::Throughput, "/s", "calls_per_second_8", "calls per second, 8 callers"),
+        Row(CallRate(64), Section::Throughput, "/s", "calls_per_second_64", "calls per second, 64 callers"),
+        Row(ConcurrentCpu(8), Section::Throughput, "µs", "cpu_per_call_concurrent_8", "proxy CPU per call, 8 callers"),
+        Row(ConcurrentCpu(64), Section::Throughput, "µs", "cpu_per_call_concurrent_64", "proxy CPU per call, 64 callers"),
+        Row(IdleMemory, Section::Idle, "MiB", "memory_idle", "memory when idle"),
+        Row(GuardMemory, Section::Idle, "MiB", "memory_guard", "memory of a guard"),
+        Row(WardenMemory, Section::Idle, "MiB", "memory_warden", "memory of the warden"),
+        Row(ColdStart, Section::ColdStart, "ms", "cold_start", "spawn to first answer"),
+        Row(EchoRate, Section::Payload, "MiB/s", "echo_rate", "10 MiB echo (up and back)"),
+        Row(AnswerRate, Section::Payload, "MiB/s", "answer_rate", "10 MiB answers"),
+        Row(PeakMemory, Section::Payload, "MiB", "memory_peak", "peak memory, 10 MiB messages"),
+        Row(MemoryKept, Section::Payload, "MiB", "memory_kept", "memory kept 2 s after those"),
+        Row(LongList, Section::Lists, "µs", "long_list", "tools/list of 1,000 tools"),
+        Row(Started(Cold, 1), Section::Starts, "ms", "start_cold_1", "start to tools/list, 1 server, cold"),
+        Row(Started(Cold, 10), Section::Starts, "ms", "start_cold_10", "start to tools/list, 10 servers, cold"),
+        Row(Started(Cold, 50), Section::Starts, "ms", "start_cold_50", "start to tools/list, 50 servers, cold"),
+        Row(Started(Warm, 1), Section::Starts, "ms", "start_warm_1", "start to tools/list, 1 server, warm"),
+        Row(Started(Warm, 10), Section::Starts, "ms", "start_warm_10", "start to tools/list, 10 servers, warm"),
+        Row(Started(Warm, 50), Section::Starts, "ms", "start_warm_50", "start to tools/list, 50 servers, warm"),
+        Row(Sessions(Crowd::Calling), Section::Sessions, "MiB", "memory_sessions_calling", "memory with 200 sessions that called"),
+        Row(Backends, Section::Sessions, "", "servers_of_sessions", "servers that run for 200 sessions"),
+        Row(Sessions(Crowd::Idle), Section::Sessions, "MiB", "memory_sessions_idle", "memory with 1,000 idle sessions"),
+        Row(Sessions(Crowd::Streaming), Section::Sessions, "MiB", "memory_sessions_streaming", "the same, half of them with a stream"),
+        Row(Sessions(Crowd::Connected), Section::Sessions, "MiB", "memory_sessions_connected", "and all of them with a connection"),
+    ]
+};
+
+impl Measure {
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|Row(measure, ..)| *measure)
     }
 
-    pub(super) fn unit(self) -> &'static str {
-        match self {
-            Self::RoundTripMedian
-            | Self::RoundTripP99
-            | Self::SequentialCpu
-            | Self::ConcurrentCpu(_)
-            | Self::LongList => "µs",
-            Self::CallRate(_) => "/s",
-            Self::IdleMemory
-            | Self::GuardMemory
-            | Self::WardenMemory
-            | Self::PeakMemory
-            | Self::MemoryKept
-            | Self::Sessions(_) => "MiB",
-            Self::Backends => "",
-            Self::ColdStart | Self::Started(..) => "ms",
-            Self::EchoRate | Self::AnswerRate => "MiB/s",
-        }
+    fn row(self) -> &'static Row {
+        TABLE.iter().find(|Row(measure, ..)| *measure == self).expect("every measure has a row")
     }
 
     /// The measurement that yields it.
     pub(super) fn section(self) -> Section {
-        match self {
-            Self::RoundTripMedian | Self::RoundTripP99 | Self::SequentialCpu => Section::Latency,
-            Self::CallRate(_) | Self::ConcurrentCpu(_) => Section::Throughput,
-            Self::IdleMemory | Self::GuardMemory | Self::WardenMemory => Section::Idle,
-            Self::ColdStart => Section::ColdStart,
-            Self::EchoRate | Self::AnswerRate | Self::PeakMemory | Self::MemoryKept => Section::Payload,
-            Self::LongList => Section::Lists,
-            Self::Started(..) => Section::Starts,
-            Self::Sessions(_) | Self::Backends => Section::Sessions,
-        }
+        self.row().1
+    }
+
+    pub(super) fn unit(self) -> &'static str {
+        self.row().2
     }
 
     /// The name in the JSON report.
-    pub(super) fn key(self) -> String {
-        let key = match self {
-            Self::RoundTripMedian => "round_trip_median",
-            Self::RoundTripP99 => "round_trip_p99",
-            Self::SequentialCpu => "cpu_per_call_sequential",
-            Self::CallRate(callers) => return format!("calls_per_second_{callers}"),
-            Self::ConcurrentCpu(callers) => return format!("cpu_per_call_concurrent_{callers}"),
-            Self::IdleMemory => "memory_idle",
-            Self::GuardMemory => "memory_guard",
-            Self::WardenMemory => "memory_warden",
-            Self::ColdStart => "cold_start",
-            Self::EchoRate => "echo_rate",
-            Self::AnswerRate => "answer_rate",
-            Self::PeakMemory => "memory_peak",
-            Self::MemoryKept => "memory_kept",
-            Self::LongList => "long_list",
-            Self::Started(catalogue, servers) => return format!("start_{}_{servers}", catalogue.name()),
-            Self::Sessions(Crowd::Calling) => "memory_sessions_calling",
-            Self::Sessions(Crowd::Idle) => "memory_sessions_idle",
-            Self::Sessions(Crowd::Streaming) => "memory_sessions_streaming",
-            Self::Sessions(Crowd::Connected) => "memory_sessions_connected",
-            Self::Backends => "servers_of_sessions",
-        };
-        key.to_owned()
+    pub(super) fn key(self) -> &'static str {
+        self.row().3
     }
-}
 
-impl Catalogue {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Cold => "cold",
-            Self::Warm => "warm",
-        }
-    }
-}
-
-impl Crowd {
     pub(super) fn title(self) -> &'static str {
-        match self {
-            Self::Calling => "memory with 200 sessions that called",
-            Self::Idle => "memory with 1,000 idle sessions",
-            Self::Streaming => "the same, half of them with a stream",
-            Self::Connected => "and all of them with a connection",
-        }
+        self.row().4
     }
 }
 
@@ -248,8 +176,8 @@ impl Figures {
         (0..self.subjects).any(|subject| self.values.contains_key(&(measure, subject)))
     }
 
-    /// What `relate` makes of the values that these subjects had in the same round, over all rounds that
-    /// all of them came through. Comparing within a round takes the machine's drift out.
+    /// The result of `relate` for the values of these subjects in the same round, over all rounds that all of them
+    /// completed. Comparing within a round takes the machine's drift out.
     pub(super) fn related<const N: usize>(
         &self,
         measure: Measure,
@@ -278,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_is_of_the_middle_and_the_ends() {
+    fn summary_has_median_and_extremes() {
         let summary =
             |values: &[f64]| Summary::of(values.iter().copied()).map(|it| (it.least, it.median, it.greatest));
         assert_eq!(summary(&[]), None);
@@ -287,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn only_rounds_that_all_came_through_are_related() {
+    fn incomplete_rounds_are_not_related() {
         let mut figures = Figures::new(2);
         figures.record(Measure::CallRate(64), 0, 0, 100.0);
         figures.record(Measure::CallRate(64), 0, 1, 200.0);
@@ -297,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_is_a_sample() {
+    fn quantile_is_a_sample() {
         let samples: Vec<u32> = (0..=100).collect();
         assert_eq!(quantile(&samples, 0.5), 50.0);
         assert_eq!(quantile(&samples, 0.99), 99.0);

@@ -1,16 +1,16 @@
-//! What one small call after the other takes, and what CPU time it costs the proxy.
+//! Round trips of sequential small calls, and the CPU time that they cost the proxy.
 
 use super::Bench;
 use super::figures::{Measure, quantile};
 use super::options::Section;
-use super::procfs;
 use super::round::Round;
+use crate::procfs;
 
 /// The first calls of a turn find another subject's data in the caches: they are made, but not counted.
 const UNCOUNTED: usize = 50;
 
 #[derive(Clone, Default)]
-struct Tally {
+struct RoundTrips {
     round_trips: Vec<u32>,
     cpu_ns: u64,
 }
@@ -18,7 +18,7 @@ struct Tally {
 pub(super) fn measure(bench: &mut Bench) {
     for index in 0..bench.plan.rounds {
         let (warm_up, slices, calls) = (bench.plan.warm_up, bench.plan.slices, bench.plan.calls);
-        let mut tallies = vec![Tally::default(); bench.subjects.len()];
+        let mut tallies = vec![RoundTrips::default(); bench.subjects.len()];
         let mut round = Round::open(bench, Section::Latency, index);
         round.each(|_, connection| connection.tiny_calls(warm_up, &mut Vec::new()));
         for _ in 0..slices {
@@ -36,7 +36,7 @@ pub(super) fn measure(bench: &mut Bench) {
     }
 }
 
-fn record(bench: &mut Bench, round: usize, subject: usize, tally: &mut Tally) {
+fn record(bench: &mut Bench, round: usize, subject: usize, tally: &mut RoundTrips) {
     let samples = &mut tally.round_trips;
     samples.sort_unstable();
     let figures = &mut bench.figures;

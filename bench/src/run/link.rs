@@ -1,106 +1,62 @@
-//! A running subject, however it is spoken to: over pipes, or over HTTP. Measurements know this and no more.
+//! A running subject and its client, over pipes or HTTP. The only view that measurements have of it.
 
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::process::Pid;
-
 use super::Failure;
-use super::connection::Connection;
-use super::http;
+use super::http::HttpSubject;
+use super::pipes::PipedSubject;
 use super::running::Running;
 use super::subject::{Subject, Via};
 use super::watchdog::Watchdog;
 
-pub(super) enum Link {
-    Pipes(Connection),
-    Http(http::Connection),
-}
+pub(super) trait Link {
+    fn running(&self) -> &Running;
 
-impl Link {
-    /// Starts the subject and says nothing yet.
-    pub(super) fn spawn(subject: &Subject, dog: &Watchdog, scratch: &Path) -> Result<Self, Failure> {
-        match &subject.via {
-            Via::Pipes => Connection::spawn(subject, dog, scratch).map(Self::Pipes),
-            Via::Http { path } => http::Connection::spawn(subject, path, dog, scratch).map(Self::Http),
-        }
-    }
-
-    fn running(&self) -> &Running {
-        match self {
-            Self::Pipes(pipes) => pipes.running(),
-            Self::Http(http) => http.running(),
-        }
-    }
-
-    pub(super) fn pid(&self) -> Pid {
-        self.running().pid()
-    }
-
-    /// Runs `turn` with this subject's time counting, and says why if it failed.
-    pub(super) fn turn(
-        &mut self,
-        turn: impl FnOnce(&mut Self) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        self.running().begin_turn();
-        let outcome = turn(self).map_err(|failure| self.running().explain(failure));
-        self.running().end_turn();
-        outcome
-    }
-
-    /// Brings it to where it can be called.
-    pub(super) fn settle(&mut self) -> Result<(), Failure> {
-        match self {
-            Self::Pipes(pipes) => {
-                pipes.initialize()?;
-                pipes.settle()
-            }
-            Self::Http(http) => http.settle(),
-        }
-    }
+    /// Makes the handshake, and a first call whose answer is parsed.
+    fn settle(&mut self) -> Result<(), Failure>;
 
     /// Sequential small calls; the round trip of each goes to `round_trips`, in nanoseconds.
-    pub(super) fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure> {
-        match self {
-            Self::Pipes(pipes) => pipes.tiny_calls(count, round_trips),
-            Self::Http(http) => http.tiny_calls(count, round_trips),
-        }
+    fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure>;
+
+    /// Small calls of so many callers: over pipes they share one connection, over HTTP each has its own.
+    fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure>;
+
+    /// A call with a large text up, down or both. The answer must be `expected`, byte for byte.
+    fn large_call(&mut self, tool: &str, args: &[&[u8]], expected: &[u8]) -> Result<Duration, Failure>;
+
+    /// Sequential lists; the time of each goes to `micros`.
+    fn lists(&mut self, _count: usize, _micros: &mut Vec<u32>) -> Result<(), Failure> {
+        Err(Failure("lists are not measured over HTTP".to_owned()))
     }
 
-    /// Small calls of so many callers: over pipes they share one, over HTTP each has a connection of its own.
-    pub(super) fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure> {
-        match self {
-            Self::Pipes(pipes) => pipes.tiny_calls_at_once(count, callers),
-            Self::Http(http) => http.tiny_calls_at_once(count, callers),
-        }
+    fn http(&mut self) -> Option<&mut HttpSubject> {
+        None
     }
 
-    /// One call with a large text up, down or both. The answer must be `expected`, byte for byte.
-    pub(super) fn large_call(
-        &mut self,
-        tool: &str,
-        arguments: &[&[u8]],
-        expected: &[u8],
-    ) -> Result<Duration, Failure> {
-        match self {
-            Self::Pipes(pipes) => pipes.large_call(tool, arguments, expected),
-            Self::Http(http) => http.large_call(tool, arguments, expected),
-        }
-    }
+    /// Ends the subject as its user would, and waits for its end.
+    fn close(self: Box<Self>) -> Result<(), Failure>;
 
-    /// One list after the other; what each took goes to `micros`.
-    pub(super) fn lists(&mut self, count: usize, micros: &mut Vec<u32>) -> Result<(), Failure> {
-        match self {
-            Self::Pipes(pipes) => pipes.lists(count, micros),
-            Self::Http(_) => Err(Failure("lists are not measured over HTTP".to_owned())),
-        }
+    fn pid(&self) -> u32 {
+        self.running().pid()
     }
+}
 
-    /// Ends the subject as whoever started it would, and it must go.
-    pub(super) fn close(self) -> Result<(), Failure> {
-        match self {
-            Self::Pipes(pipes) => pipes.close(),
-            Self::Http(http) => http.close(),
-        }
-    }
+/// Starts the subject, and sends nothing yet.
+pub(super) fn spawn(subject: &Subject, dog: &Watchdog, scratch: &Path) -> Result<Box<dyn Link>, Failure> {
+    Ok(match &subject.via {
+        Via::Pipes => Box::new(PipedSubject::spawn(subject, dog, scratch)?),
+        Via::Http { path } => Box::new(HttpSubject::spawn(subject, path, dog, scratch)?),
+    })
+}
+
+/// Runs `turn` with this subject's time counting, and explains a failure.
+pub(super) fn turn<L: Link + ?Sized>(
+    link: &mut L,
+    turn: impl FnOnce(&mut L) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    link.running().begin_turn();
+    let outcome = turn(link).map_err(|failure| link.running().explain(failure));
+    link.running().end_turn();
+    outcome
 }

@@ -1,4 +1,4 @@
-//! How long a list of a thousand tools takes: of ten servers through us, and of one that has them all.
+//! Time of a list of a thousand tools: of ten servers through us, and of a single server that has them all.
 
 use super::Bench;
 use super::figures::{Measure, quantile};

@@ -2,17 +2,16 @@
 //! with ten that are seen as one, or over HTTP.
 //!
 //! # Layout
-//! - [`options`]: what the user asked for, and how much work that is.
-//! - [`subject`]: who is compared; [`servers`]: the same with many servers behind.
-//! - [`running`]: one running subject; [`connection`]: spoken to over pipes; [`http`]: over HTTP; [`link`]: either.
-//! - [`watchdog`]: no subject can hold the run up; [`procfs`]: CPU time and memory of a process.
+//! - [`options`]: the command line, and the amount of work that follows from it.
+//! - [`subject`]: the programs to compare; [`servers`]: the same with many servers behind.
+//! - [`running`]: one running subject; [`pipes`]: called over pipes; [`http`]: over HTTP; [`link`]: either.
+//! - [`watchdog`]: a time limit for every subject.
 //! - [`round`]: all subjects side by side, taking turns, so that a machine that drifts drifts for all.
 //! - [`latency`], [`throughput`], [`idle`], [`cold_start`], [`payload`], [`lists`], [`starts`], [`sessions`]: one
 //!   measurement each.
-//! - [`figures`]: what was measured; [`verdict`]: the promises, kept or not; [`report`]: both, to be read.
+//! - [`figures`]: the measured values; [`verdict`]: the promises, kept or not; [`report`]: both, to be read.
 
 mod cold_start;
-mod connection;
 mod figures;
 mod http;
 mod idle;
@@ -21,7 +20,7 @@ mod link;
 mod lists;
 mod options;
 mod payload;
-mod procfs;
+mod pipes;
 mod report;
 mod round;
 mod running;
@@ -40,11 +39,11 @@ use std::process::ExitCode;
 
 use figures::Figures;
 pub(crate) use options::Suite;
-use options::{Options, Plan, Section};
+use options::{Plan, RunOptions, Section};
 use subject::Subject;
 use watchdog::Watchdog;
 
-/// A subject did not do what it should have: the message says what.
+/// The error of a subject.
 #[derive(Debug)]
 struct Failure(String);
 
@@ -60,10 +59,10 @@ impl From<rustix::io::Errno> for Failure {
     }
 }
 
-/// What every measurement needs, and what they fill.
+/// Input and output of all measurements.
 struct Bench {
     suite: Suite,
-    options: Options,
+    options: RunOptions,
     plan: Plan,
     subjects: Vec<Subject>,
     watchdog: Watchdog,
@@ -83,7 +82,7 @@ impl Bench {
 }
 
 pub(crate) fn main(suites: &[Suite], arguments: &[OsString]) -> Result<ExitCode, String> {
-    let Some(options) = Options::parse(arguments)? else {
+    let Some(options) = RunOptions::parse(arguments)? else {
         println!("{}", options::HELP);
         return Ok(ExitCode::SUCCESS);
     };
@@ -95,7 +94,7 @@ pub(crate) fn main(suites: &[Suite], arguments: &[OsString]) -> Result<ExitCode,
     outcome
 }
 
-fn compare_all(suites: &[Suite], options: &Options, scratch: &Path) -> Result<ExitCode, String> {
+fn compare_all(suites: &[Suite], options: &RunOptions, scratch: &Path) -> Result<ExitCode, String> {
     let watchdog = Watchdog::start(options.time_limit);
     let mut markdown = Vec::new();
     let mut json = Vec::new();
@@ -119,7 +118,7 @@ fn compare_all(suites: &[Suite], options: &Options, scratch: &Path) -> Result<Ex
     Ok(ExitCode::from(worst))
 }
 
-fn compare(suite: Suite, options: &Options, watchdog: &Watchdog, scratch: &Path) -> Result<Bench, String> {
+fn compare(suite: Suite, options: &RunOptions, watchdog: &Watchdog, scratch: &Path) -> Result<Bench, String> {
     let subjects = Subject::all(suite, Section::Latency, options, scratch)?;
     let mut bench = Bench {
         suite,

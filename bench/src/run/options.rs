@@ -1,10 +1,10 @@
-//! What the user asked for, and how much work each measurement is to be. It knows no subject and no figure.
+//! The command line, and the amount of work that follows for each measurement. Knows no subject and no figure.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::wire::Payload;
+use switchboard_testkit::wire::Payload;
 
 pub(super) const HELP: &str = "\
 usage: switchboard-bench run|many|http|all [OPTIONS]
@@ -28,14 +28,14 @@ does one after the other.
 Nothing is pinned, as with users, so the scheduler has a say: a call whose wake-ups cross cores can take
 several times as long. `taskset -c 0 scripts/bench …` takes that out, to compare two builds.";
 
-/// What stands behind the subjects.
+/// The servers behind the subjects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Suite {
-    /// One server.
+    /// A single server.
     One,
     /// Ten servers behind one connection.
     Many,
-    /// One server, whose clients come over HTTP.
+    /// A single server, whose clients come over HTTP.
     Http,
 }
 
@@ -69,7 +69,7 @@ impl Suite {
     }
 }
 
-/// One of the measurements.
+/// A measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     Latency,
@@ -109,7 +109,7 @@ impl Section {
 }
 
 #[derive(Clone, Default)]
-pub(super) struct Options {
+pub(super) struct RunOptions {
     pub(super) switchboard: Option<PathBuf>,
     /// Name and command line of the further proxies.
     pub(super) peers: Vec<(String, Vec<OsString>)>,
@@ -125,7 +125,7 @@ pub(super) struct Options {
     only: Vec<Section>,
 }
 
-/// How much work a measurement is. In each round every subject is started anew; within a round they take
+/// The amount of work of each measurement. In each round every subject is started anew; within a round they take
 /// turns, `slices` times.
 pub(super) struct Plan {
     pub(super) rounds: usize,
@@ -151,7 +151,7 @@ pub(super) struct Plan {
     pub(super) payload_bytes: usize,
 }
 
-impl Options {
+impl RunOptions {
     /// `None` if help was asked for.
     pub(super) fn parse(arguments: &[OsString]) -> Result<Option<Self>, String> {
         let mut options = Self { time_limit: Duration::from_secs(60), ..Self::default() };

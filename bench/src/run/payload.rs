@@ -1,4 +1,4 @@
-//! How fast messages of 10 MiB go through, and how much memory they take then and afterwards.
+//! Throughput of messages of 10 MiB, and the memory that they take during and after the calls.
 
 use std::thread;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::Bench;
 use super::figures::{Measure, quantile};
 use super::options::Section;
-use super::procfs;
 use super::round::Round;
+use crate::procfs;
 
 /// Two looks at memory: before the large messages, and when their memory should have been given back.
 const QUIET_BEFORE: Duration = Duration::from_secs(1);
@@ -16,7 +16,7 @@ const QUIET_AFTER: Duration = Duration::from_secs(2);
 const STAMP: usize = 16;
 
 #[derive(Clone, Default)]
-struct Tally {
+struct PayloadSamples {
     echo_micros: Vec<u32>,
     answer_micros: Vec<u32>,
     resident_before: f64,
@@ -31,7 +31,7 @@ pub(super) fn measure(bench: &mut Bench) {
     let answered = text.clone();
     for index in 0..bench.plan.payload_rounds {
         let (slices, calls) = (bench.plan.payload_slices, bench.plan.payload_calls);
-        let mut tallies = vec![Tally::default(); bench.subjects.len()];
+        let mut tallies = vec![PayloadSamples::default(); bench.subjects.len()];
         let mut round = Round::open(bench, Section::Payload, index);
         thread::sleep(QUIET_BEFORE);
         round.each(|subject, connection| {
@@ -84,7 +84,7 @@ fn keep(slice: usize, micros: &mut Vec<u32>, took: Duration) {
     }
 }
 
-fn record(bench: &mut Bench, round: usize, subject: usize, tally: &mut Tally) {
+fn record(bench: &mut Bench, round: usize, subject: usize, tally: &mut PayloadSamples) {
     let mib = bench.plan.payload_bytes as f64 / f64::from(1 << 20);
     let mut rate = |measure, micros: &mut Vec<u32>, moved: f64| {
         micros.sort_unstable();

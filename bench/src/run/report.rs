@@ -74,7 +74,7 @@ pub(super) fn markdown(machine: &Machine, bench: &Bench, lines: &[Line]) -> Stri
 
 pub(super) fn json(machine: &Machine, bench: &Bench, lines: &[Line]) -> Value {
     let mut figures = Vec::new();
-    for measure in Measure::ALL {
+    for measure in Measure::all() {
         for (index, subject) in bench.subjects.iter().enumerate() {
             let Some(summary) = bench.figures.summary(measure, index) else { continue };
             let rounds: Vec<f64> = bench.figures.rounds(measure, index).collect();
@@ -109,8 +109,8 @@ fn summary_json(summary: Summary) -> Value {
 fn figure_rows(bench: &Bench) -> Vec<Vec<String>> {
     let names = bench.subjects.iter().map(|subject| subject.name.clone());
     let mut rows = vec![["figure".to_owned(), "unit".to_owned()].into_iter().chain(names).collect()];
-    for measure in Measure::ALL.into_iter().filter(|measure| bench.figures.measured(*measure)) {
-        let mut row = vec![measure.title(), measure.unit().to_owned()];
+    for measure in Measure::all().filter(|measure| bench.figures.measured(*measure)) {
+        let mut row = vec![measure.title().to_owned(), measure.unit().to_owned()];
         row.extend((0..bench.subjects.len()).map(|subject| value(bench.figures.summary(measure, subject))));
         rows.push(row);
     }

@@ -1,7 +1,7 @@
 //! All subjects running side by side for one round, taking turns. One that fails is reported and leaves the
-//! round; the others go on. It knows nothing of what is measured.
+//! round; the others go on. Must not know what is measured.
 
-use super::link::Link;
+use super::link::{self, Link};
 use super::options::Section;
 use super::{Bench, Failure};
 
@@ -10,8 +10,8 @@ pub(super) struct Round<'a> {
     section: Section,
     index: usize,
     turn: usize,
-    /// One for each subject; `None` if it failed, in this round or an earlier one.
-    open: Vec<Option<Link>>,
+    /// By subject; `None` if it failed, in this round or an earlier one.
+    open: Vec<Option<Box<dyn Link>>>,
 }
 
 impl<'a> Round<'a> {
@@ -23,7 +23,7 @@ impl<'a> Round<'a> {
                 open.push(None);
                 continue;
             }
-            let link = Link::spawn(&bench.subjects[subject], &bench.watchdog, &bench.scratch);
+            let link = link::spawn(&bench.subjects[subject], &bench.watchdog, &bench.scratch);
             open.push(link.map_err(|failure| bench.fail(section, index, subject, &failure)).ok());
         }
         let mut round = Self { bench, section, index, turn: index, open };
@@ -31,13 +31,13 @@ impl<'a> Round<'a> {
         round
     }
 
-    /// Lets every subject have its turn. Who begins changes from turn to turn, so that none is always the
-    /// one to find the caches as another left them.
-    pub(super) fn each(&mut self, mut turn: impl FnMut(usize, &mut Link) -> Result<(), Failure>) {
+    /// Gives every subject its turn. The first subject changes from turn to turn, so that the effect of cold caches is
+    /// spread over all.
+    pub(super) fn each(&mut self, mut turn: impl FnMut(usize, &mut dyn Link) -> Result<(), Failure>) {
         let (count, first) = (self.open.len(), self.turn);
         for subject in (0..count).map(|step| (step + first) % count) {
             let Some(link) = &mut self.open[subject] else { continue };
-            if let Err(failure) = link.turn(|link| turn(subject, link)) {
+            if let Err(failure) = link::turn(&mut **link, |link| turn(subject, link)) {
                 self.bench.fail(self.section, self.index, subject, &failure);
                 self.open[subject] = None;
             }

@@ -1,17 +1,18 @@
-//! The process of a subject: started, watched, and ended. It does not know how it is spoken to.
+//! The process of a subject: started, watched, and ended. Must not know whether it is called over pipes or HTTP.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
+use switchboard_testkit::client::{Pipes, Program, Start};
+use switchboard_testkit::pids::{self, Word};
 
 use super::Failure;
 use super::subject::Subject;
 use super::watchdog::{Watch, Watchdog};
-use crate::spawn::{self, Group};
 
 /// How long a subject may take to end when it should.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -20,30 +21,26 @@ pub(super) struct Running {
     child: Child,
     pid: Pid,
     watch: Option<Watch>,
-    /// What it printed on stderr, shown if it fails.
+    /// Its stderr, shown if it fails.
     log: PathBuf,
 }
 
 impl Running {
-    pub(super) fn spawn(
-        subject: &Subject,
-        dog: &Watchdog,
-        scratch: &Path,
-    ) -> Result<(Self, ChildStdin, ChildStdout), Failure> {
+    pub(super) fn spawn(subject: &Subject, dog: &Watchdog, scratch: &Path) -> Result<(Self, Pipes), Failure> {
         let log = scratch.join(format!("{}.stderr", subject.name.replace('/', "_")));
-        let stderr = Stdio::from(File::create(&log)?);
-        let mut child = spawn::piped(&subject.argv, Some(&scratch.join("state")), stderr, Group::Own)?;
+        let state = scratch.join("state");
+        let start = Start::plain(&subject.argv).stderr(File::create(&log)?).own_group();
+        let start = start.env("SWITCHBOARD_STATE_DIR", state.join("state"));
+        let Program { child, pipes } = start.env("XDG_RUNTIME_DIR", state.join("run")).program()?;
         let pid = Pid::from_child(&child);
-        let to = child.stdin.take().expect("stdin was asked to be a pipe");
-        let from = child.stdout.take().expect("stdout was asked to be a pipe");
-        Ok((Self { child, pid, watch: Some(dog.watch(pid)), log }, to, from))
+        Ok((Self { child, pid, watch: Some(dog.watch(pid)), log }, pipes))
     }
 
-    pub(super) fn pid(&self) -> Pid {
-        self.pid
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
-    /// What it has printed on stderr so far.
+    /// Its stderr so far.
     pub(super) fn said(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -56,7 +53,7 @@ impl Running {
         self.watch.iter().for_each(Watch::end_turn);
     }
 
-    /// Why a call failed, with what the subject printed.
+    /// The reason why a call failed, with the end of the subject's stderr.
     pub(super) fn explain(&self, failure: Failure) -> Failure {
         let mut message = match self.watch.as_ref().and_then(Watch::bit) {
             Some(limit) => format!("killed, since it had not finished after {} s", limit.as_secs()),
@@ -71,11 +68,11 @@ impl Running {
         Failure(message)
     }
 
-    pub(super) fn tell_to_end(&self) -> Result<(), Failure> {
-        kill_process(self.pid, Signal::TERM).map_err(|error| Failure(format!("telling it to end: {error}")))
+    pub(super) fn tell_to_end(&self) {
+        pids::tell(self.pid(), Word::Terminate);
     }
 
-    /// It must go by itself by now, since something happened.
+    /// Waits for the subject's end, which `after` should bring about.
     pub(super) fn ended(mut self, after: &str) -> Result<(), Failure> {
         // From the first wait on the pid may be another's: the watchdog has to let go before.
         self.watch = None;
@@ -103,6 +100,6 @@ impl Drop for Running {
 }
 
 fn kill_group(pid: Pid) {
-    // It may have ended by itself and not have been reaped yet, which is as good.
+    // Fails if the process has ended and was not reaped yet, which is as good.
     let _ = kill_process_group(pid, Signal::KILL);
 }

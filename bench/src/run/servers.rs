@@ -1,4 +1,4 @@
-//! Who is compared with many servers behind one connection, and the config file that names them. It starts nothing.
+//! The programs to compare with many servers behind one connection, and the config file that names them. Starts nothing.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::options::{Options, Section};
+use super::options::{RunOptions, Section};
 use super::subject::{Programs, Role, Subject, Via};
-use crate::wire::{BETWEEN, SERVER};
+use crate::aggregate::{BETWEEN, SERVER};
 
 /// How many instances may run at a time unless the config says otherwise. Without a catalogue all servers run at once.
 const DEFAULT_POOL: usize = 32;
@@ -43,7 +43,7 @@ impl Shape {
 }
 
 /// In the order of the report's columns.
-pub(super) fn subjects(shape: Shape, options: &Options, scratch: &Path) -> Result<Vec<Subject>, String> {
+pub(super) fn subjects(shape: Shape, options: &RunOptions, scratch: &Path) -> Result<Vec<Subject>, String> {
     let Programs { this, backend, switchboard } = Programs::of(options)?;
     let with_tools = |tools: usize| -> Vec<OsString> {
         backend.iter().cloned().chain(["--tools".into(), tools.to_string().into()]).collect()

@@ -1,16 +1,18 @@
-//! What a gateway holds in memory that has many sessions over HTTP, and how many servers run for them.
+//! Memory of a gateway with many sessions over HTTP, and the number of servers that run for them.
 
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use switchboard_testkit::http::{KeepAlive, Web};
 
 use super::figures::{Crowd, Measure};
-use super::http::{Badge, Client, Connection};
+use super::http::HttpSubject;
 use super::link::Link;
 use super::options::Section;
 use super::round::Round;
-use super::{Bench, Failure, procfs};
+use super::{Bench, Failure};
+use crate::procfs;
 
 const QUIET: Duration = Duration::from_secs(1);
 const CALLING: usize = 200;
@@ -25,7 +27,7 @@ pub(super) fn measure(bench: &mut Bench) {
             let mut found = vec![Vec::new(); bench.subjects.len()];
             let mut round = Round::open(bench, Section::Sessions, index);
             round.each(|subject, link| {
-                if let Link::Http(server) = link {
+                if let Some(server) = link.http() {
                     found[subject] = crowd(server)?;
                 }
                 Ok(())
@@ -39,35 +41,38 @@ pub(super) fn measure(bench: &mut Bench) {
     }
 }
 
-/// Each has a connection of its own, and has called.
-fn calling(server: &mut Connection) -> Result<Vec<(Measure, f64)>, Failure> {
+/// Sessions with a connection of their own, each of which has called.
+fn calling(server: &mut HttpSubject) -> Result<Vec<(Measure, f64)>, Failure> {
     let mut clients = Vec::new();
     for _ in 0..CALLING {
-        let mut client = server.session()?;
-        server.call_once(&mut client)?;
-        clients.push(client);
+        let client = server.session()?;
+        clients.push(server.call_once(client)?);
     }
     let resident = memory(server)?;
-    let below = procfs::resident_below(server.running().pid())?;
+    let below = procfs::resident_below(server.running().pid());
     let backends = below.iter().filter(|(name, _)| name == BACKEND).count();
     Ok(vec![(Measure::Sessions(Crowd::Calling), resident), (Measure::Backends, backends as f64)])
 }
 
 /// Clients close a connection that they do not use, and keep a stream. So they are counted first without connections,
 /// then with streams, and in the end with all that there could be.
-fn idle(server: &mut Connection) -> Result<Vec<(Measure, f64)>, Failure> {
-    let sessions: Vec<Badge> =
-        (0..IDLE).map(|_| server.session().map(Client::leave)).collect::<Result<_, _>>()?;
+fn idle(server: &mut HttpSubject) -> Result<Vec<(Measure, f64)>, Failure> {
+    let sessions: Vec<Web> =
+        (0..IDLE).map(|_| server.session().map(KeepAlive::leave)).collect::<Result<_, _>>()?;
     let without = memory(server)?;
-    let mut clients = Vec::new();
+    let mut streams = Vec::new();
     for session in &sessions[..IDLE / 2] {
-        clients.push(server.stream_of(session)?);
+        let stream = session.get(server.path()).try_send()?;
+        if stream.status != 200 || !stream.is_stream() {
+            return Err(Failure(format!("no stream, but the status {}", stream.status)));
+        }
+        streams.push(stream);
     }
     let streaming = memory(server)?;
+    let mut clients = Vec::new();
     for session in &sessions {
-        let mut client = server.again(session)?;
-        server.call_once(&mut client)?;
-        clients.push(client);
+        let client = KeepAlive::connect(session, server.path())?;
+        clients.push(server.call_once(client)?);
     }
     let connected = memory(server)?;
     Ok(vec![
@@ -77,7 +82,7 @@ fn idle(server: &mut Connection) -> Result<Vec<(Measure, f64)>, Failure> {
     ])
 }
 
-fn memory(server: &Connection) -> Result<f64, Failure> {
+fn memory(server: &HttpSubject) -> Result<f64, Failure> {
     thread::sleep(QUIET);
     Ok(procfs::resident_mib(server.running().pid())?)
 }

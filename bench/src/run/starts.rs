@@ -5,14 +5,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::connection::Connection;
 use super::figures::{Catalogue, Measure, quantile};
+use super::link::{self, Link};
 use super::options::Section;
-use super::procfs;
+use super::pipes::PipedSubject;
 use super::servers::{self, Shape};
 use super::subject::{Role, Subject};
 use super::watchdog::Watchdog;
 use super::{Bench, Failure};
+use crate::procfs;
 
 const SERVERS: [usize; 3] = [1, 10, 50];
 /// How /proc calls the benchmark's backend.
@@ -75,7 +76,7 @@ fn is_of(subject: &Subject, shape: Shape, catalogue: Catalogue) -> bool {
     subject.is_of(Section::Starts) && (has_both || (shape.servers == 1 && catalogue == Catalogue::Cold))
 }
 
-/// One subject, and the folder in which it remembers.
+/// A subject, and its state folder.
 struct Place<'a> {
     watchdog: &'a Watchdog,
     folder: PathBuf,
@@ -106,21 +107,21 @@ impl Place<'_> {
     /// How long it took from the spawn to the answer.
     fn start(&self) -> Result<(Duration, Began), Failure> {
         let started = Instant::now();
-        let mut connection = Connection::spawn(self.subject, self.watchdog, &self.folder)?;
+        let mut connection = PipedSubject::spawn(self.subject, self.watchdog, &self.folder)?;
         let mut outcome = None;
-        connection.turn(|connection| {
+        link::turn(&mut connection, |connection| {
             let took = connection.start(self.shape.servers * self.shape.tools)?.duration_since(started);
-            let below = procfs::resident_below(connection.pid())?;
+            let below = procfs::resident_below(connection.pid());
             let servers = below.iter().any(|(name, _)| name == BACKEND);
             outcome = Some((took, if servers { Began::Servers } else { Began::Nothing }));
             Ok(())
         })?;
-        connection.close()?;
+        Box::new(connection).close()?;
         Ok(outcome.expect("a turn that came through has set it"))
     }
 }
 
-/// What runs below a subject that has answered.
+/// The processes below a subject that has answered.
 enum Began {
     Nothing,
     Servers,

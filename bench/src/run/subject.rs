@@ -1,9 +1,9 @@
-//! Who is compared: a name, and the command line that leads to the benchmark's backend. It starts nothing.
+//! The programs to compare: a name, and the command line that leads to the benchmark's backend. Starts nothing.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::options::{Options, Section, Suite};
+use super::options::{RunOptions, Section, Suite};
 use super::{http, servers};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Role {
     Aggregator,
     /// The floor over HTTP.
     Bridge,
-    /// The one that the targets are for.
+    /// Switchboard itself, which the targets are for.
     Switchboard,
     /// The same over HTTP, where all servers are one.
     Aggregate,
@@ -35,19 +35,19 @@ pub(super) struct Subject {
     pub(super) via: Via,
 }
 
-/// How it is spoken to.
+/// The way to call it.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Via {
     Pipes,
-    /// It says on stderr where it listens.
+    /// Prints on stderr where it listens.
     Http {
         path: String,
     },
 }
 
-/// What every subject is made of.
+/// The parts of every subject.
 pub(super) struct Programs {
-    /// The benchmark itself, which is the floors too.
+    /// The benchmark itself, which also contains the floors.
     pub(super) this: OsString,
     /// The server's command line.
     pub(super) backend: Vec<OsString>,
@@ -59,7 +59,7 @@ impl Subject {
     pub(super) fn all(
         suite: Suite,
         section: Section,
-        options: &Options,
+        options: &RunOptions,
         scratch: &Path,
     ) -> Result<Vec<Self>, String> {
         match suite {
@@ -69,7 +69,7 @@ impl Subject {
         }
     }
 
-    fn with_one(options: &Options) -> Result<Vec<Self>, String> {
+    fn with_one(options: &RunOptions) -> Result<Vec<Self>, String> {
         let Programs { this, backend, switchboard } = Programs::of(options)?;
         let subject = |name: &str, role, proxy: &[OsString]| Self {
             name: name.to_owned(),
@@ -100,7 +100,7 @@ impl Subject {
             Role::Unguarded => section == Section::ColdStart,
             Role::Aggregator => !matches!(section, Section::Lists | Section::Starts),
             Role::Aggregate => matches!(section, Section::Latency | Section::Throughput),
-            // It has no sessions.
+            // Without sessions.
             Role::Direct | Role::Pump | Role::Bridge => section != Section::Sessions,
             Role::Switchboard | Role::Peer => true,
         }
@@ -120,7 +120,7 @@ impl Subject {
 }
 
 impl Programs {
-    pub(super) fn of(options: &Options) -> Result<Self, String> {
+    pub(super) fn of(options: &RunOptions) -> Result<Self, String> {
         let this = std::env::current_exe().map_err(|error| format!("where is this program? {error}"))?;
         let this = this.into_os_string();
         let mut backend =

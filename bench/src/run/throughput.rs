@@ -1,15 +1,15 @@
-//! How many small calls many callers get through, and what CPU time each costs the proxy.
+//! Calls per second of many callers, and the CPU time that each call costs the proxy.
 
 use std::time::Duration;
 
 use super::Bench;
 use super::figures::Measure;
 use super::options::Section;
-use super::procfs;
 use super::round::Round;
+use crate::procfs;
 
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct CallTotals {
     took: Duration,
     cpu_ns: u64,
 }
@@ -24,7 +24,7 @@ pub(super) fn measure(bench: &mut Bench) {
 
 fn measure_round(bench: &mut Bench, index: usize, callers: usize) {
     let (slices, calls) = (bench.plan.slices, bench.plan.concurrent_calls);
-    let mut tallies = vec![Tally::default(); bench.subjects.len()];
+    let mut tallies = vec![CallTotals::default(); bench.subjects.len()];
     let mut round = Round::open(bench, Section::Throughput, index);
     round.each(|_, connection| connection.tiny_calls_at_once(calls, callers).map(drop));
     for _ in 0..slices {
@@ -37,7 +37,7 @@ fn measure_round(bench: &mut Bench, index: usize, callers: usize) {
     }
     let total = (slices * calls) as f64;
     for subject in round.close() {
-        let Tally { took, cpu_ns } = tallies[subject];
+        let CallTotals { took, cpu_ns } = tallies[subject];
         bench.figures.record(Measure::CallRate(callers), subject, index, total / took.as_secs_f64());
         if bench.subjects[subject].is_proxy() {
             let cpu = cpu_ns as f64 / total / 1e3;

@@ -1,4 +1,4 @@
-//! The promises that Switchboard makes about its cost, and whether this run kept them. It measures nothing.
+//! The promises that Switchboard makes about its cost, and whether this run kept them. Measures nothing.
 
 use super::Bench;
 use super::figures::{Catalogue, Crowd, Measure, Summary};
@@ -36,7 +36,7 @@ enum Target {
     None,
 }
 
-/// One line of the table of promises.
+/// A line of the table of promises.
 pub(super) struct Line {
     pub(super) title: String,
     pub(super) unit: &'static str,
@@ -71,8 +71,7 @@ pub(super) fn lines(bench: &Bench) -> Vec<Line> {
     let Some(ours) = bench.subjects.iter().position(|subject| subject.role == Role::Switchboard) else {
         return Vec::new();
     };
-    let measured: Vec<_> =
-        Measure::ALL.into_iter().filter(|measure| bench.figures.measured(*measure)).collect();
+    let measured: Vec<_> = Measure::all().filter(|measure| bench.figures.measured(*measure)).collect();
     measured.into_iter().flat_map(|measure| of_measure(bench, ours, measure)).collect()
 }
 
@@ -167,7 +166,7 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
                 Catalogue::Cold => Target::None,
                 Catalogue::Warm => Target::AtMost(10.0),
             };
-            vec![line(&measure.title(), "ms", plain(), target)]
+            vec![line(measure.title(), "ms", plain(), target)]
         }
         Measure::Sessions(crowd) => {
             let target = match crowd {
@@ -175,9 +174,9 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
                 Crowd::Idle | Crowd::Streaming => Target::AtMost(40.0),
                 Crowd::Connected => Target::None,
             };
-            vec![line(crowd.title(), "MiB", plain(), target)]
+            vec![line(measure.title(), "MiB", plain(), target)]
         }
-        Measure::Backends => vec![line(&measure.title(), "", plain(), Target::AtMost(1.0))],
+        Measure::Backends => vec![line(measure.title(), "", plain(), Target::AtMost(1.0))],
     }
 }
 

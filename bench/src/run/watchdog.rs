@@ -1,12 +1,13 @@
-//! No subject can hold the run up: one that has used up its time is killed, by its pid, with its process
-//! group. Time counts only while it is a subject's turn. It knows pids and deadlines only.
+//! Kills subjects that have used up their time, with their process group. Time counts only while it is a subject's turn.
+//! Knows pids and deadlines only.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use switchboard_testkit::monitor::Monitor;
 
 /// Coarse, so that the thread's waking is not part of what is measured.
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
@@ -16,7 +17,7 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(super) struct Watchdog {
     limit: Duration,
-    watched: Arc<Mutex<HashMap<Pid, Watched>>>,
+    watched: Arc<Monitor<HashMap<Pid, Watched>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -49,15 +50,15 @@ impl Watchdog {
     }
 
     pub(super) fn watch(&self, pid: Pid) -> Watch {
-        self.table().insert(pid, Watched::Resting(self.limit));
+        self.watched.lock().insert(pid, Watched::Resting(self.limit));
         Watch { dog: self.clone(), pid }
     }
 
     fn check(&self, now: Instant) {
-        for (pid, watched) in self.table().iter_mut() {
+        for (pid, watched) in self.watched.lock().iter_mut() {
             match watched {
                 Watched::Busy(deadline) if now >= *deadline => {
-                    // It may have ended by itself and not have been reaped yet, which is as good.
+                    // Fails if the process has ended and was not reaped yet, which is as good.
                     let _ = kill_process_group(*pid, Signal::KILL);
                     *watched = Watched::Killed(now);
                 }
@@ -71,11 +72,6 @@ impl Watchdog {
                 Watched::Resting(_) | Watched::Busy(_) | Watched::Killed(_) => {}
             }
         }
-    }
-
-    /// The table is whole after every statement, so a panic elsewhere does not spoil it.
-    fn table(&self) -> MutexGuard<'_, HashMap<Pid, Watched>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -95,14 +91,14 @@ impl Watch {
     }
 
     fn change(&self, to: impl FnOnce(Watched, Instant) -> Watched) {
-        if let Some(watched) = self.dog.table().get_mut(&self.pid) {
+        if let Some(watched) = self.dog.watched.lock().get_mut(&self.pid) {
             *watched = to(*watched, Instant::now());
         }
     }
 
     /// The limit, if the process was killed for having passed it.
     pub(super) fn bit(&self) -> Option<Duration> {
-        match self.dog.table().get(&self.pid) {
+        match self.dog.watched.lock().get(&self.pid) {
             Some(Watched::Killed(_)) => Some(self.dog.limit),
             Some(Watched::Resting(_) | Watched::Busy(_)) | None => None,
         }
@@ -111,6 +107,6 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.dog.table().remove(&self.pid);
+        self.dog.watched.lock().remove(&self.pid);
     }
 }

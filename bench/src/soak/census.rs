@@ -1,21 +1,18 @@
-//! What runs, and what it holds. Everything that the soak starts has its folder in its environment or command line.
+//! Running processes, and what they hold. Everything that the soak starts has its folder in its environment or command line.
 
 use super::World;
-use std::fmt;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use switchboard_testkit::pids;
 
-/// One look at the daemon that nobody kills.
+/// The figures of a sample; files are those in the home and runtime folders of everything that runs.
+const FIGURES: [&str; 5] = ["KiB of memory", "descriptors", "threads", "processes", "files"];
+
+/// A sample of the daemon that is not killed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sample {
+struct Sample {
     pid: u32,
-    kib: u64,
-    descriptors: usize,
-    threads: usize,
-    processes: usize,
-    /// In the home and runtime folders of everything that runs.
-    files: usize,
+    values: [u64; FIGURES.len()],
 }
 
 #[derive(Default)]
@@ -23,80 +20,60 @@ pub(super) struct Census(Vec<Sample>);
 
 impl Census {
     pub(super) fn take(&mut self, world: &World) {
-        let processes = all(world).len();
+        let processes = all(world).len() as u64;
         let Some(pid) = daemon(world, false) else { return };
-        let count = |what: &str| fs::read_dir(format!("/proc/{pid}/{what}")).map_or(0, Iterator::count);
-        let (descriptors, threads) = (count("fd"), count("task"));
-        let kib = resident(pid).unwrap_or(0);
+        let count =
+            |what: &str| fs::read_dir(format!("/proc/{pid}/{what}")).map_or(0, Iterator::count) as u64;
+        let kib = pids::memory(pid).unwrap_or(0) / 1024;
         if kib > 0 {
-            let files = ["home", "r"].map(|name| count_files(&world.folder.join(name))).iter().sum();
-            self.0.push(Sample { pid, kib, descriptors, threads, processes, files });
+            let files = ["home", "run"].map(|name| count_files(&world.scratch.join(name))).iter().sum();
+            self.0.push(Sample { pid, values: [kib, count("fd"), count("task"), processes, files] });
         }
     }
 
     pub(super) fn last(&self) -> String {
-        self.0.last().map_or_else(|| "no daemon yet".to_owned(), ToString::to_string)
+        let show = |Sample { values: [kib, descriptors, _, processes, _], .. }: &Sample| {
+            format!("{processes} processes, daemon {kib} KiB and {descriptors} descriptors")
+        };
+        self.0.last().map_or_else(|| "no daemon yet".to_owned(), show)
     }
 
-    /// The largest of the second quarter, when all has warmed up, and of the last.
-    fn quarters(&self, of: impl Fn(&Sample) -> u64) -> (u64, u64) {
+    /// Each figure with its largest value of the second quarter, when all has warmed up, and of the last.
+    fn quarters(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
         let quarter = self.0.len() / 4;
-        let largest = |part: &[Sample]| part.iter().map(&of).max().unwrap_or(0);
-        (largest(&self.0[quarter..2 * quarter]), largest(&self.0[self.0.len() - quarter..]))
+        let (second, last) = (&self.0[quarter..2 * quarter], &self.0[self.0.len() - quarter..]);
+        let largest =
+            |part: &[Sample], at: usize| part.iter().map(|sample| sample.values[at]).max().unwrap_or(0);
+        FIGURES.iter().enumerate().map(move |(at, name)| (*name, largest(second, at), largest(last, at)))
     }
 
     pub(super) fn story(&self) -> String {
-        let show = |(before, after)| format!("{before} → {after}");
-        let memory = show(self.quarters(|sample| sample.kib));
-        let descriptors = show(self.quarters(|sample| sample.descriptors as u64));
-        let threads = show(self.quarters(|sample| sample.threads as u64));
-        let processes = show(self.quarters(|sample| sample.processes as u64));
-        let files = show(self.quarters(|sample| sample.files as u64));
-        let looks = self.0.len();
-        format!(
-            "{looks} looks; most in the second quarter → in the last: {memory} KiB, {descriptors} descriptors, \
-             {threads} threads; {processes} processes and {files} files in all"
-        )
+        let figures = self.quarters().map(|(name, before, after)| format!("{before} → {after} {name}"));
+        let figures = figures.collect::<Vec<_>>().join(", ");
+        format!("{} samples; largest in the second quarter → in the last: {figures}", self.0.len())
     }
 
-    /// What has grown.
+    /// Resources that have grown.
     pub(super) fn growth(&self) -> Vec<String> {
-        let mut faults = Vec::new();
         if self.0.len() < 8 {
             return vec!["the steady daemon was not seen often enough".to_owned()];
         }
+        let mut faults = Vec::new();
         let pids: std::collections::BTreeSet<u32> = self.0.iter().map(|sample| sample.pid).collect();
         if pids.len() > 1 {
             faults.push(format!("the steady daemon did not live through it: {pids:?}"));
         }
-        let mut check = |what: &str, (before, after): (u64, u64), most: u64| {
-            if after > most {
-                faults.push(format!("{what}: at most {before}, later {after}"));
+        for (name, before, after) in self.quarters() {
+            let tolerance = if name == FIGURES[0] { 4096 } else { 8 };
+            if after > before + (before / 4).max(tolerance) {
+                faults.push(format!("{name}: at most {before}, later {after}"));
             }
-        };
-        let (before, after) = self.quarters(|sample| sample.kib);
-        check("KiB of memory", (before, after), before + (before / 4).max(4096));
-        for (what, of) in [
-            ("descriptors", (|sample| sample.descriptors as u64) as fn(&Sample) -> u64),
-            ("threads", |sample| sample.threads as u64),
-            ("processes", |sample| sample.processes as u64),
-            ("files", |sample| sample.files as u64),
-        ] {
-            let (before, after) = self.quarters(of);
-            check(what, (before, after), before + (before / 4).max(8));
         }
         faults
     }
 }
 
-impl fmt::Display for Sample {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kib, descriptors, processes, .. } = self;
-        write!(f, "{processes} processes, daemon {kib} KiB and {descriptors} descriptors")
-    }
-}
-
-fn count_files(folder: &Path) -> usize {
+fn count_files(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .map(|entry| match entry.file_type() {
@@ -104,18 +81,6 @@ fn count_files(folder: &Path) -> usize {
             _ => 1,
         })
         .sum()
-}
-
-fn resident(pid: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?
-        .trim()
-        .strip_suffix(" kB")?
-        .trim()
-        .parse()
-        .ok()
 }
 
 fn words(pid: u32) -> Vec<String> {
@@ -129,16 +94,9 @@ pub(super) fn show(pid: u32) -> String {
 
 /// Every process of the soak, ourselves left out.
 pub(super) fn all(world: &World) -> Vec<u32> {
-    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let folder = world.folder.as_os_str().as_bytes();
-    let names = |pid: u32, file: &str| {
-        let text = fs::read(Path::new("/proc").join(pid.to_string()).join(file)).unwrap_or_default();
-        text.windows(folder.len()).any(|window| window == folder)
-    };
-    numbers
-        .filter(|&pid| pid != std::process::id() && (names(pid, "cmdline") || names(pid, "environ")))
-        .collect()
+    let mut pids = pids::with_trace(&world.scratch.path().display().to_string());
+    pids.retain(|&pid| pid != std::process::id());
+    pids
 }
 
 fn is_called(pid: u32, name: &str) -> bool {

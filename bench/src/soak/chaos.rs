@@ -1,9 +1,9 @@
-//! Who is killed when. Windows see to their own clients.
+//! Kills backends and a daemon at random. Windows kill their own clients.
 
-use super::{Rng, World, census};
-use rustix::process::{Pid, Signal, kill_process};
+use super::{Count, Rng, World, census};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use switchboard_testkit::pids::{self, Word};
 
 const MEAN_TIME_TO_BACKEND_KILL: Duration = Duration::from_secs(6);
 const MEAN_TIME_TO_DAEMON_KILL: Duration = Duration::from_secs(25);
@@ -24,22 +24,16 @@ pub(super) fn reign(world: &World) {
             backend = some(MEAN_TIME_TO_BACKEND_KILL);
             let backends = census::backends(world);
             if let Some(&pid) = backends.get(pick.below(backends.len() as u64) as usize) {
-                kill(pid);
-                world.tally.add(|tally| &tally.killed_backends);
+                pids::tell(pid, Word::Kill);
+                world.counters.add(Count::KilledBackends);
             }
         }
         if Instant::now() > daemon {
             daemon = some(MEAN_TIME_TO_DAEMON_KILL);
             if let Some(pid) = census::daemon(world, true) {
-                kill(pid);
-                world.tally.add(|tally| &tally.killed_daemons);
+                pids::tell(pid, Word::Kill);
+                world.counters.add(Count::KilledDaemons);
             }
         }
-    }
-}
-
-fn kill(pid: u32) {
-    if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
-        let _ = kill_process(pid, Signal::KILL);
     }
 }

@@ -1,14 +1,12 @@
-//! The soak: for a long time clients, backends and a daemon are killed at random, while everybody works. Nothing may
-//! be lost without an error, nothing misdelivered or done twice, nothing left, and nothing may grow.
+//! The soak: for a long time clients, backends and a daemon are killed at random, under load. No request may be lost without
+//! an error, misdelivered or done twice; no process may be left, and no resource may grow.
 //!
 //! # Layout
-//! - [`backend`]: `soak-backend`, an MCP server that answers in disorder, and writes down what it was asked to do.
-//! - [`window`]: one client and its attachment; what it asked, and what came of it.
-//! - [`chaos`]: who is killed when. [`census`]: what runs, and what it holds.
+//! - [`window`]: one client and its attachment; its requests, and their answers.
+//! - [`chaos`]: the kills. [`census`]: running processes, and what they hold.
 //!
 //! There are two daemons, for two configs: one that is killed too, and one that is not, which is watched for growth.
 
-pub(crate) mod backend;
 mod census;
 mod chaos;
 mod window;
@@ -16,11 +14,11 @@ mod window;
 use census::Census;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use switchboard_testkit::scratch::Scratch;
 
 pub(crate) const HELP: &str = "\
 usage: switchboard-bench soak --switchboard PATH [--minutes N] [--seed N]";
@@ -32,70 +30,70 @@ const CALM_TIME: Duration = Duration::from_secs(4);
 /// How long after the last client everything has gone: the linger, and the daemon's own second, on a busy machine.
 const END_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What was counted.
-#[derive(Default)]
-pub(crate) struct Tally {
-    pub(crate) windows: AtomicU64,
-    pub(crate) requests: AtomicU64,
-    pub(crate) answers: AtomicU64,
-    pub(crate) errors: AtomicU64,
-    pub(crate) cancelled: AtomicU64,
-    pub(crate) progress: AtomicU64,
+/// Everything that is counted.
+#[derive(Clone, Copy)]
+pub(crate) enum Count {
+    Windows,
+    Requests,
+    Answers,
+    Errors,
+    Cancelled,
     /// Open when their own client was killed.
-    pub(crate) abandoned: AtomicU64,
-    pub(crate) lost: AtomicU64,
-    pub(crate) wrong: AtomicU64,
-    pub(crate) killed_clients: AtomicU64,
-    pub(crate) killed_backends: AtomicU64,
-    pub(crate) killed_daemons: AtomicU64,
+    Abandoned,
+    Lost,
+    Wrong,
+    Progress,
+    KilledClients,
+    KilledBackends,
+    KilledDaemons,
 }
 
-impl Tally {
-    pub(crate) fn add(&self, what: impl Fn(&Self) -> &AtomicU64) {
-        what(self).fetch_add(1, Ordering::Relaxed);
+/// In the order of [`Count`].
+#[rustfmt::skip]
+const COUNTED: [&str; 12] = [
+    "windows", "requests", "answers", "errors", "cancelled", "abandoned", "LOST", "WRONG", "progress", "clients killed",
+    "backends killed", "daemons killed",
+];
+
+#[derive(Default)]
+pub(crate) struct Counters([AtomicU64; COUNTED.len()]);
+
+impl Counters {
+    pub(crate) fn add(&self, what: Count) {
+        self.0[what as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn get(&self, what: Count) -> u64 {
+        self.0[what as usize].load(Ordering::Relaxed)
     }
 
     fn line(&self) -> String {
-        let get = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        format!(
-            "{} windows, {} requests: {} answers, {} errors, {} cancelled, {} abandoned, {} LOST, {} WRONG; {} progress; \
-             killed: {} clients, {} backends, {} daemons",
-            get(&self.windows),
-            get(&self.requests),
-            get(&self.answers),
-            get(&self.errors),
-            get(&self.cancelled),
-            get(&self.abandoned),
-            get(&self.lost),
-            get(&self.wrong),
-            get(&self.progress),
-            get(&self.killed_clients),
-            get(&self.killed_backends),
-            get(&self.killed_daemons),
-        )
+        let counted = self.0.iter().zip(COUNTED);
+        let counted = counted.map(|(count, name)| format!("{} {name}", count.load(Ordering::Relaxed)));
+        counted.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// What everybody needs to know.
+/// State that all threads share.
 pub(crate) struct World {
     pub(crate) switchboard: PathBuf,
-    pub(crate) folder: PathBuf,
+    pub(crate) scratch: Scratch,
     pub(crate) seed: u64,
     pub(crate) is_over: AtomicBool,
-    /// Nobody is killed any more: whoever was has been replaced when it is over.
+    /// No more kills: all processes that were killed have been replaced at the end.
     pub(crate) is_calm: AtomicBool,
-    pub(crate) tally: Tally,
+    pub(crate) counters: Counters,
 }
 
 impl World {
     /// The config of a daemon that is killed, or of the one that is not.
     pub(crate) fn config(&self, is_rough: bool) -> PathBuf {
-        self.folder.join(if is_rough { "rough.json" } else { "steady.json" })
+        self.scratch.join(if is_rough { "rough.json" } else { "steady.json" })
     }
 
-    /// Something that must not happen has happened.
-    pub(crate) fn complain(&self, of: impl Fn(&Tally) -> &AtomicU64, text: &str) {
-        self.tally.add(of);
+    /// Reports an error that must not happen.
+    pub(crate) fn complain(&self, of: Count, text: &str) {
+        self.counters.add(of);
         eprintln!("  {text}");
     }
 
@@ -137,31 +135,29 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let switchboard = switchboard.ok_or_else(|| HELP.to_owned())?;
     let switchboard =
         switchboard.canonicalize().map_err(|error| format!("{}: {error}", switchboard.display()))?;
-    let folder = std::env::temp_dir().join(format!("sb-soak.{}", std::process::id()));
-    let (is_over, is_calm) = (AtomicBool::new(false), AtomicBool::new(false));
-    let world = World { switchboard, folder, seed, is_over, is_calm, tally: Tally::default() };
-    furnish(&world).map_err(|error| format!("{}: {error}", world.folder.display()))?;
-    println!("soak of {minutes} minutes in {}, seed {seed}", world.folder.display());
+    let (scratch, is_over, is_calm) = (Scratch::new(), AtomicBool::new(false), AtomicBool::new(false));
+    let world = World { switchboard, scratch, seed, is_over, is_calm, counters: Counters::default() };
+    furnish(&world).map_err(|error| error.to_string())?;
+    println!("soak of {minutes} minutes in {}, seed {seed}", world.scratch.path().display());
     let faults = run(&world, Duration::from_secs_f64(minutes * 60.0));
     if faults.is_empty() {
-        let _ = fs::remove_dir_all(&world.folder);
         println!("nothing lost, misdelivered, repeated, left or grown");
         return Ok(ExitCode::SUCCESS);
     }
     faults.iter().for_each(|fault| println!("FAULT: {fault}"));
-    println!("logs are in {}", world.folder.display());
+    println!("logs are in {}", world.scratch.path().display());
+    world.scratch.keep();
     Ok(ExitCode::FAILURE)
 }
 
-/// A home, a runtime folder, workspaces, and the two configs.
+/// Workspaces, and the two configs.
 fn furnish(world: &World) -> std::io::Result<()> {
-    for name in ["home", "r", "0", "1", "2"] {
-        fs::create_dir_all(world.folder.join(name))?;
+    for name in ["0", "1", "2"] {
+        world.scratch.folder(name);
     }
-    fs::set_permissions(world.folder.join("r"), fs::Permissions::from_mode(0o700))?;
     let own = std::env::current_exe()?;
     for is_rough in [true, false] {
-        let done = world.folder.join(if is_rough { "rough.done" } else { "steady.done" });
+        let done = world.scratch.join(if is_rough { "rough.done" } else { "steady.done" });
         let server = serde_json::json!({ "command": own, "args": ["soak-backend", done], "maxInFlight": 64 });
         let config =
             serde_json::json!({ "mcpServers": { "soak": server }, "linger": "500ms", "shutdownGrace": "1s" });
@@ -185,30 +181,29 @@ fn run(world: &World, time: Duration) -> Vec<String> {
             census.take(world);
             if told.elapsed() > time / 12 {
                 told = Instant::now();
-                println!("{:>5} s: {}; {}", began.elapsed().as_secs(), census.last(), world.tally.line());
+                println!("{:>5} s: {}; {}", began.elapsed().as_secs(), census.last(), world.counters.line());
             }
         }
         world.is_over.store(true, Ordering::Relaxed);
     });
-    println!("{:>5} s: {}", began.elapsed().as_secs(), world.tally.line());
+    println!("{:>5} s: {}", began.elapsed().as_secs(), world.counters.line());
     println!("the steady daemon: {}", census.story());
     let mut faults = census.growth();
-    let tally = &world.tally;
-    for (count, what) in [(&tally.lost, "requests lost without an error"), (&tally.wrong, "wrong answers")] {
-        let count = count.load(Ordering::Relaxed);
-        if count > 0 {
-            faults.push(format!("{count} {what}"));
+    let counters = &world.counters;
+    for (count, what) in [(Count::Lost, "requests lost without an error"), (Count::Wrong, "wrong answers")] {
+        if counters.get(count) > 0 {
+            faults.push(format!("{} {what}", counters.get(count)));
         }
     }
-    if tally.answers.load(Ordering::Relaxed) < tally.requests.load(Ordering::Relaxed) / 2 {
+    if counters.get(Count::Answers) < counters.get(Count::Requests) / 2 {
         faults.push("most requests came to nothing".to_owned());
     }
     faults.extend(left(world));
-    faults.extend(["rough.done", "steady.done"].iter().filter_map(|name| twice(&world.folder.join(name))));
+    faults.extend(["rough.done", "steady.done"].iter().filter_map(|name| twice(&world.scratch.join(name))));
     faults
 }
 
-/// What is left after everybody has gone.
+/// Processes and files that are left after the last client.
 fn left(world: &World) -> Vec<String> {
     let deadline = Instant::now() + END_TIMEOUT;
     while !census::all(world).is_empty() && Instant::now() < deadline {
@@ -216,7 +211,7 @@ fn left(world: &World) -> Vec<String> {
     }
     let mut left: Vec<String> =
         census::all(world).iter().map(|pid| format!("left: {}", census::show(*pid))).collect();
-    let files = fs::read_dir(world.folder.join("r/switchboard")).into_iter().flatten().flatten();
+    let files = fs::read_dir(world.scratch.join("run/switchboard")).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
     left.extend(
         names
@@ -226,7 +221,7 @@ fn left(world: &World) -> Vec<String> {
     left
 }
 
-/// What a backend was asked to do twice.
+/// Calls that backends received twice.
 fn twice(done: &Path) -> Option<String> {
     let text = fs::read_to_string(done).unwrap_or_default();
     let mut tags: Vec<&str> = text.lines().collect();

@@ -7,7 +7,7 @@ use std::path::Path;
 
 pub(super) type Variables = Vec<(OsString, OsString)>;
 
-/// One that opens a window.
+/// How a client presents itself.
 pub(super) struct Manner {
     pub(super) variables: Variables,
     pub(super) version: &'static str,
@@ -21,10 +21,10 @@ fn variables(pairs: &[(&str, &str)]) -> Variables {
     pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect()
 }
 
-/// What every program of this user has: where it finds programs, its home, and its runtime folder.
+/// Variables of every program of this user: PATH, its home, and its runtime folder.
 ///
-/// Codex drops the last, and Switchboard then looks where logins put it. Here it lies in the scratch folder, where
-/// nobody would look, so that Codex keeps it.
+/// Codex drops the last, and Switchboard then falls back to the folder that logins make. Here it lies in the scratch folder,
+/// where the fallback does not find it, so Codex keeps it.
 fn user(home: &Path) -> Variables {
     let mut all =
         variables(&[("SHELL", "/bin/bash"), ("USER", "me"), ("LOGNAME", "me"), ("LANG", "C.UTF-8")]);

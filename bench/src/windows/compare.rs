@@ -1,18 +1,20 @@
 //! Runs a scenario without Switchboard and with each program, one after the other, and prints a row for each.
 
-use super::census;
-use super::client::Client;
 use super::clients::{self, Manner};
 use super::servers::{self, Server};
+use crate::procfs::{Family, family_cpu};
 use serde_json::json;
 use std::ffi::OsString;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use switchboard_testkit::client::{Program, Start};
+use switchboard_testkit::pids::{self, Word};
+use switchboard_testkit::scratch::Scratch;
+use switchboard_testkit::tree;
 
 /// Calls of each window to each server.
 const CALLS: usize = 3;
@@ -29,7 +31,7 @@ pub(super) enum Scenario {
     Clients,
 }
 
-pub(super) struct Options {
+pub(super) struct CompareOptions {
     pub(super) programs: Vec<(String, PathBuf)>,
     pub(super) servers: PathBuf,
     pub(super) windows: usize,
@@ -40,9 +42,9 @@ pub(super) struct Options {
     pub(super) is_second_run: bool,
 }
 
-/// What a row shows.
+/// The figures of one row.
 struct Row {
-    after_calls: census::Census,
+    after_calls: Family,
     starts: usize,
     failed: usize,
     started_after: Duration,
@@ -50,15 +52,15 @@ struct Row {
     idle_cpu: Duration,
 }
 
-/// One row's place: a home, a runtime folder, and the windows' folders.
+/// The place of a row: a home, a runtime folder, and the windows' folders.
 struct Place {
-    scratch: PathBuf,
+    scratch: Scratch,
     servers: Vec<Server>,
     /// How each window presents itself, and where it is.
     windows: Vec<(Manner, PathBuf)>,
 }
 
-pub(super) fn run(scenario: Scenario, options: &Options) -> io::Result<ExitCode> {
+pub(super) fn run(scenario: Scenario, options: &CompareOptions) -> io::Result<ExitCode> {
     let mut rows: Vec<(&str, Option<PathBuf>)> = Vec::new();
     if !options.is_direct_skipped {
         rows.push(("without switchboard", None));
@@ -73,23 +75,19 @@ pub(super) fn run(scenario: Scenario, options: &Options) -> io::Result<ExitCode>
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for (name, program) in rows {
-        let scratch = std::env::temp_dir().join(format!("sb-windows-{}", std::process::id()));
-        let outcome = place(scenario, options, &scratch).and_then(|place| {
-            if options.is_second_run && program.is_some() {
-                measure(&place, program.as_deref(), Duration::ZERO)?;
-                census::end(&place.scratch, END_TIMEOUT);
-            }
-            let row = measure(&place, program.as_deref(), options.idle);
-            census::end(&place.scratch, END_TIMEOUT);
-            row
-        });
-        let _ = fs::remove_dir_all(&scratch);
-        print(name, &outcome?);
+        let place = place(scenario, options)?;
+        if options.is_second_run && program.is_some() {
+            measure(&place, program.as_deref(), Duration::ZERO)?;
+            place.end();
+        }
+        let row = measure(&place, program.as_deref(), options.idle);
+        place.end();
+        print(name, &row?);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn title(scenario: Scenario, options: &Options) -> String {
+fn title(scenario: Scenario, options: &CompareOptions) -> String {
     let servers = 12 + usize::from(options.with_auggie);
     match scenario {
         Scenario::Folders => format!("{0} windows in {0} folders, {servers} servers", options.windows),
@@ -98,7 +96,7 @@ fn title(scenario: Scenario, options: &Options) -> String {
 }
 
 fn print(name: &str, row: &Row) {
-    let census::Census { processes, nodes, mib } = row.after_calls;
+    let Family { processes, nodes, mib } = row.after_calls;
     let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
     println!(
         "| {name} | {processes} | {nodes} | {mib:.0} | {} | {} | {:.1} | {} | {} |",
@@ -110,20 +108,16 @@ fn print(name: &str, row: &Row) {
     );
 }
 
-fn place(scenario: Scenario, options: &Options, scratch: &Path) -> io::Result<Place> {
-    fs::create_dir_all(scratch)?;
-    let scratch = scratch.canonicalize()?;
-    for name in ["home", "run"] {
-        fs::create_dir_all(scratch.join(name))?;
-    }
-    fs::set_permissions(scratch.join("run"), Permissions::from_mode(0o700))?;
-    let mut servers = servers::twelve(&options.servers.canonicalize()?, &scratch)?;
+fn place(scenario: Scenario, options: &CompareOptions) -> io::Result<Place> {
+    let scratch = Scratch::new();
+    let (home, _) = (scratch.home(), scratch.runtime());
+    let mut servers = servers::twelve(&options.servers.canonicalize()?, scratch.path())?;
     if options.with_auggie {
         servers.push(servers::auggie()?);
     }
-    fs::write(scratch.join("config.json"), servers::config(&servers))?;
+    scratch.file("config.json", servers::config(&servers));
     let folder = |name: String| {
-        let folder = scratch.join("home/work").join(name);
+        let folder = home.join("work").join(name);
         // An empty repository, for the server that looks into it.
         for part in ["objects", "refs"] {
             fs::create_dir_all(folder.join(".git").join(part))?;
@@ -133,23 +127,60 @@ fn place(scenario: Scenario, options: &Options, scratch: &Path) -> io::Result<Pl
     };
     let windows = match scenario {
         Scenario::Folders => {
-            let window = |number| Ok((clients::editor(&scratch), folder(format!("project-{number}"))?));
+            let window = |number| Ok((clients::editor(scratch.path()), folder(format!("project-{number}"))?));
             (1..=options.windows).map(window).collect::<io::Result<_>>()?
         }
         Scenario::Clients => {
             let folder = folder("project".to_owned())?;
-            let manners = clients::four(&scratch, &folder).into_iter();
+            let manners = clients::four(scratch.path(), &folder).into_iter();
             manners.map(|manner| (manner, folder.clone())).collect()
         }
     };
     Ok(Place { scratch, servers, windows })
 }
 
+impl Place {
+    /// All processes that have the scratch folder in their environment: guards, which have none, are below them.
+    fn roots(&self) -> Vec<u32> {
+        pids::with_trace(&self.scratch.path().display().to_string())
+    }
+
+    /// Waits until all processes have ended, and kills those that do not.
+    fn end(&self) {
+        let deadline = Instant::now() + END_TIMEOUT;
+        while !self.roots().is_empty() && Instant::now() < deadline {
+            sleep(Duration::from_millis(200));
+        }
+        tree::family(&self.roots()).iter().for_each(|process| process.tell(Word::Kill));
+    }
+}
+
 /// A window, with a connection to Switchboard or one to each server.
 struct Window<'a> {
     place: &'a Place,
     folder: &'a Path,
-    connections: Vec<Client>,
+    connections: Vec<Program>,
+}
+
+/// Starts a program in a folder as this client does, and makes the handshake.
+fn open(
+    argv: &[OsString],
+    manner: &Manner,
+    more: impl Iterator<Item = (OsString, OsString)>,
+    folder: &Path,
+) -> io::Result<Program> {
+    let variables = manner.variables.iter().cloned().chain(more);
+    let mut program = Start::plain(argv).only_envs(variables).cwd(folder).program()?;
+    program.set_roots(json!([{ "uri": format!("file://{}", folder.display()), "name": "root" }]));
+    if manner.discovers {
+        program.request("server/discover", json!({}))?;
+    }
+    program.initialize(json!({
+        "protocolVersion": manner.version,
+        "capabilities": manner.capabilities,
+        "clientInfo": manner.info,
+    }))?;
+    Ok(program)
 }
 
 impl<'a> Window<'a> {
@@ -160,12 +191,11 @@ impl<'a> Window<'a> {
             Some(program) => {
                 let config = place.scratch.join("config.json");
                 let argv: [OsString; 4] = [program.into(), "stdio".into(), "--config".into(), config.into()];
-                connections.push(Client::open(&argv, manner, std::iter::empty(), folder)?);
+                connections.push(open(&argv, manner, std::iter::empty(), folder)?);
             }
             None => {
                 for server in &place.servers {
-                    let argv = server.argv(folder);
-                    connections.push(Client::open(&argv, manner, server.variables(), folder)?);
+                    connections.push(open(&server.argv(folder), manner, server.variables(), folder)?);
                 }
             }
         }
@@ -197,7 +227,7 @@ impl<'a> Window<'a> {
         let params =
             json!({ "name": public_name(server, is_one), "arguments": server.arguments(self.folder) });
         let connection = &mut self.connections[if is_one { 0 } else { at }];
-        let answer = connection.ask("tools/call", &params)?;
+        let answer = connection.request("tools/call", params)?;
         Ok(answer["error"]["data"]["kind"].is_null())
     }
 }
@@ -207,7 +237,7 @@ fn public_name(server: &Server, is_one: bool) -> String {
 }
 
 fn measure(place: &Place, program: Option<&Path>, idle: Duration) -> io::Result<Row> {
-    let starts_before = logged_starts(&place.scratch.join("home"));
+    let starts_before = logged_starts(&place.scratch);
     let start = Instant::now();
     let mut windows = Vec::new();
     for at in 0..place.windows.len() {
@@ -222,15 +252,15 @@ fn measure(place: &Place, program: Option<&Path>, idle: Duration) -> io::Result<
             }
         }
         if round == 0 {
-            (started_after, start_cpu) = (start.elapsed(), census::cpu(&place.scratch));
+            (started_after, start_cpu) = (start.elapsed(), family_cpu(&place.roots()));
         }
     }
-    let after_calls = census::count(&place.scratch);
-    let before = census::cpu(&place.scratch);
+    let after_calls = Family::below(&place.roots());
+    let before = family_cpu(&place.roots());
     sleep(idle);
-    let idle_cpu = census::cpu(&place.scratch).saturating_sub(before);
+    let idle_cpu = family_cpu(&place.roots()).saturating_sub(before);
     let starts = match program {
-        Some(_) => logged_starts(&place.scratch.join("home")) - starts_before,
+        Some(_) => logged_starts(&place.scratch) - starts_before,
         None => windows.iter().map(|window| window.connections.len()).sum(),
     };
     for connection in windows.into_iter().flat_map(|window| window.connections) {
@@ -239,10 +269,9 @@ fn measure(place: &Place, program: Option<&Path>, idle: Duration) -> io::Result<
     Ok(Row { after_calls, starts, failed, started_after, start_cpu, idle_cpu })
 }
 
-/// How many servers were started, by the logs of all daemons of this home.
-fn logged_starts(home: &Path) -> usize {
-    let logs = home.join(".local/state/switchboard/logs");
-    let files = fs::read_dir(logs).into_iter().flatten().flatten();
+/// The number of servers that all daemons have started, by their logs.
+fn logged_starts(scratch: &Scratch) -> usize {
+    let files = fs::read_dir(scratch.state("logs")).into_iter().flatten().flatten();
     let starts = |text: String| text.lines().filter(|line| line.contains(" spawned ")).count();
     files.filter_map(|file| fs::read_to_string(file.path()).ok()).map(starts).sum()
 }

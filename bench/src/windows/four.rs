@@ -3,20 +3,25 @@
 
 use super::USAGE;
 use crate::attached;
-use crate::projects::{Connection, Seen, look};
+use crate::caller::listed;
+use crate::procfs::{self, Family};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use switchboard_testkit::client::{Program, Start};
+use switchboard_testkit::daemons;
+use switchboard_testkit::scratch::Scratch;
 
-/// So often is one more window opened, to see how soon it is served.
+/// Further windows, opened to measure how soon they are served.
 const TIMES: usize = 21;
 
 struct Setting {
     switchboard: PathBuf,
-    scratch: PathBuf,
+    scratch: Scratch,
     config: PathBuf,
     /// Their names and command lines.
     servers: Vec<(&'static str, Vec<OsString>)>,
@@ -29,18 +34,12 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let canonical = |text: String| fs::canonicalize(&text).map_err(|error| format!("{text}: {error}"));
     let switchboard = canonical(value("--switchboard").ok_or(USAGE)?)?;
     let modules = canonical(value("--modules").ok_or(USAGE)?)?;
-    let scratch = std::env::temp_dir().join(format!("sb-windows-{}", std::process::id()));
-    let outcome = setting(switchboard, &modules, &scratch).and_then(|setting| compare(&setting));
-    let _ = fs::remove_dir_all(&scratch);
-    outcome.map_err(|error| error.to_string())
+    compare(&setting(switchboard, &modules)).map_err(|error| error.to_string())
 }
 
 /// Four servers: three that serve all roots of a client with one instance, and one with an instance for each.
-fn setting(switchboard: PathBuf, modules: &Path, scratch: &Path) -> std::io::Result<Setting> {
-    fs::create_dir_all(scratch.join("run"))?;
-    let scratch = scratch.canonicalize()?;
-    #[expect(clippy::disallowed_methods, reason = "asked once")]
-    std::process::Command::new("chmod").arg("700").arg(scratch.join("run")).status()?;
+fn setting(switchboard: PathBuf, modules: &Path) -> Setting {
+    let scratch = Scratch::new();
     let everything = modules.join("@modelcontextprotocol/server-everything/dist/index.js");
     let filesystem = modules.join("@modelcontextprotocol/server-filesystem/dist/index.js");
     let node = |args: &[&Path]| -> Vec<OsString> {
@@ -58,107 +57,80 @@ fn setting(switchboard: PathBuf, modules: &Path, scratch: &Path) -> std::io::Res
     };
     let entries: serde_json::Map<String, Value> =
         servers.iter().map(|(name, argv)| ((*name).to_owned(), entry(argv))).collect();
-    let config = scratch.join("config.json");
-    fs::write(&config, json!({ "linger": "2s", "mcpServers": entries }).to_string())?;
-    Ok(Setting { switchboard, scratch, config, servers })
+    let config = scratch.file("config.json", json!({ "linger": "2s", "mcpServers": entries }).to_string());
+    Setting { switchboard, scratch, config, servers }
 }
 
 impl Setting {
-    fn open(
-        &self,
-        server: &(&str, Vec<OsString>),
-        folder: &Path,
-        is_direct: bool,
-    ) -> std::io::Result<Connection> {
-        let argv: Vec<OsString> = match is_direct {
+    fn start(&self, (name, argv): &(&str, Vec<OsString>), folder: &Path, is_direct: bool) -> Start {
+        let start = match is_direct {
             true => {
                 let fill = |word: &OsString| if word == "${root}" { folder.into() } else { word.clone() };
-                server.1.iter().map(fill).collect()
+                Start::inside(&self.scratch, &argv[0]).args(argv[1..].iter().map(fill))
             }
-            false => vec![
-                self.switchboard.clone().into(),
-                "stdio".into(),
-                "--config".into(),
-                self.config.clone().into(),
-                "--server".into(),
-                server.0.into(),
-            ],
+            false => {
+                let start = Start::inside(&self.scratch, &self.switchboard).args(["stdio", "--config"]);
+                start.arg(&self.config).args(["--server", name])
+            }
         };
-        Connection::open_in(&argv, &self.scratch, Some(folder))
+        start.cwd(folder)
     }
 
-    /// All processes of these connections, and of the daemon.
-    fn look(&self, connections: &[Connection], is_direct: bool) -> Seen {
-        let mut roots: Vec<u32> = connections.iter().map(Connection::pid).collect();
-        if !is_direct {
-            roots.extend(self.daemon());
-        }
-        look(&roots)
-    }
-
-    fn daemon(&self) -> Option<u32> {
-        let folder = self.scratch.join("run/switchboard");
-        let files = fs::read_dir(folder).ok()?.flatten().map(|file| file.path());
-        let file =
-            files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "json"))?;
-        let text: Value = serde_json::from_str(&fs::read_to_string(file).ok()?).ok()?;
-        text["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok())
+    /// All processes of these windows, and of the daemon.
+    fn count(&self, windows: &[Program]) -> Family {
+        let mut roots: Vec<u32> = windows.iter().map(Program::pid).collect();
+        roots.extend(daemons::of(self.scratch.path()));
+        Family::below(&roots)
     }
 }
 
-fn compare(setting: &Setting) -> std::io::Result<ExitCode> {
+fn compare(setting: &Setting) -> io::Result<ExitCode> {
     println!("| windows, projects, servers | | processes | node processes | memory (MiB) |");
     println!("|---|---|---|---|---|");
     for (windows, projects) in [(5, 3), (20, 1)] {
         for is_direct in [true, false] {
-            let mut connections = Vec::new();
+            let mut programs = Vec::new();
             for window in 0..windows {
-                let folder = setting.scratch.join(format!("project-{}", window % projects));
-                fs::create_dir_all(&folder)?;
+                let folder = setting.scratch.folder(&format!("project-{}", window % projects));
                 for server in &setting.servers {
-                    connections.push(setting.open(server, &folder, is_direct)?);
+                    programs.push(listed(setting.start(server, &folder, is_direct))?.0);
                 }
             }
-            let seen = setting.look(&connections, is_direct);
+            let Family { processes, nodes, mib } = setting.count(&programs);
             let way = if is_direct { "without" } else { "with switchboard" };
-            let (servers, Seen { processes, nodes, mib }) = (setting.servers.len(), seen);
+            let servers = setting.servers.len();
             println!("| {windows}, {projects}, {servers} | {way} | {processes} | {nodes} | {mib:.0} |");
             if !is_direct && windows == 20 {
-                warm(setting, &connections)?;
+                warm(setting, &programs[0])?;
             }
-            for connection in connections {
-                connection.close()?;
+            for program in programs {
+                program.close()?;
             }
             std::thread::sleep(Duration::from_secs(4));
         }
     }
     println!();
-    attached::run(&setting.switchboard, &setting.scratch.join("attached"))?;
+    attached::run(&setting.switchboard)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// One more window, with everything there already.
-fn warm(setting: &Setting, connections: &[Connection]) -> std::io::Result<()> {
+/// Opens a further window while all servers run already.
+fn warm(setting: &Setting, open: &Program) -> io::Result<()> {
     let folder = setting.scratch.join("project-0");
     let mut times = Vec::new();
     for _ in 0..TIMES {
-        let start = Instant::now();
-        let connection = setting.open(&setting.servers[0], &folder, false)?;
-        times.push(start.elapsed());
-        connection.close()?;
+        let (start, started) = (setting.start(&setting.servers[0], &folder, false), Instant::now());
+        let (window, _) = listed(start)?;
+        times.push(started.elapsed());
+        window.close()?;
     }
     times.sort();
-    let resident = |pid: u32| {
-        let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or_default() / 1024.0
-    };
     let middle = times[times.len() / 2].as_secs_f64() * 1e3;
     println!();
     println!(
         "one more window, from its start to the answered tools/list: {middle:.1} ms (median of {TIMES})"
     );
-    println!("an attachment, resident: {:.2} MiB", resident(connections[0].pid()));
+    println!("an attachment, resident: {:.2} MiB", procfs::resident_mib(open.pid())?);
     println!();
     Ok(())
 }

@@ -2,16 +2,14 @@
 //!
 //! - `four`: four node servers, 5 and 20 windows; how soon one more window is served.
 //! - `folders`: windows in a folder each. `clients`: four well-known clients in one folder. Both with the twelve servers of
-//!   `servers`; `client` is a connection, `census` counts processes, memory and CPU time, `compare` runs and prints.
+//!   `servers`; `compare` runs, counts and prints.
 
-mod census;
-mod client;
 mod clients;
 mod compare;
 mod four;
 mod servers;
 
-use compare::{Options, Scenario};
+use compare::{CompareOptions, Scenario};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,8 +46,8 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     compare::run(scenario, &options(&arguments[1..])?).map_err(|error| error.to_string())
 }
 
-fn options(arguments: &[OsString]) -> Result<Options, String> {
-    let mut options = Options {
+fn options(arguments: &[OsString]) -> Result<CompareOptions, String> {
+    let mut options = CompareOptions {
         programs: Vec::new(),
         servers: PathBuf::from("bench/servers"),
         windows: 5,

@@ -57,7 +57,7 @@ pub(super) fn config(servers: &[Server]) -> String {
     json!({ "mcpServers": entries }).to_string()
 }
 
-/// Those that scripts/bench-servers has installed in a folder. They may write below `scratch`.
+/// The servers that scripts/bench-servers has installed in a folder. Their files go below `scratch`.
 pub(super) fn twelve(installed: &Path, scratch: &Path) -> io::Result<Vec<Server>> {
     let node = |script: &str, more: &[&str]| -> io::Result<Vec<String>> {
         let script = there(&installed.join("node_modules").join(script))?;
@@ -68,40 +68,19 @@ pub(super) fn twelve(installed: &Path, scratch: &Path) -> io::Result<Vec<Server>
         |name, command, tool, arguments| Server { name, command, variables: vec![], tool, arguments };
     let no_browser = scratch.join("no-browser").display().to_string();
     let graph = scratch.join("memory.json").display().to_string();
+    let blank = json!({ "url": "about:blank" });
     let thought =
         json!({ "thought": "first", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1 });
+    let headless = ["--headless", "--executable-path", &no_browser];
+    // From `github` on some calls lack an argument: the server refuses them by itself.
+    let official =
+        |name: &str, more: &[&str]| node(&format!("@modelcontextprotocol/server-{name}/dist/index.js"), more);
     let mut servers = vec![
-        server(
-            "everything",
-            node("@modelcontextprotocol/server-everything/dist/index.js", &[])?,
-            "echo",
-            json!({ "message": "hi" }),
-        ),
-        server(
-            "filesystem",
-            node("@modelcontextprotocol/server-filesystem/dist/index.js", &[ROOT])?,
-            "list_directory",
-            json!({ "path": ROOT }),
-        ),
-        server(
-            "memory",
-            node("@modelcontextprotocol/server-memory/dist/index.js", &[])?,
-            "read_graph",
-            json!({}),
-        ),
-        server(
-            "thinking",
-            node("@modelcontextprotocol/server-sequential-thinking/dist/index.js", &[])?,
-            "sequentialthinking",
-            thought,
-        ),
-        // From here on some calls lack an argument: the server refuses them by itself.
-        server(
-            "github",
-            node("@modelcontextprotocol/server-github/dist/index.js", &[])?,
-            "search_repositories",
-            json!({}),
-        ),
+        server("everything", official("everything", &[])?, "echo", json!({ "message": "hi" })),
+        server("filesystem", official("filesystem", &[ROOT])?, "list_directory", json!({ "path": ROOT })),
+        server("memory", official("memory", &[])?, "read_graph", json!({})),
+        server("thinking", official("sequential-thinking", &[])?, "sequentialthinking", thought),
+        server("github", official("github", &[])?, "search_repositories", json!({})),
         server(
             "context7",
             node("@upstash/context7-mcp/dist/index.js", &[])?,
@@ -109,18 +88,8 @@ pub(super) fn twelve(installed: &Path, scratch: &Path) -> io::Result<Vec<Server>
             json!({}),
         ),
         server("tavily", node("tavily-mcp/build/index.js", &[])?, "tavily_search", json!({ "query": "x" })),
-        server(
-            "brave",
-            node("@modelcontextprotocol/server-brave-search/dist/index.js", &[])?,
-            "brave_web_search",
-            json!({}),
-        ),
-        server(
-            "playwright",
-            node("@playwright/mcp/cli.js", &["--headless", "--executable-path", &no_browser])?,
-            "browser_navigate",
-            json!({ "url": "about:blank" }),
-        ),
+        server("brave", official("brave-search", &[])?, "brave_web_search", json!({})),
+        server("playwright", node("@playwright/mcp/cli.js", &headless)?, "browser_navigate", blank),
         server("time", python("mcp-server-time")?, "get_current_time", json!({ "timezone": "UTC" })),
         server("fetch", python("mcp-server-fetch")?, "fetch", json!({})),
         server("git", python("mcp-server-git")?, "git_status", json!({ "repo_path": ROOT })),

@@ -2,14 +2,19 @@
 //! stream has a thread, and a test reads as it happens.
 //!
 //! No byte is lost or changed on the way: what a test sends is what the program reads, and frames are compared
-//! as the bytes they are. Everything that waits has a limit, which only fails.
+//! as the bytes they are. Everything that waits has a limit, which only fails. For measurements, [`Program`] is the same
+//! without threads and limits.
 
 mod input;
+mod pipes;
 mod start;
 mod stream;
 
+pub use pipes::{Pipes, Program, ended};
 pub use start::{Framing, Start};
+pub use stream::Wait;
 
+use crate::message;
 use crate::patience::{self, LIMIT};
 use crate::pids::{self, Word};
 use crate::record::Record;
@@ -18,6 +23,7 @@ use input::Input;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::process::{Child, ChildStderr, ChildStdout, ExitStatus};
+use std::time::{Duration, Instant};
 use stream::{Stream, show};
 
 /// The protocol version that [`Client::initialize`] asks for.
@@ -28,7 +34,7 @@ pub const VERSION: &str = "2025-06-18";
 pub struct End {
     /// The exit code; none if a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to stdout and nobody had taken.
+    /// The part of its stdout that the test had not taken.
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
@@ -42,7 +48,7 @@ pub struct Client {
     /// Held open and never read.
     _unread: Option<ChildStderr>,
     framing: Framing,
-    /// Frames that came while another was waited for, with what they say.
+    /// Frames that arrived while another was waited for, with their content.
     aside: VecDeque<(Vec<u8>, Value)>,
     next_id: u64,
     scratch: Scratch,
@@ -57,22 +63,19 @@ enum Output {
 
 impl Client {
     fn adopt(mut child: Child, start: Start) -> Self {
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            unreachable!("all three were asked to be pipes");
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            unreachable!("both were asked to be pipes");
         };
-        let (stderr, unread) =
-            if start.reads_stderr { (Some(Stream::read(stderr)), None) } else { (None, Some(stderr)) };
+        let stderr = child.stderr.take();
+        let (read, unread) = if start.reads_stderr { (stderr, None) } else { (None, stderr) };
+        let output =
+            if start.reads_output { Output::Read(Stream::read(stdout)) } else { Output::Unread(stdout) };
         Self {
             child,
             status: None,
             input: Input::write(stdin),
-            output: if start.reads_output {
-                Output::Read(Stream::read(stdout))
-            } else {
-                Output::Unread(stdout)
-            },
-            stderr,
+            output,
+            stderr: read.map(Stream::read),
             _unread: unread,
             framing: start.framing,
             aside: VecDeque::new(),
@@ -89,7 +92,7 @@ impl Client {
         &self.scratch
     }
 
-    /// What the fake backend was told.
+    /// The input of the fake backend.
     pub fn record(&self) -> Record {
         Record::in_folder(self.scratch.join("record"))
     }
@@ -148,7 +151,7 @@ impl Client {
         }
     }
 
-    /// The next frame, or nothing if the program closed its stdout first.
+    /// The next frame; `None` if the program closed its stdout first.
     #[track_caller]
     pub fn recv_or_end(&mut self) -> Option<Vec<u8>> {
         self.aside.pop_front().map(|(frame, _)| frame).or_else(|| self.next_frame("a message or the end"))
@@ -199,12 +202,17 @@ impl Client {
         self.recv_where(method, |value| value.get("method").is_some_and(|name| name == method))
     }
 
+    /// The next line with its end, for a client that must not fail because none comes.
+    pub fn recv_line_within(&mut self, wait: Duration) -> Wait<Vec<u8>> {
+        self.stream().wait_until(Instant::now() + wait, |arrived| arrived.take_line())
+    }
+
     #[track_caller]
     fn next_frame(&mut self, what: &str) -> Option<Vec<u8>> {
         let framing = self.framing;
-        let frame = self.stream().wait(what, |state| match framing {
-            Framing::Newline => state.take_line(),
-            Framing::ContentLength => state.take_body(),
+        let frame = self.stream().wait(what, |arrived| match framing {
+            Framing::Newline => arrived.take_line(),
+            Framing::ContentLength => arrived.take_body(),
         })?;
         match framing {
             Framing::Newline => Some(frame[..frame.len() - 1].to_vec()),
@@ -220,7 +228,7 @@ impl Client {
         }
     }
 
-    /// What came and was not taken yet, as bytes.
+    /// Bytes that have arrived and were not taken yet.
     pub fn unread_bytes(&self) -> Vec<u8> {
         self.stream().peek()
     }
@@ -240,37 +248,37 @@ impl Client {
 
     // ---- speaking MCP
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
+        self.send(message::request(id, method, params).to_string());
         id
     }
 
-    /// Sends a request and gives its whole answer, `result` or `error`.
+    /// Sends a request and returns its whole answer, `result` or `error`.
     #[track_caller]
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id)
     }
 
-    /// Calls a tool and gives the whole answer.
+    /// Calls a tool and returns the whole answer.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// Calls a tool, does not wait, and gives the request's id.
+    /// Calls a tool without waiting, and returns the request's id.
     pub fn start_call(&mut self, tool: &str, arguments: Value) -> u64 {
         self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
     pub fn notify(&self, method: &str, params: Value) {
-        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
+        self.send(message::notification(method, params).to_string());
     }
 
-    /// The handshake: `initialize`, its answer, `initialized`. Gives the server's result.
+    /// The handshake: `initialize`, its answer, `initialized`. Returns the server's result.
     #[track_caller]
     pub fn initialize(&mut self) -> Value {
         let answer = self.request("initialize", initialize_params());
@@ -289,7 +297,7 @@ impl Client {
             .unwrap_or_default()
     }
 
-    /// Waits until the program has said this on stderr.
+    /// Waits for this text on stderr.
     #[track_caller]
     pub fn wait_for_stderr(&self, text: &str) {
         patience::until_true(format_args!("`{text}` on stderr"), || self.stderr_so_far().contains(text));
@@ -306,6 +314,13 @@ impl Client {
             self.status = self.child.try_wait().ok().flatten();
         }
         self.status.is_some()
+    }
+
+    /// Waits without a limit.
+    pub fn wait(&mut self) -> std::io::Result<ExitStatus> {
+        let status = self.child.wait()?;
+        self.status = Some(status);
+        Ok(status)
     }
 
     /// Waits for the program's end.
@@ -334,9 +349,9 @@ impl Client {
     }
 }
 
-/// What [`Client::initialize`] says.
+/// The parameters that [`Client::initialize`] sends.
 pub fn initialize_params() -> Value {
-    json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": { "name": "testkit", "version": "1" } })
+    message::initialize_params("testkit", VERSION, json!({}))
 }
 
 #[track_caller]
@@ -348,19 +363,22 @@ fn parse(frame: &[u8]) -> Value {
 }
 
 impl Drop for Client {
-    /// Two signals end the program at once and in order, and so its daemon; whatever is left of them or a server is killed.
+    /// Two signals end the program and its daemon in order, without waiting for servers; processes that are left are killed.
     fn drop(&mut self) {
         self.input.close();
         if !self.has_ended() {
             self.signal(Word::Terminate);
-            let deadline = std::time::Instant::now() + LIMIT / 12;
-            while !self.has_ended() && std::time::Instant::now() < deadline {
+            let deadline = Instant::now() + LIMIT / 12;
+            while !self.has_ended() && Instant::now() < deadline {
                 self.signal(Word::Terminate);
-                std::thread::sleep(std::time::Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(5));
             }
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if self.scratch.is_lent() {
+            return;
+        }
         // Before its servers: it would replace one that is killed.
         self.scratch.stop_daemons();
         self.record().clean_up();

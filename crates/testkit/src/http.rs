@@ -1,12 +1,15 @@
-//! A small client over HTTP, which keeps to nothing but what a test tells it: every header can be another, every
-//! connection can be cut at any byte. It shares no code with the program. Everything that waits has a limit.
+//! A small client over HTTP, which sends exactly what a test tells it: every header can be another, every connection can be
+//! cut at any byte. Shares no code with the program. Everything that waits has a limit.
 //!
-//! - [`Web`]: where requests go, and what all of them carry. [`Ask`]: one request. [`Reply`]: what comes of it.
-//! - [`Talk`]: a session of MCP over it.
+//! - [`Web`]: where requests go, and the headers of all of them. [`Ask`]: one request. [`Reply`]: its answer.
+//! - [`Talk`]: a session of MCP. [`KeepAlive`]: one connection of a session, for measurements.
 
+mod head;
+mod keep_alive;
 mod reply;
 mod talk;
 
+pub use keep_alive::KeepAlive;
 pub use reply::{Event, Reply};
 pub use talk::{Talk, answer, call, hello};
 
@@ -18,7 +21,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-/// Where requests go, and what all of them carry.
+/// The server, and the headers of every request.
 #[derive(Debug, Clone)]
 pub struct Web {
     place: Place,
@@ -49,7 +52,7 @@ impl Web {
         }
     }
 
-    /// With this header in every request, in place of another of its name.
+    /// Sets a header of every request, in place of others of its name.
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut web = self.without(name);
         web.headers.push((name.into(), value.into()));
@@ -62,7 +65,7 @@ impl Web {
         web
     }
 
-    /// A connection on which nothing was said.
+    /// A fresh connection.
     #[track_caller]
     pub fn connect(&self) -> Box<dyn Connection> {
         match self.try_connect() {
@@ -73,13 +76,7 @@ impl Web {
 
     pub fn try_connect(&self) -> io::Result<Box<dyn Connection>> {
         Ok(match &self.place {
-            Place::Tcp(address) => {
-                let stream = TcpStream::connect_timeout(address, LIMIT)?;
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(LIMIT))?;
-                stream.set_write_timeout(Some(LIMIT))?;
-                Box::new(stream)
-            }
+            Place::Tcp(_) => Box::new(self.connect_tcp()?),
             #[cfg(unix)]
             Place::Path(path) => {
                 let stream = UnixStream::connect(path)?;
@@ -92,6 +89,15 @@ impl Web {
         })
     }
 
+    fn connect_tcp(&self) -> io::Result<TcpStream> {
+        let Place::Tcp(address) = &self.place else { return Err(io::ErrorKind::Unsupported.into()) };
+        let stream = TcpStream::connect_timeout(address, LIMIT)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        stream.set_write_timeout(Some(LIMIT))?;
+        Ok(stream)
+    }
+
     pub fn get(&self, path: &str) -> Ask {
         self.ask("GET", path).header("Accept", "text/event-stream")
     }
@@ -100,7 +106,7 @@ impl Web {
         self.ask("DELETE", path)
     }
 
-    /// As clients of MCP post.
+    /// A POST with the headers of an MCP client.
     pub fn post(&self, path: &str, body: impl Into<Vec<u8>>) -> Ask {
         let mut ask = self.ask("POST", path);
         ask.body = Some(body.into());
@@ -112,11 +118,11 @@ impl Web {
     }
 }
 
-/// Something that bytes go over.
+/// A stream of bytes in both directions.
 pub trait Connection: Read + Write + Send {}
 impl<T: Read + Write + Send> Connection for T {}
 
-/// One request.
+/// A request to be sent.
 #[derive(Debug)]
 pub struct Ask {
     web: Web,
@@ -135,7 +141,7 @@ impl Ask {
         self
     }
 
-    /// One more, beside another of its name.
+    /// Adds a header beside others of its name.
     pub fn also(mut self, name: &str, value: &str) -> Self {
         self.web.headers.push((name.into(), value.into()));
         self
@@ -143,15 +149,24 @@ impl Ask {
 
     /// As it goes over the wire.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.prefix();
+        if let Some(body) = &self.body {
+            bytes.extend_from_slice(body.len().to_string().as_bytes());
+            bytes.extend_from_slice(b"\r\n");
+        }
+        [&bytes[..], b"\r\n", self.body.as_deref().unwrap_or_default()].concat()
+    }
+
+    /// Everything up to the length of the body.
+    fn prefix(&self) -> Vec<u8> {
         let mut text = format!("{}\r\n", self.line);
         for (name, value) in &self.web.headers {
             text += &format!("{name}: {value}\r\n");
         }
-        if let Some(body) = &self.body {
-            text += &format!("Content-Length: {}\r\n", body.len());
+        if self.body.is_some() {
+            text += "Content-Length: ";
         }
-        text += "\r\n";
-        [text.as_bytes(), self.body.as_deref().unwrap_or_default()].concat()
+        text.into_bytes()
     }
 
     /// On a connection of its own.
@@ -159,6 +174,12 @@ impl Ask {
     pub fn send(self) -> Reply {
         let connection = self.web.connect();
         self.send_on(connection)
+    }
+
+    /// The same for a client that must not fail.
+    pub fn try_send(self) -> io::Result<Reply> {
+        let connection = self.web.try_connect()?;
+        self.begin_on(connection).and_then(Reply::read)
     }
 
     #[track_caller]
@@ -170,7 +191,7 @@ impl Ask {
         }
     }
 
-    /// Says it, and does not wait for an answer: the connection is cut when what this gives is dropped.
+    /// Sends without waiting for an answer. Dropping the result cuts the connection.
     #[track_caller]
     pub fn begin(self) -> Wire {
         let what = self.line.clone();
@@ -182,7 +203,7 @@ impl Ask {
     }
 
     fn begin_on(self, mut connection: Box<dyn Connection>) -> io::Result<Wire> {
-        // A server that refuses does not read the rest: what it says counts, not that this could not be written.
+        // A server that refuses does not read the rest: its answer counts, not the failed write.
         let _ = connection.write_all(&self.to_bytes()).and_then(|()| connection.flush());
         Ok(Wire::new(connection))
     }

@@ -1,23 +1,25 @@
-//! What the tests of the other crates, and those of the whole program, stand on.
+//! Test tools for the other crates, the whole program, and the benchmark.
 //!
 //! # Layout
 //! - [`simulator`]: the core among seeded random clients and backends, with its invariants.
 //! - [`pool`]: the same for workspaces, sharing and budgets: many clients, few backends.
 //! - [`aggregate`]: the same for many servers as one: lists, names, and where requests go.
 //! - `variables`: the environments of simulated clients.
-//! - [`client`]: a scripted client that starts the real program and speaks to it over pipes.
+//! - [`client`]: the client over stdio. Scripted for tests, without threads for measurements.
 //! - [`terminal`]: the program in a terminal, as a person sees it.
-//! - [`http`]: a small client over HTTP.
-//! - [`web`]: a scripted HTTP server, for what is remote.
-//! - [`record`]: what the fake backend (`src/fake`, the binary `fake-backend`) was told, byte for byte.
+//! - [`http`]: the client over HTTP.
+//! - [`web`]: the fake HTTP server, with a script for every answer.
+//! - [`fake`]: the fake stdio server (the binary `fake-backend`), with a tool for every fault.
+//! - [`record`]: everything that a fake server was sent, byte for byte.
 //! - [`zoo`]: the kinds of process that a server may leave behind (`src/fake/zoo.rs`), seen from outside.
-//! - [`scratch`]: a folder that goes with its test. `daemons`: those that were started in it. [`pids`]: processes by their numbers. [`tree`]: whose
-//!   child is whose.
+//! - [`scratch`]: a folder that goes with its test. `daemons`: those that were started in it. [`pids`]: processes by their
+//!   numbers. [`tree`]: parents and children.
 //! - `src/ide`, the binary `fake-ide`: a client that can be killed.
-//! - [`patience`]: waiting for a fact, with a limit that only fails.
+//! - [`message`]: JSON-RPC messages of these clients; [`wire`]: the same as bytes, without parsing.
+//! - [`patience`]: waiting for a fact, with a limit that only fails; [`monitor`]: a shared value, and waiting for its change.
 //!
-//! What signals processes by their numbers is for Unix. On Windows only the fake backend is built; the program
-//! is tested there from the outside, under Wine (`tests/windows`).
+//! Modules that signal processes are for Unix. On Windows only the fake backend is built; the program is tested there from
+//! the outside, under Wine (`tests/windows`).
 
 #![forbid(unsafe_code)]
 
@@ -36,6 +38,7 @@ pub mod record;
 #[cfg(target_os = "linux")]
 pub mod zoo;
 pub mod web;
+pub mod fake;
 pub mod scratch;
 #[cfg(unix)]
 pub mod daemons;
@@ -43,4 +46,7 @@ pub mod daemons;
 pub mod pids;
 #[cfg(target_os = "linux")]
 pub mod tree;
+pub mod message;
+pub mod wire;
 pub mod patience;
+pub mod monitor;

@@ -1,4 +1,4 @@
-//! Processes by their numbers: whether they live, what they hold, and their end.
+//! Processes by pid: whether they live, their memory, and signals.
 
 use std::fs;
 
@@ -16,12 +16,12 @@ pub fn is_alive(pid: u32) -> bool {
     number(pid).is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }
 
-/// The most memory that the process had so far, in bytes.
+/// Peak resident memory, in bytes.
 pub fn peak_memory(pid: u32) -> Option<u64> {
     status(pid, "VmHWM:").map(|kibibytes| kibibytes * 1024)
 }
 
-/// What it has at the moment, in bytes.
+/// Resident memory, in bytes.
 pub fn memory(pid: u32) -> Option<u64> {
     status(pid, "VmRSS:").map(|kibibytes| kibibytes * 1024)
 }
@@ -32,23 +32,24 @@ fn status(pid: u32, key: &str) -> Option<u64> {
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The processes whose command line has this text in it, by number. Tests that run at the same time tell
-/// theirs apart by the path of their scratch folder.
+/// Pids of the processes with this text in their command line. Tests that run at the same time tell theirs apart by the
+/// path of their scratch folder.
 pub fn with_text(text: &str) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    numbers.filter(|&pid| mentions(pid, text) && is_alive(pid)).collect()
+    all_where(|pid| mentions(pid, text))
 }
 
 /// The processes that have this text in their command line or their environment, as far as we may read it.
 pub fn with_trace(text: &str) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let has = |pid: u32, file: &str| contains(&format!("/proc/{pid}/{file}"), text);
-    numbers.filter(|&pid| (has(pid, "cmdline") || has(pid, "environ")) && is_alive(pid)).collect()
+    all_where(|pid| mentions(pid, text) || contains(&format!("/proc/{pid}/environ"), text))
 }
 
-/// Whether this process is the one that was meant, and not another with the same number.
+fn all_where(is_it: impl Fn(u32) -> bool) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|&pid| is_it(pid) && is_alive(pid)).collect()
+}
+
+/// Whether this text is in its command line; tells it from another process with the same pid.
 pub fn mentions(pid: u32, text: &str) -> bool {
     contains(&format!("/proc/{pid}/cmdline"), text)
 }
@@ -58,7 +59,7 @@ fn contains(path: &str, text: &str) -> bool {
     words.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// What a process may be sent.
+/// Signals that tests send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     Terminate,
@@ -89,12 +90,12 @@ impl Word {
 #[cfg(unix)]
 pub fn tell(pid: u32, word: Word) {
     if let Some(pid) = number(pid) {
-        // It may be gone already.
+        // The process may be gone already.
         let _ = rustix::process::kill_process(pid, word.signal());
     }
 }
 
-/// The same to all of a process group.
+/// Signals a whole process group.
 #[cfg(unix)]
 pub fn tell_group(leader: u32, word: Word) {
     if let Some(leader) = number(leader) {

@@ -1,5 +1,4 @@
-//! What the fake backend was told, byte for byte: it writes one file per launch, named by the launch's number,
-//! and its process id beside it.
+//! The input of the fake backend, byte for byte: a file per launch, named by the launch's number, with its pid beside it.
 
 use crate::patience;
 use crate::pids;
@@ -19,31 +18,31 @@ impl Record {
         &self.0
     }
 
-    /// How many processes of it there were.
+    /// The number of its processes so far.
     pub fn launches(&self) -> u32 {
         (1..).take_while(|number| self.0.join(format!("{number}.pid")).exists()).count() as u32
     }
 
-    /// Everything that one process read, the first being 1. Nothing if there was no such process.
+    /// All input of one launch, the first being 1. Empty if there was no such launch.
     pub fn heard(&self, launch: u32) -> Vec<u8> {
         fs::read(self.0.join(format!("{launch}.heard"))).unwrap_or_default()
     }
 
-    /// The same as lines.
+    /// All input lines of one launch.
     pub fn lines(&self, launch: u32) -> Vec<String> {
         String::from_utf8_lossy(&self.heard(launch)).lines().map(str::to_owned).collect()
     }
 
-    /// The lines of all processes in turn.
+    /// The input lines of all launches in turn.
     pub fn all_lines(&self) -> Vec<String> {
         (1..=self.launches()).flat_map(|launch| self.lines(launch)).collect()
     }
 
-    /// Waits until a process was told a line that holds this text, and gives the line.
+    /// Waits for an input line with this text, and returns the line.
     #[track_caller]
     pub fn wait_for(&self, launch: u32, text: &str) -> String {
         patience::until(
-            format_args!("launch {launch} was told `{text}`; it was told {:?}", self.lines(launch)),
+            format_args!("launch {launch} did not read `{text}`, but {:?}", self.lines(launch)),
             || {
                 let heard = self.heard(launch);
                 // Only whole lines: the end of one may still be on its way.
@@ -64,7 +63,7 @@ impl Record {
         })
     }
 
-    /// Kills what is left of the launches.
+    /// Kills the launches that are left.
     pub fn clean_up(&self) {
         let ours = self.0.display().to_string();
         for pid in pids::with_text(&ours) {

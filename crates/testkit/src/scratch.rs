@@ -7,10 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Where the state folder is in a home, unless a variable says otherwise.
 const STATE: &str = ".local/state/switchboard";
 
-/// An empty folder of one's own. When this is dropped, the daemons that serve a config file in it are stopped, and it is
+/// An empty folder. When this is dropped, the daemons that serve a config file in it are stopped, and it is
 /// removed.
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub struct Scratch {
+    path: PathBuf,
+    /// Belongs to another value, which stops the daemons and removes the folder.
+    is_lent: bool,
+}
 
 impl Default for Scratch {
     fn default() -> Self {
@@ -27,15 +31,34 @@ impl Scratch {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder for temporary files is writable");
         // As the programs that are started will see it: no links on the way.
-        Self(folder.canonicalize().expect("the folder was just made"))
+        Self { path: folder.canonicalize().expect("the folder was just made"), is_lent: false }
+    }
+
+    /// The same folder for one more program.
+    pub fn lent(&self) -> Self {
+        Self { path: self.path.clone(), is_lent: true }
+    }
+
+    /// The folder that we are in, for a program that needs none of its own.
+    pub fn here() -> Self {
+        Self { path: PathBuf::from("."), is_lent: true }
+    }
+
+    pub fn is_lent(&self) -> bool {
+        self.is_lent
+    }
+
+    /// Leaves the folder behind, for a person to look at.
+    pub fn keep(mut self) {
+        self.is_lent = true;
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     pub fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.path.join(name)
     }
 
     /// A folder inside.
@@ -50,7 +73,7 @@ impl Scratch {
         self.folder("home")
     }
 
-    /// What those programs remember and log, in their home.
+    /// A file in the state folder of those programs.
     pub fn state(&self, name: &str) -> PathBuf {
         state_in(&self.join("home")).join(name)
     }
@@ -71,7 +94,7 @@ impl Scratch {
     /// Stops the daemons whose config file is in this folder, and waits for their end.
     #[cfg(unix)]
     pub fn stop_daemons(&self) {
-        crate::daemons::stop(&self.0);
+        crate::daemons::stop(&self.path);
     }
 
     /// A file inside, with this content.
@@ -115,9 +138,9 @@ impl Scratch {
                     .for_each(|entry| give(&entry.path(), user));
             }
         }
-        give(&self.0, user);
+        give(&self.path, user);
         // `mktemp` makes folders that nobody else may even pass through.
-        let above = self.0.parent().expect("a scratch folder lies in another");
+        let above = self.path.parent().expect("a scratch folder lies in another");
         if let Ok(mode) = fs::metadata(above).map(|meta| meta.permissions().mode())
             && mode & 0o001 == 0
         {
@@ -133,8 +156,11 @@ pub fn state_in(home: &Path) -> PathBuf {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        if self.is_lent {
+            return;
+        }
         #[cfg(unix)]
         self.stop_daemons();
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,6 +1,7 @@
 //! The program in a terminal: its three streams are a pseudo-terminal, whose other end the test reads. What is drawn over
 //! stays in the text: it is what was written, not what a screen would show in the end.
 
+use crate::monitor::Monitor;
 use crate::patience;
 use crate::scratch::Scratch;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -9,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 const ROWS: u16 = 50;
@@ -18,7 +19,7 @@ const ROWS: u16 = 50;
 pub struct Terminal {
     child: Child,
     keyboard: File,
-    written: Arc<Mutex<Vec<u8>>>,
+    written: Arc<Monitor<Vec<u8>>>,
     reading: Option<JoinHandle<()>>,
     scratch: Scratch,
 }
@@ -48,8 +49,7 @@ impl Terminal {
 
     /// All that was written so far, with plain line ends.
     pub fn text(&self) -> String {
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&written).replace("\r\n", "\n")
+        String::from_utf8_lossy(&self.written.lock()).replace("\r\n", "\n")
     }
 
     #[track_caller]
@@ -99,11 +99,11 @@ fn other_end(ours: &File) -> std::io::Result<File> {
 }
 
 /// Reads until the other end is closed.
-fn listen(mut ours: File, written: Arc<Mutex<Vec<u8>>>) -> JoinHandle<()> {
+fn listen(mut ours: File, written: Arc<Monitor<Vec<u8>>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = ours.read(&mut buffer) {
-            written.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&buffer[..count]);
+            written.lock().extend_from_slice(&buffer[..count]);
         }
     })
 }

@@ -70,16 +70,19 @@ pub fn all() -> Vec<Process> {
 
 /// The children of a process and theirs, zombies included.
 pub fn descendants(of: u32) -> Vec<Process> {
+    let mut family = family(&[of]);
+    family.retain(|process| process.pid != of);
+    family
+}
+
+/// These processes, their children and theirs, zombies included.
+pub fn family(roots: &[u32]) -> Vec<Process> {
     let all = all();
-    let mut known = BTreeSet::from([of]);
+    let mut known: BTreeSet<u32> = roots.iter().copied().collect();
     loop {
-        let found: Vec<u32> = all
-            .iter()
-            .filter(|process| known.contains(&process.parent) && !known.contains(&process.pid))
-            .map(|process| process.pid)
-            .collect();
+        let is_new = |process: &&Process| known.contains(&process.parent) && !known.contains(&process.pid);
+        let found: Vec<u32> = all.iter().filter(is_new).map(|process| process.pid).collect();
         if found.is_empty() {
-            known.remove(&of);
             return all.into_iter().filter(|process| known.contains(&process.pid)).collect();
         }
         known.extend(found);

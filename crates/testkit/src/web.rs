@@ -1,11 +1,13 @@
-//! A small HTTP server for tests: what it hears is written down, and what it says is up to a script, to the byte and to
-//! the moment at which a connection is cut. HTTP/1.1, on loopback, a thread for each connection.
+//! A small HTTP server for tests: keeps every request, and leaves the answers to a script, to the byte and to the moment at
+//! which a connection is cut. HTTP/1.1, on loopback, a thread for each connection.
 
+use crate::message;
+use crate::monitor::Monitor;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// A request as it came.
@@ -42,27 +44,23 @@ impl Seen {
 type Script = dyn Fn(&Seen, &mut Wire<'_>) + Send + Sync;
 
 struct Shared {
-    seen: Mutex<Vec<Seen>>,
-    open: Mutex<Vec<TcpStream>>,
+    seen: Monitor<Vec<Seen>>,
+    open: Monitor<Vec<TcpStream>>,
     is_over: AtomicBool,
     script: Box<Script>,
 }
 
-/// A server that runs for as long as this is kept.
+/// A running server, until it is dropped.
 pub struct Web {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: Option<thread::JoinHandle<()>>,
 }
 
-/// The way back to whoever asked.
+/// The way back to the client.
 pub struct Wire<'a> {
     stream: &'a TcpStream,
     is_cut: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Web {
@@ -70,7 +68,7 @@ impl Web {
         Self::at(0, script)
     }
 
-    /// At a port that is known, such as that of one before it.
+    /// At a given port, such as that of a server before it.
     pub fn at(port: u16, script: impl Fn(&Seen, &mut Wire<'_>) + Send + Sync + 'static) -> Self {
         let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
             Ok(listener) => listener,
@@ -81,8 +79,8 @@ impl Web {
             Err(error) => panic!("no address: {error}"),
         };
         let shared = Arc::new(Shared {
-            seen: Mutex::default(),
-            open: Mutex::default(),
+            seen: Monitor::default(),
+            open: Monitor::default(),
             is_over: AtomicBool::new(false),
             script: Box::new(script),
         });
@@ -93,7 +91,7 @@ impl Web {
                     return;
                 }
                 if let Ok(copy) = stream.try_clone() {
-                    lock(&all.open).push(copy);
+                    all.open.lock().push(copy);
                 }
                 let all = all.clone();
                 thread::spawn(move || all.serve(&stream));
@@ -111,12 +109,12 @@ impl Web {
     }
 
     pub fn seen(&self) -> Vec<Seen> {
-        lock(&self.shared.seen).clone()
+        self.shared.seen.lock().clone()
     }
 
-    /// How many of these have come.
+    /// The number of requests of this kind.
     pub fn count(&self, what: &str) -> usize {
-        lock(&self.shared.seen).iter().filter(|seen| seen.what() == what).count()
+        self.shared.seen.lock().iter().filter(|seen| seen.what() == what).count()
     }
 }
 
@@ -125,7 +123,7 @@ impl Drop for Web {
         self.shared.is_over.store(true, Ordering::SeqCst);
         // The listener wakes up, and goes.
         let _ = TcpStream::connect(self.address);
-        for stream in lock(&self.shared.open).drain(..) {
+        for stream in self.shared.open.lock().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
         if let Some(accepting) = self.accepting.take() {
@@ -140,7 +138,7 @@ impl Shared {
         let mut reader = BufReader::new(stream);
         while let Some(mut seen) = read(&mut reader) {
             {
-                let mut all = lock(&self.seen);
+                let mut all = self.seen.lock();
                 let is_alike = |other: &&Seen| other.what() == seen.what();
                 seen.before = all.iter().filter(is_alike).count();
                 all.push(seen.clone());
@@ -176,7 +174,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Seen> {
 }
 
 impl Wire<'_> {
-    /// Bytes as they are.
+    /// Writes bytes as they are.
     pub fn write(&mut self, bytes: impl AsRef<[u8]>) {
         let mut stream = self.stream;
         if stream.write_all(bytes.as_ref()).is_err() {
@@ -184,7 +182,7 @@ impl Wire<'_> {
         }
     }
 
-    /// Whoever asked has gone.
+    /// Whether the client has gone.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -225,7 +223,7 @@ impl Wire<'_> {
         self.write("0\r\n\r\n");
     }
 
-    /// The connection is gone, in the middle of whatever was said last.
+    /// Cuts the connection, in the middle of the last write.
     pub fn cut(&mut self) {
         self.is_cut = true;
     }
@@ -237,10 +235,10 @@ impl Wire<'_> {
 }
 
 pub fn answer(seen: &Seen, result: &Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": seen.body["id"], "result": result })
+    message::result(&seen.body["id"], result.clone())
 }
 
-/// What a plain MCP server says, with sessions of this name: the script's last resort.
+/// The answers of a plain MCP server, with sessions of this name. The fallback of a script.
 pub fn mcp(seen: &Seen, wire: &mut Wire<'_>, session: &str) {
     let is_known = seen.header("mcp-session-id") == Some(session);
     match seen.what() {

@@ -39,7 +39,7 @@ impl Zoo {
         Self(record.join(format!("{launch}.zoo")))
     }
 
-    /// Those that live, in order.
+    /// Names of the living members, sorted.
     pub fn living(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));

@@ -85,12 +85,12 @@ impl Client {
         Ok(self.gateway.say(&json!({ "jsonrpc": "2.0", "method": method })).await?)
     }
 
-    /// What the gateway has said on stderr so far.
+    /// The gateway's stderr so far.
     pub(super) fn stderr(&self) -> String {
         self.gateway.words()
     }
 
-    /// Closes the connection, as an IDE does that quits. Gives how the gateway ended, and its stderr.
+    /// Closes the connection, as an IDE does that quits. Returns how the gateway ended, and its stderr.
     pub(super) async fn end(self, grace: Duration) -> (Ended, String) {
         self.gateway.end(grace).await
     }

@@ -5,38 +5,23 @@ use std::time::{Duration, Instant};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
+use switchboard_testkit::http::KeepAlive;
 
-use super::client::Client;
+use crate::caller::Caller;
 use crate::run::Failure;
-use crate::run::connection::{digits, wrong};
-use crate::wire;
 
-/// Small calls, one after the other on each connection, until there have been so many. An answer must have this length
-/// without its id.
-pub(super) fn call(
-    clients: &mut [Client],
-    tool: &str,
-    count: usize,
-    tiny_length: usize,
-) -> Result<Duration, Failure> {
+/// Small calls, one after the other on each connection, until there have been so many.
+pub(super) fn call(callers: &mut [Caller<KeepAlive>], count: usize) -> Result<Duration, Failure> {
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    for (number, client) in clients.iter().enumerate() {
-        epoll::add(&queue, client, EventData::new_u64(number as u64), EventFlags::IN)?;
+    for (number, caller) in callers.iter().enumerate() {
+        epoll::add(&queue, caller.connection.stream(), EventData::new_u64(number as u64), EventFlags::IN)?;
     }
-    let mut asked = vec![0; clients.len()];
-    let mut ready = Vec::with_capacity(clients.len());
-    let mut message = Vec::new();
-    let mut ask = |client: &mut Client| -> Result<u64, Failure> {
-        let id = client.mint();
-        message.clear();
-        wire::push_call(&mut message, id, tool, &[]);
-        client.post(message.trim_ascii_end())?;
-        Ok(id)
-    };
+    let mut asked = vec![0; callers.len()];
+    let mut ready = Vec::with_capacity(callers.len());
     let (mut unsent, mut left) = (count, count);
     let started = Instant::now();
-    for (client, asked) in clients.iter_mut().zip(&mut asked).take(count) {
-        *asked = ask(client)?;
+    for (caller, asked) in callers.iter_mut().zip(&mut asked).take(count) {
+        *asked = caller.begin_tiny()?;
         unsent -= 1;
     }
     while left > 0 {
@@ -46,18 +31,14 @@ pub(super) fn call(
         }
         for event in ready.drain(..) {
             let number = event.data.u64() as usize;
-            let client = &mut clients[number];
-            // There is something to be read: this does not block.
-            client.fill()?;
-            let Some(answer) = client.arrived()? else { continue };
-            let id = asked[number];
-            let answered = client.message(&answer, id)?;
-            if answered.len() != tiny_length + digits(id) {
-                return Err(wrong(id, answered));
+            let caller = &mut callers[number];
+            // The connection is readable: this does not block.
+            if !caller.is_answered(asked[number])? {
+                continue;
             }
             left -= 1;
             if unsent > 0 {
-                asked[number] = ask(client)?;
+                asked[number] = caller.begin_tiny()?;
                 unsent -= 1;
             }
         }

@@ -1,214 +1,137 @@
-//! A running subject that is spoken to over HTTP.
+//! A running subject that is called over HTTP.
 //!
-//! - [`subjects`]: who is compared.
-//! - [`answer`]: what HTTP/1.1 says; [`client`]: one connection; [`callers`]: many of them at once.
+//! - [`subjects`]: the programs to compare.
+//! - [`callers`]: many connections at once.
 
-mod answer;
 mod callers;
-mod client;
 pub(super) mod subjects;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use switchboard_testkit::client::Pipes;
+use switchboard_testkit::http::{KeepAlive, Web};
+use switchboard_testkit::wire::PROTOCOL_VERSION;
 
 use super::Failure;
-use super::connection::{digits, wrong};
+use super::link::Link;
 use super::running::Running;
 use super::subject::Subject;
 use super::watchdog::Watchdog;
-use crate::wire::{self, PROTOCOL_VERSION, TINY_TEXT};
-use client::Place;
-pub(super) use client::{Badge, Client};
+use crate::caller::{Caller, initialize_params};
 
 /// How long a server may take until it listens.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(super) struct Connection {
+pub(super) struct HttpSubject {
     running: Running,
-    /// Held open: the end of either would say that we are gone.
-    _pipes: (ChildStdin, ChildStdout),
-    place: Place,
-    tool: String,
-    /// The one caller, from the handshake on.
-    caller: Option<Client>,
-    /// The others, made when they are needed first.
-    callers: Vec<Client>,
-    /// The length of a tiny answer without its id.
-    tiny_length: usize,
+    /// Held open: the end of either pipe would mean that we are gone.
+    _pipes: Pipes,
+    web: Web,
+    path: String,
+    /// The first caller makes sequential calls; all make calls at once. Connected when they are needed.
+    callers: Vec<Caller<KeepAlive>>,
+    tools: Vec<String>,
 }
 
-impl Connection {
+impl HttpSubject {
     pub(super) fn spawn(
         subject: &Subject,
         path: &str,
         dog: &Watchdog,
         scratch: &Path,
     ) -> Result<Self, Failure> {
-        let (running, to, from) = Running::spawn(subject, dog, scratch)?;
+        let (running, pipes) = Running::spawn(subject, dog, scratch)?;
         let (address, token) = listening(&running).map_err(|failure| running.explain(failure))?;
-        let place = Place { address, token, path: path.to_owned() };
-        let tool = subject.tools[0].clone();
+        let mut web = Web::at(address).with("Mcp-Protocol-Version", PROTOCOL_VERSION);
+        if let Some(token) = token {
+            web = web.with("Authorization", &format!("Bearer {token}"));
+        }
         Ok(Self {
             running,
-            _pipes: (to, from),
-            place,
-            tool,
-            caller: None,
+            _pipes: pipes,
+            web,
+            path: path.to_owned(),
             callers: Vec::new(),
-            tiny_length: 0,
+            tools: subject.tools.clone(),
         })
     }
 
-    pub(super) fn running(&self) -> &Running {
-        &self.running
-    }
-
-    /// The handshake, and a first small call whose answer is read in full: the later ones are only compared with it.
-    pub(super) fn settle(&mut self) -> Result<(), Failure> {
-        let mut caller = self.session()?;
-        let id = caller.mint();
-        let mut request = Vec::new();
-        wire::push_call(&mut request, id, &self.tool, &[]);
-        caller.post(request.trim_ascii_end())?;
-        let answer = caller.receive()?;
-        let message = caller.message(&answer, id)?;
-        let parsed: Value = serde_json::from_slice(message).map_err(|error| Failure(error.to_string()))?;
-        if parsed["result"]["content"][0]["text"] != TINY_TEXT {
-            return Err(wrong(id, message));
-        }
-        self.tiny_length = message.len() - digits(id);
-        self.caller = Some(caller);
-        Ok(())
+    /// The path of the MCP endpoint.
+    pub(super) fn path(&self) -> &str {
+        &self.path
     }
 
     /// A connection of its own, with a session of its own if the server has sessions.
-    pub(super) fn session(&self) -> Result<Client, Failure> {
-        let mut client = Client::connect(&self.place)?;
-        let id = client.mint();
-        let parameters = json!({
-            "protocolVersion": PROTOCOL_VERSION,
-            "capabilities": {},
-            "clientInfo": { "name": "switchboard-bench", "version": env!("CARGO_PKG_VERSION") },
-        });
-        let request = json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": parameters });
-        client.post(request.to_string().as_bytes())?;
-        let answer = client.receive()?;
-        client.message(&answer, id)?;
-        if let Some(session) = &answer.session {
-            client.join(session);
-        }
-        client.post(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
-        match client.receive()?.status {
-            202 => Ok(client),
-            status => Err(Failure(format!("a notification was answered with the status {status}"))),
-        }
-    }
-
-    /// A second connection for the session's own stream, as clients have.
-    pub(super) fn stream_of(&self, badge: &Badge) -> Result<Client, Failure> {
-        let mut stream = self.again(badge)?;
-        stream.open_stream()?;
-        Ok(stream)
-    }
-
-    /// One more connection of a session.
-    pub(super) fn again(&self, badge: &Badge) -> Result<Client, Failure> {
-        let mut client = Client::connect(&self.place)?;
-        client.speak_as(badge);
+    pub(super) fn session(&self) -> Result<KeepAlive, Failure> {
+        let mut client = KeepAlive::connect(&self.web, &self.path)?;
+        client.initialize(initialize_params())?;
         Ok(client)
     }
 
-    pub(super) fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure> {
-        let caller = self.caller.as_mut().expect("the handshake comes first");
-        calls(caller, &self.tool, count, self.tiny_length, round_trips)
+    /// The caller whose answers the others are compared with.
+    pub(super) fn first(&mut self) -> &mut Caller<KeepAlive> {
+        self.callers.first_mut().expect("`settle` comes first")
     }
 
-    /// One call of a session.
-    pub(super) fn call_once(&self, client: &mut Client) -> Result<(), Failure> {
-        calls(client, &self.tool, 1, self.tiny_length, &mut Vec::new())
+    /// A single small call over this connection.
+    pub(super) fn call_once(&mut self, client: KeepAlive) -> Result<Caller<KeepAlive>, Failure> {
+        let mut caller = self.first().beside(client);
+        caller.tiny_calls(1, &mut Vec::new())?;
+        Ok(caller)
+    }
+}
+
+impl Link for HttpSubject {
+    fn running(&self) -> &Running {
+        &self.running
     }
 
-    pub(super) fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure> {
+    fn settle(&mut self) -> Result<(), Failure> {
+        let mut caller = Caller::new(self.session()?, self.tools.clone());
+        caller.first_calls()?;
+        self.callers = vec![caller];
+        Ok(())
+    }
+
+    fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure> {
+        Ok(self.first().tiny_calls(count, round_trips)?)
+    }
+
+    fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure> {
         while self.callers.len() < callers {
-            self.callers.push(self.session()?);
+            let session = self.session()?;
+            let caller = self.first().beside(session);
+            self.callers.push(caller);
         }
-        callers::call(&mut self.callers[..callers], &self.tool, count, self.tiny_length)
+        callers::call(&mut self.callers[..callers], count)
     }
 
-    pub(super) fn large_call(
-        &mut self,
-        tool: &str,
-        arguments: &[&[u8]],
-        expected: &[u8],
-    ) -> Result<Duration, Failure> {
-        let caller = self.caller.as_mut().expect("the handshake comes first");
-        let id = caller.mint();
-        let mut start = Vec::new();
-        wire::push_call(&mut start, id, tool, &[b"?"]);
-        // Only what stands around the arguments is made here: they are not copied.
-        let cut = start.iter().position(|byte| *byte == b'?').expect("it was put there");
-        let parts: Vec<&[u8]> = [&start[..cut]]
-            .into_iter()
-            .chain(arguments.iter().copied())
-            .chain([start[cut + 1..].trim_ascii_end()])
-            .collect();
-        let started = Instant::now();
-        caller.post_parts(&parts)?;
-        let answer = caller.receive()?;
-        let took = started.elapsed();
-        let message = caller.message(&answer, id)?;
-        if wire::text(message).map(|range| &message[range]) != Some(expected) {
-            return Err(wrong(id, message));
-        }
-        Ok(took)
+    fn large_call(&mut self, tool: &str, args: &[&[u8]], expected: &[u8]) -> Result<Duration, Failure> {
+        Ok(self.first().large_call(tool, args, expected)?)
     }
 
-    /// Ends the server as a service manager does.
-    pub(super) fn close(self) -> Result<(), Failure> {
-        drop((self.caller, self.callers));
-        self.running.tell_to_end()?;
+    fn http(&mut self) -> Option<&mut HttpSubject> {
+        Some(self)
+    }
+
+    /// As a service manager does.
+    fn close(self: Box<Self>) -> Result<(), Failure> {
+        drop(self.callers);
+        self.running.tell_to_end();
         self.running.ended("SIGTERM")
     }
 }
 
-/// Sequential small calls.
-fn calls(
-    client: &mut Client,
-    tool: &str,
-    count: usize,
-    tiny_length: usize,
-    round_trips: &mut Vec<u32>,
-) -> Result<(), Failure> {
-    let mut request = Vec::new();
-    for _ in 0..count {
-        let id = client.mint();
-        request.clear();
-        wire::push_call(&mut request, id, tool, &[]);
-        let started = Instant::now();
-        client.post(request.trim_ascii_end())?;
-        let answer = client.receive()?;
-        let took = started.elapsed();
-        let message = client.message(&answer, id)?;
-        if message.len() != tiny_length + digits(id) {
-            return Err(wrong(id, message));
-        }
-        round_trips.push(u32::try_from(took.as_nanos()).unwrap_or(u32::MAX));
-    }
-    Ok(())
-}
-
-/// Where it listens, and its token, as it says them on stderr.
+/// The address and the token, as the server prints them on stderr.
 fn listening(running: &Running) -> Result<(SocketAddr, Option<String>), Failure> {
     let deadline = Instant::now() + LISTEN_TIMEOUT;
     loop {
         let said = running.said();
         let word_after = |mark: &str| said.split_once(mark)?.1.split_whitespace().next();
-        // The line may be there in part.
+        // A line may have been read in part.
         let is_whole = said.ends_with('\n');
         if let Some(address) = word_after("listening at ").filter(|_| is_whole) {
             let address = address

@@ -1,4 +1,4 @@
-//! Who is compared over HTTP. It starts nothing.
+//! The programs to compare over HTTP. Starts nothing.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,15 +7,15 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::run::options::Options;
+use crate::aggregate::BETWEEN;
+use crate::run::options::RunOptions;
 use crate::run::subject::{Programs, Role, Subject, Via};
-use crate::wire::BETWEEN;
 
-/// What the config calls the one server.
+/// The name of the server in the config.
 const SERVER: &str = "bench";
 
 /// In the order of the report's columns.
-pub(in crate::run) fn subjects(options: &Options, scratch: &Path) -> Result<Vec<Subject>, String> {
+pub(in crate::run) fn subjects(options: &RunOptions, scratch: &Path) -> Result<Vec<Subject>, String> {
     let Programs { this, backend, switchboard } = Programs::of(options)?;
     let subject = |name: &str, role, argv, tool: String, via| Subject {
         name: name.to_owned(),

@@ -1,14 +1,15 @@
 //! How the program is started: as a user starts it, in a home of its own.
 
-use super::Client;
+use super::{Client, Program};
 use crate::record::Record;
 use crate::scratch::Scratch;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// How this client frames its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum Framing {
     ContentLength,
 }
 
-/// What the program's standard streams are.
+/// The kind of the program's standard streams.
 #[derive(Debug)]
 enum Streams {
     Pipes,
@@ -41,39 +42,61 @@ pub struct Start {
     user: Option<u32>,
     own_group: bool,
     streams: Streams,
+    /// `None` is a pipe, which [`Client`] reads.
+    stderr: Option<Stdio>,
 }
 
 impl Start {
     /// The program in its default mode: with a PATH, an empty home and a runtime folder as a login makes one, both in a
     /// scratch folder of this test. None of our own variables is set.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
-        let scratch = Scratch::new();
+        Self::within(Scratch::new(), binary)
+    }
+
+    /// The same in a scratch folder that several programs share.
+    pub fn inside(scratch: &Scratch, binary: impl Into<PathBuf>) -> Self {
+        Self::within(scratch.lent(), binary)
+    }
+
+    fn within(scratch: Scratch, binary: impl Into<PathBuf>) -> Self {
         let (home, runtime) = (scratch.home(), scratch.runtime());
         let kept = ["PATH", "SystemRoot", "TMPDIR"];
         let kept = kept.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
         let mut env: Vec<(OsString, OsString)> = kept.collect();
         env.push(("HOME".into(), home.into()));
         env.push(("XDG_RUNTIME_DIR".into(), runtime.into()));
+        let folder = scratch.path().to_owned();
+        Self::bare(scratch, binary.into(), env).cwd(folder)
+    }
+
+    fn bare(scratch: Scratch, binary: PathBuf, env: Vec<(OsString, OsString)>) -> Self {
         Self {
             scratch,
             framing: Framing::Newline,
             reads_output: true,
             reads_stderr: true,
-            binary: binary.into(),
+            binary,
             args: Vec::new(),
             env,
             cwd: None,
             user: None,
             own_group: false,
             streams: Streams::Pipes,
+            stderr: None,
         }
+    }
+
+    /// A command line in our own environment and folder, to be measured.
+    pub fn plain(argv: &[OsString]) -> Self {
+        let (binary, args) = argv.split_first().expect("a command line names a program");
+        Self::bare(Scratch::here(), binary.into(), std::env::vars_os().collect()).args(args)
     }
 
     pub fn scratch(&self) -> &Scratch {
         &self.scratch
     }
 
-    /// Where the fake backend should write down what it hears.
+    /// The folder for the record of the fake backend.
     pub fn record(&self) -> Record {
         Record::in_folder(self.scratch.folder("record"))
     }
@@ -91,6 +114,12 @@ impl Start {
     /// Later values of a name win.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// These variables and no others.
+    pub fn only_envs(mut self, env: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        self.env = env.into_iter().collect();
         self
     }
 
@@ -156,9 +185,15 @@ impl Start {
         self
     }
 
-    /// An IDE that never reads our stderr.
+    /// Never reads the program's stderr.
     pub fn not_reading_stderr(mut self) -> Self {
         self.reads_stderr = false;
+        self
+    }
+
+    /// Where its stderr goes, unless [`Client`] reads it.
+    pub fn stderr(mut self, stderr: impl Into<Stdio>) -> Self {
+        self.stderr = Some(stderr.into());
         self
     }
 
@@ -166,7 +201,9 @@ impl Start {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(&self.args).env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
-        command.current_dir(self.cwd.as_deref().unwrap_or(self.scratch.path()));
+        if let Some(folder) = &self.cwd {
+            command.current_dir(folder);
+        }
         command
     }
 
@@ -180,25 +217,40 @@ impl Start {
 
     #[track_caller]
     pub fn start(self) -> Client {
+        self.try_start().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub fn try_start(mut self) -> io::Result<Client> {
+        Ok(Client::adopt(self.spawn()?, self))
+    }
+
+    /// For a client without threads. What it writes to stderr is lost, unless [`Self::stderr`] was called.
+    pub fn program(mut self) -> io::Result<Program> {
+        self.stderr.get_or_insert_with(Stdio::null);
+        Program::adopt(self.spawn()?)
+    }
+
+    /// The process alone, with our ends of its streams.
+    pub fn spawn(&mut self) -> io::Result<Child> {
         let mut command = self.command();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(self.stderr.take().unwrap_or_else(Stdio::piped));
         let sockets = self.connect(&mut command);
         self.dress(&mut command);
         #[expect(
             clippy::disallowed_methods,
             reason = "this plays an IDE, which starts us; `Client` cleans up"
         )]
-        let mut child = match command.spawn() {
-            Ok(child) => child,
-            Err(error) => panic!("{} cannot be started: {error}", self.binary.display()),
-        };
+        let mut child = command.spawn().map_err(|error| {
+            io::Error::new(error.kind(), format!("{} cannot be started: {error}", self.binary.display()))
+        })?;
         if let Some((input, output)) = sockets {
             child.stdin = Some(input.into());
             child.stdout.get_or_insert_with(|| output.into());
         }
-        // Else its copies of the other ends would stay open here.
+        // `command` holds copies of the other ends, which close here.
         drop(command);
-        Client::adopt(child, self)
+        Ok(child)
     }
 
     /// Our ends of streams that are no pipes.

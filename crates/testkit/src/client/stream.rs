@@ -1,34 +1,30 @@
-//! What a program writes, read by a thread of its own so that the program never has to wait for a test.
+//! Reads what a program writes, on a thread of its own, so that the program never waits for a test.
 
+use crate::monitor::Monitor;
 use crate::patience::LIMIT;
 use bytes::BytesMut;
 use std::io::Read;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 const CHUNK: usize = 64 << 10;
 
-/// One of the program's output streams.
+/// The program's stdout or stderr.
 #[derive(Clone)]
-pub(super) struct Stream(Arc<Shared>);
-
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
+pub(super) struct Stream(Arc<Monitor<Arrived>>);
 
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) bytes: BytesMut,
-    /// So much of `bytes` is known to hold no end of a line.
-    pub(super) searched: usize,
-    pub(super) ended: bool,
+pub(super) struct Arrived {
+    bytes: BytesMut,
+    /// Length of the prefix of `bytes` without a line end.
+    searched: usize,
+    pub(super) has_ended: bool,
 }
 
 impl Stream {
     pub(super) fn read(mut from: impl Read + Send + 'static) -> Self {
-        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
-        let stream = Self(shared.clone());
+        let arrived = Arc::new(Monitor::<Arrived>::default());
+        let stream = Self(arrived.clone());
         std::thread::spawn(move || {
             let mut chunk = vec![0; CHUNK];
             loop {
@@ -37,10 +33,10 @@ impl Stream {
                     Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                     Err(_) => 0,
                 };
-                let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-                state.bytes.extend_from_slice(&chunk[..count]);
-                state.ended = count == 0;
-                shared.changed.notify_all();
+                arrived.update(|arrived| {
+                    arrived.bytes.extend_from_slice(&chunk[..count]);
+                    arrived.has_ended = count == 0;
+                });
                 if count == 0 {
                     return;
                 }
@@ -49,46 +45,49 @@ impl Stream {
         stream
     }
 
-    /// Waits until `pick` finds what it looks for. `None` if the stream ended without it.
+    /// Waits until `pick` finds something. `None` if the stream ended without it.
     #[track_caller]
-    pub(super) fn wait<T>(&self, what: &str, mut pick: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
-        let deadline = Instant::now() + LIMIT;
-        let mut state = self.lock();
-        loop {
-            if let Some(found) = pick(&mut state) {
-                return Some(found);
-            }
-            if state.ended {
-                return None;
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let so_far = show(&state.bytes);
-                drop(state);
-                panic!("this did not come: {what}; so far there is {so_far:?}");
-            }
-            state = self.0.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+    pub(super) fn wait<T>(&self, what: &str, pick: impl FnMut(&mut Arrived) -> Option<T>) -> Option<T> {
+        match self.wait_until(Instant::now() + LIMIT, pick) {
+            Wait::Found(found) => Some(found),
+            Wait::Ended => None,
+            Wait::TimedOut => panic!("this did not come: {what}; so far there is {:?}", show(&self.peek())),
         }
     }
 
-    /// All that has come and was not taken yet.
+    pub(super) fn wait_until<T>(
+        &self,
+        deadline: Instant,
+        mut pick: impl FnMut(&mut Arrived) -> Option<T>,
+    ) -> Wait<T> {
+        let found = self.0.wait_for(Some(deadline), |arrived| match pick(arrived) {
+            Some(found) => Some(Wait::Found(found)),
+            None => arrived.has_ended.then_some(Wait::Ended),
+        });
+        found.unwrap_or(Wait::TimedOut)
+    }
+
+    /// All bytes that have arrived and were not taken yet.
     pub(super) fn peek(&self) -> Vec<u8> {
-        self.lock().bytes.to_vec()
+        self.0.lock().bytes.to_vec()
     }
 
     /// Takes all that is left, once the stream has ended.
     #[track_caller]
     pub(super) fn rest(&self) -> Vec<u8> {
-        self.wait("the end of the stream", |state| state.ended.then(|| state.bytes.split().to_vec()))
-            .unwrap_or_default()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let take = |arrived: &mut Arrived| arrived.has_ended.then(|| arrived.bytes.split().to_vec());
+        self.wait("the end of the stream", take).unwrap_or_default()
     }
 }
 
-impl State {
+/// The result of waiting for something on a stream.
+pub enum Wait<T> {
+    Found(T),
+    Ended,
+    TimedOut,
+}
+
+impl Arrived {
     /// Takes the next line with its end.
     pub(super) fn take_line(&mut self) -> Option<Vec<u8>> {
         match self.bytes[self.searched..].iter().position(|&b| b == b'\n') {
@@ -127,7 +126,7 @@ impl State {
     }
 }
 
-/// For a person to read.
+/// Bytes as a panic message shows them.
 pub(super) fn show(bytes: &[u8]) -> String {
     const MOST: usize = 2000;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]).into_owned();

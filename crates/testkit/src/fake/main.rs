@@ -1,28 +1,16 @@
-//! `fake-backend`: an MCP server that plays, on demand, the faults that real servers show rarely.
-//!
-//! What concerns the whole process is chosen by options (`options.rs`); what concerns one call is chosen by the
-//! call itself: the tools (`tools.rs`) are named after the fault. Everything it hears is written down.
-//!
-//! Never to be used for anything but tests: it does what its client says, including its own end.
+//! `fake-backend`: the fake server of the library as a program, and the processes that it may leave behind.
 
 #![deny(unsafe_code)]
 
-mod options;
-mod offer;
-mod server;
-mod template;
-mod tools;
-mod wire;
 #[cfg(target_os = "linux")]
 mod zoo;
 
-use options::{Framing, Options};
-use server::Server;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
+use switchboard_testkit::fake::{self, Options, Record};
 
-/// Whatever happens to the test, this process does not outlive it by more than this.
+/// An upper limit, whatever happens to the test.
 const LIFETIME: Duration = Duration::from_secs(300);
 
 fn main() -> ExitCode {
@@ -36,16 +24,10 @@ fn main() -> ExitCode {
     }
     let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr(), "fake-backend: {error}");
-            return ExitCode::from(64);
-        }
+        Err(error) => return usage(&error),
     };
-    std::thread::spawn(|| {
-        std::thread::sleep(LIFETIME);
-        std::process::exit(99);
-    });
-    let (launch, record) = wire::Record::open(options.record.as_deref());
+    fake::exit_after(LIFETIME);
+    let (launch, record) = Record::open(options.record.as_deref());
     if let Some(text) = &options.stderr {
         let _ = writeln!(std::io::stderr(), "{text}");
     }
@@ -53,26 +35,22 @@ fn main() -> ExitCode {
         return ExitCode::from(code);
     }
     if options.never_read && options.is_faulty(launch) {
-        wire::rest_for_ever();
+        fake::rest_for_ever();
     }
     #[cfg(target_os = "linux")]
     if options.stubborn {
         zoo::ignore_requests_to_end();
     }
     #[cfg(target_os = "linux")]
-    let _lock = options
-        .record
-        .as_deref()
-        .filter(|_| !options.with.is_empty())
-        .map(|record| zoo::open(record, launch, &options.with));
-    let mut hear = wire::LearntDialect::new(options.framing == Framing::ContentLength, record);
-    let mut server = Server::new(options, launch);
-    server.begin();
-    while let Some(message) = hear.next() {
-        server.heard(&message);
-        if server.is_deaf() {
-            wire::rest_for_ever();
-        }
-    }
-    server.end()
+    let _lock = match zoo::Kind::all_named(&options.with) {
+        Ok(kinds) if kinds.is_empty() => None,
+        Ok(kinds) => options.record.as_deref().map(|record| zoo::open(record, launch, &kinds)),
+        Err(error) => return usage(&error),
+    };
+    fake::serve(options, launch, record)
+}
+
+fn usage(error: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "fake-backend: {error}");
+    ExitCode::from(64)
 }

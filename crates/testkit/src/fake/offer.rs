@@ -1,7 +1,7 @@
-//! What the server offers, from a file (`--offer FILE`): whoever changes the file changes the offer.
+//! The lists of the server, from a file (`--offer FILE`), which a test may change at any time.
 //!
-//! `tools`, `prompts`, `resources` and `resourceTemplates` are lists, whose items are sent to the letter; one that is
-//! missing is not to be had, whatever `capabilities` says. `pageSize` cuts them into pages. `capabilities`,
+//! `tools`, `prompts`, `resources` and `resourceTemplates` are lists, whose items are sent to the letter; the method of a
+//! missing list does not exist, whatever `capabilities` says. `pageSize` cuts them into pages. `capabilities`,
 //! `instructions` and `serverInfo` are for the greeting; without `capabilities`, each list that is there is declared.
 
 use serde_json::value::RawValue;
@@ -17,11 +17,11 @@ const LISTS: [(&str, &str); 4] = [
     ("resources/templates/list", "resourceTemplates"),
 ];
 
-pub(crate) struct Offer(BTreeMap<String, Box<RawValue>>);
+pub(super) struct Offer(BTreeMap<String, Box<RawValue>>);
 
 impl Offer {
-    /// What cannot be read is for the test to see.
-    pub(crate) fn read(path: &Path) -> Self {
+    /// A file that cannot be read offers nothing, which the test then sees.
+    pub(super) fn read(path: &Path) -> Self {
         // An item goes out as part of a line.
         let text = std::fs::read_to_string(path).unwrap_or_default().replace('\n', " ");
         Self(serde_json::from_str(&text).unwrap_or_default())
@@ -32,7 +32,7 @@ impl Offer {
     }
 
     /// Over what every server says.
-    pub(crate) fn greet(&self, greeting: &mut Value) {
+    pub(super) fn greet(&self, greeting: &mut Value) {
         let declared = LISTS.iter().filter(|(_, member)| self.0.contains_key(*member));
         let declared = declared.map(|(method, _)| method.split('/').next().unwrap_or_default());
         let declared: serde_json::Map<String, Value> =
@@ -46,7 +46,7 @@ impl Offer {
     }
 
     /// The `result` or `error` member of the answer, if this method asks for a list.
-    pub(crate) fn list(&self, method: &str, params: &Value) -> Option<String> {
+    pub(super) fn list(&self, method: &str, params: &Value) -> Option<String> {
         let (_, member) = LISTS.iter().find(|(asks, _)| *asks == method)?;
         let Some(items) = self.0.get(*member) else {
             return Some(r#""error":{"code":-32601,"message":"Method not found"}"#.to_owned());

@@ -1,90 +1,90 @@
-//! The server itself: answers what every server answers, and leaves calls to the tools.
+//! The server itself: answers the methods that every server has, and leaves calls to the tools.
 
-use crate::offer::Offer;
-use crate::options::{Framing, Options};
-use crate::template::Blanks;
-use crate::{tools, wire};
+use super::offer::Offer;
+use super::options::{Framing, Options};
+use super::template::Blanks;
+use super::{stdio, tools};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// A message, as far as this server looks at it.
-pub(crate) struct Heard<'a> {
-    /// As it was spelled.
-    pub(crate) id: Option<&'a str>,
-    pub(crate) method: Option<String>,
-    pub(crate) params: Value,
-    pub(crate) token: String,
-    pub(crate) text: &'a str,
+/// A message, as far as this server reads it.
+pub(super) struct Heard<'a> {
+    /// As spelled by the client.
+    pub(super) id: Option<&'a str>,
+    pub(super) method: Option<String>,
+    pub(super) params: Value,
+    pub(super) token: String,
+    pub(super) text: &'a str,
 }
 
 /// A call that waits for something.
-pub(crate) struct Held {
-    pub(crate) id: String,
-    pub(crate) label: Value,
+pub(super) struct Held {
+    pub(super) id: String,
+    pub(super) label: Value,
 }
 
 /// A call that waits for the client's answer.
-pub(crate) struct Asking {
-    pub(crate) id: String,
+pub(super) struct Asking {
+    pub(super) id: String,
     /// How long the server works before it asks, and then again before it answers.
-    pub(crate) work: Duration,
+    pub(super) work: Duration,
 }
 
-pub(crate) struct Server {
-    options: Options,
+pub struct Server {
+    pub(super) options: Options,
     launch: u32,
     answers: u32,
     deaf: bool,
     /// Calls of `hold`, until `release`.
-    pub(crate) held: Vec<Held>,
+    pub(super) held: Vec<Held>,
     /// Calls of `ask`, by the id of the request to the client.
-    pub(crate) asked: BTreeMap<String, Asking>,
+    pub(super) asked: BTreeMap<String, Asking>,
     /// Memory that is of no use to anyone.
-    pub(crate) hoard: Vec<u8>,
+    pub(super) hoard: Vec<u8>,
 }
 
 impl Server {
-    pub(crate) fn new(options: Options, launch: u32) -> Self {
+    pub fn new(options: Options, launch: u32) -> Self {
         let (held, asked) = (Vec::new(), BTreeMap::new());
         Self { options, launch, answers: 0, deaf: false, held, asked, hoard: Vec::new() }
     }
 
-    pub(crate) fn begin(&self) {
+    pub(super) fn begin(&self) {
         if self.options.bom {
-            wire::write(b"\xEF\xBB\xBF");
+            stdio::write(b"\xEF\xBB\xBF");
         }
         if let Some(template) = &self.options.say {
-            wire::write(&Blanks::NONE.fill(template));
+            stdio::write(&Blanks::NONE.fill(template));
         }
     }
 
-    pub(crate) fn end(&self) -> ExitCode {
+    pub(super) fn end(&self) -> ExitCode {
         if let Some(template) = &self.options.last_words {
-            wire::write(&Blanks::NONE.fill(template));
+            stdio::write(&Blanks::NONE.fill(template));
         }
         if self.options.ignore_eof {
-            wire::rest_for_ever();
+            stdio::rest_for_ever();
         }
         ExitCode::SUCCESS
     }
 
-    pub(crate) fn is_deaf(&self) -> bool {
+    pub(super) fn is_deaf(&self) -> bool {
         self.deaf
     }
 
     /// Reads nothing more from now on.
-    pub(crate) fn stop_reading(&mut self) {
+    pub(super) fn stop_reading(&mut self) {
         self.deaf = true;
     }
 
-    pub(crate) fn heard(&mut self, message: &[u8]) {
+    pub fn heard(&mut self, message: &[u8]) {
         let Ok(text) = std::str::from_utf8(message) else { return };
         let Ok(parts) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else {
             let protest = self.options.protest.as_deref().unwrap_or_default();
-            return wire::write(&Blanks::NONE.fill(protest));
+            return stdio::write(&Blanks::NONE.fill(protest));
         };
         let part = |name: &str| parts.get(name).map(|raw| raw.get());
         let params: Value = part("params").and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or_default();
@@ -127,7 +127,7 @@ impl Server {
         }
         match (method, &self.options.greeting) {
             ("initialize", Some(template)) => {
-                wire::write(&Blanks { id, token: &heard.token }.fill(template));
+                stdio::write(&Blanks { id, token: &heard.token }.fill(template));
             }
             ("initialize", None) => self.greet(id, heard),
             ("ping", _) => self.answer(id, &json!({})),
@@ -143,7 +143,12 @@ impl Server {
     }
 
     fn greet(&self, id: &str, heard: &Heard<'_>) {
-        let mut greeting = greeting(&heard.params);
+        let name = self.options.name.as_deref().unwrap_or("fake-backend");
+        let mut greeting = json!({
+            "protocolVersion": heard.params["protocolVersion"],
+            "capabilities": { "tools": {} },
+            "serverInfo": { "name": name, "version": "1" },
+        });
         if let Some(path) = &self.options.offer {
             Offer::read(path).greet(&mut greeting);
         }
@@ -153,16 +158,19 @@ impl Server {
         }
     }
 
-    /// Answers a request in this server's own manner.
-    pub(crate) fn answer(&self, id: &str, result: &Value) {
-        self.say(&format!(r#""id":{id},"result":{result}"#));
+    /// Answers a request, in the style that the options choose.
+    pub(super) fn answer(&self, id: &str, result: &Value) {
+        match self.options.id_last {
+            false => self.say(&format!(r#""id":{id},"result":{result}"#)),
+            true => self.say(&format!(r#""result":{result},"id":{id}"#)),
+        }
     }
 
-    /// Says something, given its members.
+    /// Writes a message, given its members.
     fn say(&self, members: &str) {
         let version = if self.options.bare { "" } else { r#""jsonrpc":"2.0","# };
         let body = format!("{{{version}{members}}}");
-        wire::write(
+        stdio::write(
             match self.options.framing {
                 Framing::ContentLength => format!("Content-Length: {}\r\n\r\n{body}", body.len()),
                 Framing::Newline if self.options.crlf => format!("{body}\r\n"),
@@ -173,15 +181,7 @@ impl Server {
     }
 
     /// Answers a call with a text.
-    pub(crate) fn answer_text(&self, id: &str, text: &str) {
+    pub(super) fn answer_text(&self, id: &str, text: &str) {
         self.answer(id, &json!({ "content": [{ "type": "text", "text": text }] }));
     }
-}
-
-fn greeting(params: &Value) -> Value {
-    json!({
-        "protocolVersion": params["protocolVersion"],
-        "capabilities": { "tools": {} },
-        "serverInfo": { "name": "fake-backend", "version": "1" },
-    })
 }

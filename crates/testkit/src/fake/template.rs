@@ -1,15 +1,15 @@
 //! Texts that a test wants to be written to the letter: `%ID` is the id of the request, `%TOKEN` its progress
 //! token, `%PID` this process, `%7F` the byte with this number, `%%` a percent sign.
 
-pub(crate) struct Blanks<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) token: &'a str,
+pub(super) struct Blanks<'a> {
+    pub(super) id: &'a str,
+    pub(super) token: &'a str,
 }
 
 impl Blanks<'_> {
-    pub(crate) const NONE: Self = Self { id: "null", token: "null" };
+    pub(super) const NONE: Self = Self { id: "null", token: "null" };
 
-    pub(crate) fn fill(&self, template: &str) -> Vec<u8> {
+    pub(super) fn fill(&self, template: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(template.len());
         let mut rest = template;
         while let Some(at) = rest.find('%') {

@@ -1,25 +1,26 @@
 //! The tools: each is a fault, or a way to see what arrived.
 
-use crate::server::{Asking, Heard, Held, Server};
-use crate::template::Blanks;
-use crate::wire;
+use super::server::{Asking, Heard, Held, Server};
+use super::stdio;
+use super::template::Blanks;
 use serde_json::{Value, json};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const NAMES: &[&str] = &[
     "echo", "say", "hold", "release", "hang", "work", "crash", "flood", "facts", "ask", "spawn", "deaf",
-    "mute", "close", "complain", "grow",
+    "mute", "close", "complain", "grow", "later",
 ];
 
 /// With names of more, behind which there is nothing.
-pub(crate) fn list(more: &[String]) -> Vec<Value> {
+pub(super) fn list(more: &[String]) -> Vec<Value> {
     let names = NAMES.iter().copied().chain(more.iter().map(String::as_str));
     names.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect()
 }
 
-pub(crate) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
+pub(super) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
     let arguments = &heard.params["arguments"];
     let blanks = Blanks { id, token: &heard.token };
     match heard.params["name"].as_str().unwrap_or_default() {
@@ -65,6 +66,8 @@ pub(crate) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
             server.hoard.resize(arguments["bytes"].as_u64().unwrap_or(0) as usize, 1);
             server.answer(id, &json!({ "pid": std::process::id() }));
         }
+        // Answers after `ms` with its `tag`, and `fill` times `x`; the tag goes to a file at once. Other calls go on meanwhile.
+        "later" => later(server, id, heard),
         other => server.answer_text(id, &format!("no such tool: {other}")),
     }
 }
@@ -74,15 +77,15 @@ fn text<'a>(arguments: &'a Value, key: &str) -> &'a str {
 }
 
 fn say(blanks: &Blanks<'_>, arguments: &Value) {
-    wire::write(&blanks.fill(text(arguments, "text")));
+    stdio::write(&blanks.fill(text(arguments, "text")));
     let mut left = arguments["fill"].as_u64().unwrap_or(0) as usize;
     let block = vec![b'x'; left.min(1 << 20)];
     while left > 0 {
         let now = left.min(block.len());
-        wire::write(&block[..now]);
+        stdio::write(&block[..now]);
         left -= now;
     }
-    wire::write(&blanks.fill(text(arguments, "after")));
+    stdio::write(&blanks.fill(text(arguments, "after")));
 }
 
 fn release(server: &mut Server, id: &str, arguments: &Value) {
@@ -98,7 +101,7 @@ fn release(server: &mut Server, id: &str, arguments: &Value) {
 
 /// By `signal`, by `abort`, or by exit `code`; before that, `stderr` and `stdout` are printed.
 fn crash(blanks: &Blanks<'_>, arguments: &Value) {
-    wire::write(&blanks.fill(text(arguments, "stdout")));
+    stdio::write(&blanks.fill(text(arguments, "stdout")));
     if arguments.get("stderr").is_some() {
         let _ = writeln!(std::io::stderr(), "{}", text(arguments, "stderr"));
     }
@@ -113,7 +116,7 @@ fn crash(blanks: &Blanks<'_>, arguments: &Value) {
             let _ = kill_process(getpid(), signal);
             let _ = kill_process(getpid(), signal);
         }
-        wire::rest_for_ever();
+        stdio::rest_for_ever();
     }
     std::process::exit(arguments["code"].as_i64().unwrap_or(1) as i32);
 }
@@ -135,16 +138,16 @@ fn close(stream: Stream) -> ! {
     }
     #[cfg(not(unix))]
     let _ = stream;
-    wire::write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/closed\"}\n");
-    wire::rest_for_ever()
+    stdio::write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/closed\"}\n");
+    stdio::rest_for_ever()
 }
 
-pub(crate) fn flood(count: u64, bytes: usize) {
+pub(super) fn flood(count: u64, bytes: usize) {
     let data = "x".repeat(bytes);
     for number in 0..count {
         let params = json!({ "level": "info", "number": number, "data": data });
         let line = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params });
-        wire::write(format!("{line}\n").as_bytes());
+        stdio::write(format!("{line}\n").as_bytes());
     }
 }
 
@@ -153,12 +156,35 @@ fn work(server: &Server, blanks: &Blanks<'_>, arguments: &Value) {
     for step in 0..arguments["steps"].as_u64().unwrap_or(0) {
         std::thread::sleep(time(arguments));
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":"#;
-        wire::write(&[blanks.fill(progress), format!("{step}}}}}\n").into_bytes()].concat());
+        stdio::write(&[blanks.fill(progress), format!("{step}}}}}\n").into_bytes()].concat());
     }
     server.answer_text(blanks.id, "worked");
 }
 
-/// What the process got from whoever started it.
+fn later(server: &Server, id: &str, heard: &Heard<'_>) {
+    let (arguments, wait) = (&heard.params["arguments"], time(&heard.params["arguments"]));
+    let tag = &arguments["tag"];
+    if let Some(file) = &server.options.done {
+        // A single write: lines of other processes do not get into it.
+        let line = format!("{}\n", tag.as_str().unwrap_or_default());
+        let file = OpenOptions::new().append(true).create(true).open(file);
+        let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+    if heard.params["_meta"].get("progressToken").is_some() {
+        let params = format!(r#"{{"progressToken":{},"progress":1,"message":{tag}}}"#, heard.token);
+        let line = format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#);
+        stdio::write(format!("{line}\n").as_bytes());
+    }
+    let fill = "x".repeat(arguments["fill"].as_u64().unwrap_or(0) as usize);
+    let content = json!([{ "type": "text", "text": tag }, { "type": "text", "text": fill }]);
+    let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":{content}}}}}\n");
+    std::thread::spawn(move || {
+        std::thread::sleep(wait);
+        stdio::write(answer.as_bytes());
+    });
+}
+
+/// Arguments, environment, folder and descriptors of this process.
 fn facts() -> Value {
     let env: serde_json::Map<String, Value> = std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), json!(value.to_string_lossy())))
@@ -188,10 +214,10 @@ fn ask(server: &mut Server, blanks: &Blanks<'_>, arguments: &Value) {
     std::thread::sleep(asking.work);
     server.asked.insert(text(arguments, "id").to_owned(), asking);
     let line = blanks.fill(text(arguments, "request"));
-    wire::write(&[&line[..], b"\n"].concat());
+    stdio::write(&[&line[..], b"\n"].concat());
 }
 
-pub(crate) fn client_answered(server: &mut Server, id: &str, line: &str) {
+pub(super) fn client_answered(server: &mut Server, id: &str, line: &str) {
     if let Some(asking) = server.asked.remove(id) {
         std::thread::sleep(asking.work);
         server.answer_text(&asking.id, line);

@@ -56,6 +56,10 @@ impl Kind {
         NAMES.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind)
     }
 
+    pub(crate) fn all_named(words: &[String]) -> Result<Vec<Self>, String> {
+        words.iter().map(|word| Self::named(word).ok_or_else(|| format!("no such kind: {word}"))).collect()
+    }
+
     fn name(self) -> &'static str {
         NAMES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }

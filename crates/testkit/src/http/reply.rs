@@ -1,6 +1,7 @@
-//! What comes of a request: its head at once, its body as it comes.
+//! The answer to a request: its head at once, its body as it arrives.
 
 use super::Connection;
+use super::head::{Head, Length};
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -25,7 +26,7 @@ enum Body {
     Over,
 }
 
-/// One event of a stream.
+/// An event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Event {
     pub id: Option<String>,
@@ -45,29 +46,27 @@ impl Event {
 
 impl Reply {
     pub fn read(mut wire: Wire) -> io::Result<Self> {
-        let line = line(&mut wire)?;
-        let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
-        let status: u16 = status.ok_or_else(|| io::Error::other(format!("no status: {line:?}")))?;
-        let mut headers = Vec::new();
-        loop {
-            let line = self::line(&mut wire)?;
-            match line.split_once(':') {
-                Some((name, value)) => headers.push((name.to_ascii_lowercase(), value.trim().to_owned())),
-                None => break,
+        let mut bytes = Vec::new();
+        let head = loop {
+            if wire.read_until(b'\n', &mut bytes)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
             }
-        }
-        if status == 100 {
+            if bytes.ends_with(b"\r\n\r\n")
+                && let Some(head) = Head::read(&bytes)?
+            {
+                break head;
+            }
+        };
+        if head.status == 100 {
             return Self::read(wire);
         }
-        let mut reply = Self { status, headers, wire, body: Body::Rest };
-        let length = reply.header("content-length").and_then(|length| length.parse().ok());
-        reply.body = match (length, reply.header("transfer-encoding")) {
-            _ if status == 204 => Body::Over,
-            (Some(length), _) => Body::Sized(length),
-            (None, Some("chunked")) => Body::Pieces(0),
-            (None, _) => Body::Rest,
+        let headers = head.fields().map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
+        let body = match head.length {
+            Length::Known(length) => Body::Sized(length as u64),
+            Length::Chunked => Body::Pieces(0),
+            Length::Unknown => Body::Rest,
         };
-        Ok(reply)
+        Ok(Self { status: head.status, headers: headers.collect(), wire, body })
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -106,7 +105,7 @@ impl Reply {
         }
     }
 
-    /// The next event; nothing at the stream's end. What is no event, a comment for example, is passed over.
+    /// The next event; `None` at the stream's end. Comments are skipped.
     #[track_caller]
     pub fn event(&mut self) -> Option<Event> {
         let (mut event, mut is_any) = (Event::default(), false);
@@ -129,7 +128,7 @@ impl Reply {
         }
     }
 
-    /// The next event with something in it; nothing at the stream's end.
+    /// The next event with data; `None` at the stream's end.
     #[track_caller]
     pub fn said(&mut self) -> Option<Event> {
         loop {
@@ -140,7 +139,7 @@ impl Reply {
         }
     }
 
-    /// What it says.
+    /// The message in the next such event.
     #[track_caller]
     pub fn message(&mut self) -> Option<Value> {
         self.said().map(|event| event.json())
@@ -172,7 +171,7 @@ impl Reply {
                 Ok(0) => return None,
                 Ok(_) if byte[0] == b'\n' => break,
                 Ok(_) => line.push(byte[0]),
-                // Cut off: what was begun is no line.
+                // A line that is cut off does not count.
                 Err(error) if is_cut(&error) => return None,
                 Err(error) => panic!("after {:?}: {error}", String::from_utf8_lossy(&line)),
             }

@@ -1,6 +1,7 @@
 //! A session of MCP over Streamable HTTP.
 
 use super::{Ask, Reply, Web};
+use crate::message;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,7 +34,7 @@ impl Talk {
         talk
     }
 
-    /// A session that was begun by somebody else, or by nobody.
+    /// A session that another client began, or that does not exist.
     pub fn of(web: &Web, path: &str, session: &str) -> Self {
         Self { web: web.clone(), path: path.into(), session: session.into(), next: AtomicU64::new(1) }
     }
@@ -70,20 +71,19 @@ impl Talk {
     #[track_caller]
     pub fn request(&self, method: &str, params: Value) -> Value {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        answer(self.say(&message).send(), id)
+        answer(self.say(&message::request(id, method, params)).send(), id)
     }
 
     #[track_caller]
     pub fn notify(&self, method: &str, params: Value) {
-        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        let message = message::notification(method, params);
         assert_eq!(self.say(&message).send().status, 202, "{message}");
     }
 
-    /// Answers something that the server asked.
+    /// Answers a request of the server's.
     #[track_caller]
     pub fn answer(&self, id: &Value, result: Value) {
-        let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        let message = message::result(id, result);
         assert_eq!(self.say(&message).send().status, 202, "{message}");
     }
 
@@ -106,18 +106,15 @@ impl Talk {
     }
 }
 
-/// What a client says first.
+/// The first message of a client.
 pub fn hello(version: &str, capabilities: Value) -> Value {
-    let info = json!({ "name": "testkit", "version": "1" });
-    let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": info });
-    json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params })
+    message::request("hello", "initialize", message::initialize_params("testkit", version, capabilities))
 }
 
 /// A call that asks for progress.
 pub fn call(id: u64, tool: &str, arguments: Value) -> Value {
     let meta = json!({ "progressToken": format!("token-{id}") });
-    let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
-    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    message::request(id, "tools/call", json!({ "name": tool, "arguments": arguments, "_meta": meta }))
 }
 
 /// The answer to this request, whole or out of a stream.

@@ -1,27 +1,24 @@
-//! What the benchmark's two ends agree on: how requests look, what a payload is, where a line ends, and
-//! how to find a field without parsing. It knows JSON only as far as our own messages need.
+//! Messages as bytes, for clients and servers that must cost next to nothing: how requests look, what a payload is, where a
+//! line ends, and how to find a field without parsing. Knows JSON only as far as our own messages need.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::ops::Range;
 
 /// The version that both ends speak: the newest one with a handshake.
-pub(crate) const PROTOCOL_VERSION: &str = "2025-11-25";
-/// What the servers of an aggregator are called, followed by their number, and what stands between that and a tool's name.
-pub(crate) const SERVER: &str = "s";
-pub(crate) const BETWEEN: &str = "__";
-/// What the tool `tiny` answers.
-pub(crate) const TINY_TEXT: &str = "ok";
+pub const PROTOCOL_VERSION: &str = "2025-11-25";
+/// The answer of the tool `tiny`.
+pub const TINY_TEXT: &str = "ok";
 
 /// Fields that we look for stand near one end of a message; only a payload can be longer than this.
 const MAX_FIELD_OFFSET_BYTES: usize = 512;
-/// One line of the payload `code`, as JSON spells it: an escape about every 30 bytes.
+/// A line of the payload `code`, as JSON spells it: an escape about every 30 bytes.
 const CODE_LINE: &[u8] =
     br#"    let answer = server.call(\"tools/list\")?; // what the server offers today\n"#;
 
-/// What the text of a large message is made of.
+/// The content of a large message.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Payload {
-    /// One run of letters without a single escape: the easiest text to scan.
+pub enum Payload {
+    /// A run of letters without a single escape: the easiest text to scan.
     #[default]
     Plain,
     /// Lines of source code, with the quotes and line ends escaped: what tools really answer.
@@ -29,7 +26,7 @@ pub(crate) enum Payload {
 }
 
 impl Payload {
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         match name {
             "plain" => Some(Self::Plain),
             "code" => Some(Self::Code),
@@ -37,7 +34,7 @@ impl Payload {
         }
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::Code => "code",
@@ -45,7 +42,7 @@ impl Payload {
     }
 
     /// A text of exactly `length` bytes as they stand between the quotes of a JSON string.
-    pub(crate) fn text(self, length: usize) -> Vec<u8> {
+    pub fn text(self, length: usize) -> Vec<u8> {
         let mut text = Vec::with_capacity(length);
         if self == Self::Code {
             while text.len() + CODE_LINE.len() <= length {
@@ -58,7 +55,7 @@ impl Payload {
 }
 
 /// Appends a call of `tool`, newline included. `arguments` is JSON, or empty for none.
-pub(crate) fn push_call(out: &mut Vec<u8>, id: u64, tool: &str, arguments: &[&[u8]]) {
+pub fn push_call(out: &mut Vec<u8>, id: u64, tool: &str, arguments: &[&[u8]]) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     push_number(out, id);
     out.extend_from_slice(br#","method":"tools/call","params":{"name":""#);
@@ -71,7 +68,7 @@ pub(crate) fn push_call(out: &mut Vec<u8>, id: u64, tool: &str, arguments: &[&[u
     out.extend_from_slice(b"}}\n");
 }
 
-pub(crate) fn push_number(out: &mut Vec<u8>, number: u64) {
+pub fn push_number(out: &mut Vec<u8>, number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     let mut rest = number;
@@ -90,12 +87,12 @@ pub(crate) fn push_number(out: &mut Vec<u8>, number: u64) {
 /// the message. For a string the quotes are part of it; of an object or array only the start is.
 ///
 /// A quote inside a text is escaped, so `"key":` can never be found there; but depth is not looked at.
-pub(crate) fn field<'a>(message: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+pub fn field<'a>(message: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     field_at(message, key).map(|range| &message[range])
 }
 
-/// Where that value stands.
-pub(crate) fn field_at(message: &[u8], key: &[u8]) -> Option<Range<usize>> {
+/// The position of that value.
+pub fn field_at(message: &[u8], key: &[u8]) -> Option<Range<usize>> {
     let start = value_start(message, key)?;
     let value = &message[start..];
     let length = match value.first()? {
@@ -106,7 +103,7 @@ pub(crate) fn field_at(message: &[u8], key: &[u8]) -> Option<Range<usize>> {
 }
 
 /// The number that these digits spell.
-pub(crate) fn number(digits: &[u8]) -> Option<u64> {
+pub fn number(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0_u64, |number, byte| match byte {
         b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(byte - b'0')),
         _ => None,
@@ -115,7 +112,7 @@ pub(crate) fn number(digits: &[u8]) -> Option<u64> {
 
 /// The text of the field `"text"`, however long. Only the last bytes of the message are searched for its
 /// end, so what follows the text must be short.
-pub(crate) fn text(message: &[u8]) -> Option<Range<usize>> {
+pub fn text(message: &[u8]) -> Option<Range<usize>> {
     let start = value_start(message, b"\"text\"")?;
     if message.get(start) != Some(&b'"') {
         return None;
@@ -128,7 +125,7 @@ pub(crate) fn text(message: &[u8]) -> Option<Range<usize>> {
     Some(start..end_of_string(message, from)? - 1)
 }
 
-/// Where the value of `key` begins.
+/// The position where the value of `key` begins.
 fn value_start(message: &[u8], key: &[u8]) -> Option<usize> {
     let head = &message[..message.len().min(MAX_FIELD_OFFSET_BYTES)];
     let tail_at = message.len().saturating_sub(MAX_FIELD_OFFSET_BYTES);
@@ -163,30 +160,64 @@ fn end_of_string(message: &[u8], from: usize) -> Option<usize> {
     }
 }
 
+/// The id of an answer, if it is a number.
+pub fn answered_id(answer: &[u8]) -> Option<u64> {
+    number(field(answer, b"\"id\"")?)
+}
+
+/// Notifications and requests of a server or proxy.
+pub fn is_notice(line: &[u8]) -> bool {
+    field(line, b"\"method\"").is_some()
+}
+
+/// The number of digits of an id.
+pub fn digits(id: u64) -> usize {
+    id.checked_ilog10().map_or(1, |power| power as usize + 1)
+}
+
+pub fn wrong_answer(id: u64, answer: &[u8]) -> io::Error {
+    let shown = String::from_utf8_lossy(&answer[..answer.len().min(200)]);
+    io::Error::other(format!("wrong answer to request {id}, {} bytes: {shown}", answer.len()))
+}
+
+/// Writes all parts, without copying them together.
+pub fn write_parts(mut to: impl Write, parts: &[&[u8]]) -> io::Result<()> {
+    let mut slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+    let mut rest = &mut slices[..];
+    while !rest.is_empty() {
+        match to.write_vectored(rest) {
+            Ok(count) => IoSlice::advance_slices(&mut rest, count),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// Cuts what a descriptor delivers into lines, without copying them.
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     from: R,
     buffer: Vec<u8>,
     /// Where the first line that was not handed out begins.
     start: usize,
-    /// Up to where there is no newline after `start`.
+    /// End of the part after `start` that holds no newline.
     searched: usize,
     /// Where the bytes that were read end.
     end: usize,
 }
 
 impl<R: Read> Lines<R> {
-    pub(crate) fn new(from: R) -> Self {
+    pub fn new(from: R) -> Self {
         Self { from, buffer: vec![0; 128 * 1024], start: 0, searched: 0, end: 0 }
     }
 
-    /// Where the lines come from.
-    pub(crate) fn source(&self) -> &R {
+    /// The stream that lines are read from.
+    pub fn source(&self) -> &R {
         &self.from
     }
 
-    /// Where the next line is, without its newline, read if it must be; `None` at the end of the stream.
-    pub(crate) fn next_line(&mut self) -> io::Result<Option<Range<usize>>> {
+    /// The position of the next line, without its newline; `None` at the end of the stream.
+    pub fn next_line(&mut self) -> io::Result<Option<Range<usize>>> {
         loop {
             if let Some(line) = self.buffered_line() {
                 return Ok(Some(line));
@@ -198,7 +229,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// The next line if all of it has been read already.
-    pub(crate) fn buffered_line(&mut self) -> Option<Range<usize>> {
+    pub fn buffered_line(&mut self) -> Option<Range<usize>> {
         let Some(newline) = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]) else {
             self.searched = self.end;
             return None;
@@ -209,13 +240,13 @@ impl<R: Read> Lines<R> {
         Some(line)
     }
 
-    /// The bytes of a line, which are there until the next read.
-    pub(crate) fn bytes(&self, line: &Range<usize>) -> &[u8] {
+    /// The bytes of a line, valid until the next read.
+    pub fn bytes(&self, line: &Range<usize>) -> &[u8] {
         &self.buffer[line.clone()]
     }
 
-    /// One read(2). Returns what it returned: 0 is the end of the stream.
-    pub(crate) fn fill(&mut self) -> io::Result<usize> {
+    /// A single read(2). Returns its count: 0 is the end of the stream.
+    pub fn fill(&mut self) -> io::Result<usize> {
         self.make_room();
         loop {
             match self.from.read(&mut self.buffer[self.end..]) {
@@ -252,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tiny_call_is_as_long_as_the_brief_says() {
+    fn tiny_call_has_60_to_80_bytes() {
         let mut call = Vec::new();
         push_call(&mut call, 12_345, "tiny", &[]);
         assert!((60..=80).contains(&call.len()), "{} bytes", call.len());
@@ -260,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_comes_back_as_it_was_spelled() {
+    fn id_keeps_its_spelling() {
         for (message, id) in [
             (r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#, Some("7")),
             (r#"{"jsonrpc": "2.0", "id": "a\"b", "method": "ping"}"#, Some(r#""a\"b""#)),
@@ -272,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_found_at_any_length() {
+    fn text_is_found_at_any_length() {
         for payload in [Payload::Plain, Payload::Code] {
             for length in [0, 1, 77, 78, 79, 500, 511, 512, 513, 2_000, 100_000] {
                 let sent = payload.text(length);

@@ -1,15 +1,15 @@
-//! Bytes in and out.
+//! The fake server's standard streams, and the record of its input.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Stdin, Write};
 use std::path::Path;
 
-/// Where what is heard is written down, as it is heard.
-pub(crate) struct Record(Option<File>);
+/// A copy of the input, byte for byte.
+pub struct Record(Option<File>);
 
 impl Record {
-    /// Also gives the number of this process among those that were started with the same folder.
-    pub(crate) fn open(folder: Option<&Path>) -> (u32, Self) {
+    /// Also returns the number of this process among those that were started with the same folder.
+    pub fn open(folder: Option<&Path>) -> (u32, Self) {
         let Some(folder) = folder else { return (1, Self(None)) };
         let _ = fs::create_dir_all(folder);
         for launch in 1.. {
@@ -30,39 +30,39 @@ impl Record {
         (1, Self(None))
     }
 
-    fn note(&mut self, bytes: &[u8]) {
+    fn append(&mut self, bytes: &[u8]) {
         if let Some(file) = &mut self.0 {
             let _ = file.write_all(bytes);
         }
     }
 }
 
-/// Hears messages on stdin.
-pub(crate) struct LearntDialect {
+/// Reads messages from stdin.
+pub(super) struct Input {
     stdin: BufReader<Stdin>,
     wants_headers: bool,
     record: Record,
 }
 
-impl LearntDialect {
-    pub(crate) fn new(wants_headers: bool, record: Record) -> Self {
+impl Input {
+    pub(super) fn new(wants_headers: bool, record: Record) -> Self {
         Self { stdin: BufReader::with_capacity(256 << 10, io::stdin()), wants_headers, record }
     }
 
-    /// The next message; nothing at the end of the input.
-    pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
+    /// The next message; `None` at the end of the input.
+    pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         let mut length = None;
         loop {
             let mut line = Vec::new();
             if !matches!(self.stdin.read_until(b'\n', &mut line), Ok(1..)) {
                 return None;
             }
-            self.record.note(&line);
+            self.record.append(&line);
             let text = line.trim_ascii();
             if !self.wants_headers {
                 return Some(text.to_vec());
             }
-            // Whatever is no header is not understood, and not answered.
+            // Any other line is not understood, and not answered.
             match length {
                 Some(length) if text.is_empty() => return self.body(length),
                 _ => {
@@ -77,18 +77,18 @@ impl LearntDialect {
     fn body(&mut self, length: usize) -> Option<Vec<u8>> {
         let mut body = vec![0; length];
         self.stdin.read_exact(&mut body).ok()?;
-        self.record.note(&body);
+        self.record.append(&body);
         Some(body)
     }
 }
 
-/// Writes to stdout at once. Whoever reads it may be gone; that is for the end of the input to tell.
-pub(crate) fn write(bytes: &[u8]) {
+/// Writes to stdout at once. A reader that is gone is noticed at the end of the input.
+pub(super) fn write(bytes: &[u8]) {
     let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
 }
 
-pub(crate) fn rest_for_ever() -> ! {
+pub fn rest_for_ever() -> ! {
     loop {
         std::thread::park();
     }
