@@ -1,6 +1,6 @@
 //! Clients of many servers: one handshake, one list, and each request to the one whose it is.
 
-use super::cast::play;
+use crate::story::check_with;
 use std::time::Duration;
 use switchboard_core::{Aggregates, Settings};
 
@@ -30,20 +30,20 @@ pub(crate) const OPEN: &str = r#"
         2< {"id":5,"method":"tools/list"}
         2< {"id":6,"method":"prompts/list"}
     A confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-    1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read","x":0.70}]}}
-        keep 0
-    2> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"read"}],"nextCursor":"n"}}
+    A> {"id":1,"method":"tools/list"}
+    1> {"id":4,"result":{"tools":[{"name":"read","x":0.70}]}}
+        store 0
+    2> {"id":5,"result":{"tools":[{"name":"read"}],"nextCursor":"n"}}
         2< {"id":8,"method":"tools/list","params":{"cursor":"n"}}
-    2> {"jsonrpc":"2.0","id":6,"result":{"prompts":[]}}
-    2> {"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"write"}]}}
-        keep 1
+    2> {"id":6,"result":{"prompts":[]}}
+    2> {"id":8,"result":{"tools":[{"name":"write"}]}}
+        store 1
         A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}
 "#;
 
 #[track_caller]
 fn open(story: &str) {
-    play(two, &format!("{OPEN}{story}"));
+    check_with(two, &format!("{OPEN}{story}"));
 }
 
 #[test]
@@ -55,13 +55,13 @@ fn lists_are_fetched_to_their_end_and_shown_as_one() {
 fn a_call_goes_to_the_server_whose_it_is_under_its_own_name() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"more__read","arguments":{"n":1.50}}}
+        A> {"id":"c","method":"tools/call","params":{"name":"more__read","arguments":{"n":1.50}}}
             2< {"id":10,"method":"tools/call","params":{"name":"read","arguments":{"n":1.50}}}
-        A> {"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":"d","method":"tools/call","params":{"name":"files__read"}}
             1< {"id":11,"method":"tools/call","params":{"name":"read"}}
-        1> {"jsonrpc":"2.0","id":11,"result":{"content":[]}}
+        1> {"id":11,"result":{"content":[]}}
             A< {"id":"d","result":{"content":[]}}
-        2> {"jsonrpc":"2.0","id":10,"result":{"content":[]}}
+        2> {"id":10,"result":{"content":[]}}
             A< {"id":"c","result":{"content":[]}}
         "#,
     );
@@ -71,7 +71,7 @@ fn a_call_goes_to_the_server_whose_it_is_under_its_own_name() {
 fn a_name_that_nobody_has_is_answered_by_us() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__raed"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__raed"}}
             A< {"id":2,"error":{"code":-32602,…"nearest":["more__read"…],…"message":"Unknown tool: more__raed"}}
         "#,
     );
@@ -81,9 +81,9 @@ fn a_name_that_nobody_has_is_answered_by_us() {
 fn who_takes_a_request_back_takes_it_back_at_its_server() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,…}
-        A> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+        A> {"method":"notifications/cancelled","params":{"requestId":2}}
             2< {"method":"notifications/cancelled","params":{"requestId":10}}
         "#,
     );
@@ -93,11 +93,11 @@ fn who_takes_a_request_back_takes_it_back_at_its_server() {
 fn a_servers_question_finds_its_client_and_the_answer_its_server() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,…}
-        2> {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}
+        2> {"id":1,"method":"sampling/createMessage","params":{}}
             A< {"id":1,"method":"sampling/createMessage","params":{}}
-        A> {"jsonrpc":"2.0","id":1,"result":{"role":"assistant"}}
+        A> {"id":1,"result":{"role":"assistant"}}
             2< {"id":1,"result":{"role":"assistant"}}
         "#,
     );
@@ -107,16 +107,16 @@ fn a_servers_question_finds_its_client_and_the_answer_its_server() {
 fn the_client_is_asked_for_its_roots_once_for_all_servers() {
     open(
         r#"
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-            A< {"method":"roots/list","id":1}
-        2> {"jsonrpc":"2.0","id":"s","method":"roots/list"}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p","name":"P"}]}}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        2> {"id":"s","method":"roots/list"}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///p","name":"P"}]}}
             look up /p
         found /p
             1< {"id":"r","result":{"roots":[{"uri":"file:///p","name":"P"}]}}
             2< {"id":"s","result":{"roots":[{"uri":"file:///p","name":"P"}]}}
-        A> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            A< {"method":"roots/list","id":2}
+        A> {"method":"notifications/roots/list_changed"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
         "#,
     );
 }
@@ -126,20 +126,20 @@ fn a_changed_list_is_fetched_again_and_told_if_it_was_seen() {
     open(
         r#"
         +1s
-        2> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        2> {"method":"notifications/tools/list_changed"}
             2< {"id":10,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":10,"result":{"tools":[{"name":"read"},{"name":"write"}]}}
-        2> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        2> {"id":10,"result":{"tools":[{"name":"read"},{"name":"write"}]}}
+        2> {"method":"notifications/tools/list_changed"}
         +1s
             2< {"id":11,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":11,"result":{"tools":[{"name":"read"},{"name":"write"},{"name":"new"}]}}
-            keep 1
+        2> {"id":11,"result":{"tools":[{"name":"read"},{"name":"write"},{"name":"new"}]}}
+            store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        2> {"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}
+        2> {"method":"notifications/prompts/list_changed"}
             2< {"id":12,"method":"prompts/list"}
-        2> {"jsonrpc":"2.0","id":12,"result":{"prompts":[{"name":"p"}]}}
-            keep 1
+        2> {"id":12,"result":{"prompts":[{"name":"p"}]}}
+            store 1
         +1s
         "#,
     );
@@ -152,12 +152,12 @@ fn a_second_window_starts_nothing_and_is_answered_at_once() {
         B comes; folder /p; server all
         B greets with {"roots":{}}
             B< {"id":0,"result":…}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             B< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}
-        B> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"files__read"}}
+        B> {"id":5,"method":"tools/call","params":{"name":"files__read"}}
             1< {"id":12,"method":"tools/call","params":{"name":"read"}}
         A leaves
-        1> {"jsonrpc":"2.0","id":12,"result":{}}
+        1> {"id":12,"result":{}}
             B< {"id":5,"result":{}}
         "#,
     );
@@ -166,7 +166,7 @@ fn a_second_window_starts_nothing_and_is_answered_at_once() {
 /// The client has one budget for its handshake and its lists, and is told when the server comes after all.
 #[test]
 fn a_late_server_costs_the_budget_and_no_more() {
-    play(
+    check_with(
         two,
         r#"
         A comes; folder /p; server all
@@ -180,23 +180,23 @@ fn a_late_server_costs_the_budget_and_no_more() {
             1< {"id":3,"method":"tools/list"}
         2 spawns
             2< {"id":4,"method":"initialize",…}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +9s
         +1s
             record 1: slow, try 1
             A< {"id":0,"result":{"capabilities":{"completions":{},"logging":{},"prompts":…,"resources":…,"tools":…},"instructions":"`more` is unavailable; run `switchboard status`",…}}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         2 greets with {"tools":{}}
             2< …
             2< {"id":6,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":6,"result":{"tools":[{"name":"write"}]}}
-            keep 1
+        2> {"id":6,"result":{"tools":[{"name":"write"}]}}
+            store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             A< {"id":2,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
         "#,
     );
@@ -204,14 +204,14 @@ fn a_late_server_costs_the_budget_and_no_more() {
 
 #[test]
 fn one_that_cannot_be_started_is_not_waited_for() {
-    play(
+    check_with(
         two,
         r#"
         A comes; folder /p; server all
         A greets
             start 1 at /p
             start 2 at /p
-        2 cannot
+        2 cannot spawn: no
         1 spawns
             1< …
         1 greets with {"tools":{}}
@@ -219,18 +219,18 @@ fn one_that_cannot_be_started_is_not_waited_for() {
             1< …
             1< {"id":3,"method":"tools/list"}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             start 3 at /p
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         3 spawns
             3< …
         3 greets with {"tools":{}}
             3< {"method":"notifications/initialized"}
             3< {"id":7,"method":"tools/list"}
-        3> {"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"late"}]}}
-            keep 1
+        3> {"id":7,"result":{"tools":[{"name":"late"}]}}
+            store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
         "#,
@@ -239,7 +239,7 @@ fn one_that_cannot_be_started_is_not_waited_for() {
 
 #[test]
 fn pages_go_on_in_what_their_first_one_was_of() {
-    play(
+    check_with(
         |settings| {
             two(settings);
             settings.aggregates = Aggregates { page_size: Some(2), ..Aggregates::default() };
@@ -247,7 +247,7 @@ fn pages_go_on_in_what_their_first_one_was_of() {
         &OPEN.replace(
             r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}"#,
             r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"}],"nextCursor":"…"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"bm9uc2Vuc2U"}}
+        A> {"id":2,"method":"tools/list","params":{"cursor":"bm9uc2Vuc2U"}}
             A< {"id":2,"error":{"code":-32602,…"kind":"stale_cursor"…}}"#,
         ),
     );
@@ -255,7 +255,7 @@ fn pages_go_on_in_what_their_first_one_was_of() {
 
 #[test]
 fn a_level_goes_to_all_that_log_and_their_names_come_with_what_they_say() {
-    play(
+    check_with(
         |settings| settings.servers[0].start_timeout = Duration::from_secs(60),
         r#"
         A comes; folder /p; server all
@@ -266,15 +266,15 @@ fn a_level_goes_to_all_that_log_and_their_names_come_with_what_they_say() {
         1 greets with {"logging":{}}
             A< …
             1< …
-            keep 0
+            store 0
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"warning"}}
             1< {"id":4,"method":"logging/setLevel","params":{"level":"warning"}}
             A< {"id":1,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}
+        1> {"method":"notifications/message","params":{"level":"info","data":"x"}}
+        1> {"method":"notifications/message","params":{"level":"error","data":"x"}}
             A< {"method":"notifications/message","params":{"logger":"files","level":"error","data":"x"}}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","logger":"db","data":"x"}}
+        1> {"method":"notifications/message","params":{"level":"error","logger":"db","data":"x"}}
             A< {"method":"notifications/message","params":{"level":"error","logger":"files/db","data":"x"}}
         "#,
     );
@@ -290,7 +290,7 @@ fn servers_come_and_go_with_the_config() {
         2 ends
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             A< {"id":2,"result":{"tools":[{"name":"files__read","x":0.70}]}}
         "#,
     );
@@ -311,8 +311,8 @@ fn a_server_that_is_another_now_is_asked_anew_and_told_of_once() {
         3 greets with {"tools":{}}
             3< {"method":"notifications/initialized"}
             3< {"id":11,"method":"tools/list"}
-        3> {"jsonrpc":"2.0","id":11,"result":{"tools":[{"name":"other"}]}}
-            keep 1
+        3> {"id":11,"result":{"tools":[{"name":"other"}]}}
+            store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
         "#,
@@ -322,7 +322,7 @@ fn a_server_that_is_another_now_is_asked_anew_and_told_of_once() {
 /// More servers than may run: each is started, greeted and asked in its turn.
 #[test]
 fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
-    play(
+    check_with(
         |settings| {
             two(settings);
             settings.pool.max_backends = 1;
@@ -337,8 +337,8 @@ fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
             - another workspace needs its place
             stop 1
         1 ends
@@ -350,9 +350,9 @@ fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
             2< {"method":"notifications/initialized"}
             2< {"id":5,"method":"tools/list"}
         A confirms
-        2> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"write"}]}}
-            keep 1
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        2> {"id":5,"result":{"tools":[{"name":"write"}]}}
+            store 1
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
         "#,
     );
@@ -361,20 +361,20 @@ fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
 /// What waits for servers is answered, and nothing is started any more.
 #[test]
 fn in_the_end_nothing_is_started_for_a_list_that_waits() {
-    play(
+    check_with(
         two,
         r#"
         A comes; folder /p; server all
         A greets
             start 1 at /p
             start 2 at /p
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
         drain
         +5s
             - switchboard ends
-            stop 1
+            stop 1 within 5s
             - switchboard ends
-            stop 2
+            stop 2 within 5s
             A< {"id":0,"error":…}
             A< {"id":1,"error":…}
         "#,
@@ -385,13 +385,13 @@ fn in_the_end_nothing_is_started_for_a_list_that_waits() {
 /// crashed.
 #[test]
 fn a_crash_that_a_list_waits_for_starts_one_process() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p; server all
         A greets
             start 1 at /p
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
         1 spawns
             1< {"id":3,"method":"initialize",…}
         1 ends
@@ -408,7 +408,7 @@ fn a_crash_that_a_list_waits_for_starts_one_process() {
 /// It was ready when nobody wanted to know what it offers.
 #[test]
 fn a_process_that_a_call_finds_running_is_asked_what_it_offers() {
-    play(
+    check_with(
         |settings| {
             use switchboard_core::catalogue::{Offer, OfferKey};
             let key = OfferKey::anywhere(r#""v" {}"#);
@@ -429,11 +429,11 @@ fn a_process_that_a_call_finds_running_is_asked_what_it_offers() {
         B greets
             B< {"id":0,"result":…}
         B confirms
-        B> {"jsonrpc":"2.0","id":1,"method":"custom/thing"}
+        B> {"id":1,"method":"custom/thing"}
             1< {"id":3,"method":"tools/list"}
             1< {"id":4,"method":"custom/thing"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         "#,
     );
 }
@@ -442,11 +442,11 @@ fn a_process_that_a_call_finds_running_is_asked_what_it_offers() {
 fn a_handshake_anew_leaves_nothing_unanswered() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,"method":"tools/call","params":{"name":"read"}}
         A greets with {"roots":{}}
             A< {"id":0,"result":…}
-        2> {"jsonrpc":"2.0","id":10,"result":{"content":[]}}
+        2> {"id":10,"result":{"content":[]}}
             A< {"id":2,"result":{"content":[]}}
         "#,
     );
@@ -456,10 +456,10 @@ fn a_handshake_anew_leaves_nothing_unanswered() {
 fn a_server_that_goes_with_the_config_finishes_what_it_is_at() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,"method":"tools/call","params":{"name":"read"}}
         config drops it; server 1
-        2> {"jsonrpc":"2.0","id":10,"result":{"content":[]}}
+        2> {"id":10,"result":{"content":[]}}
             A< {"id":2,"result":{"content":[]}}
             - it is no longer in the config
             stop 2
@@ -469,7 +469,7 @@ fn a_server_that_goes_with_the_config_finishes_what_it_is_at() {
 
 #[test]
 fn a_server_that_goes_while_a_client_is_greeted_is_not_shown() {
-    play(
+    check_with(
         two,
         r#"
         A comes; folder /p; server all
@@ -487,9 +487,9 @@ fn a_server_that_goes_while_a_client_is_greeted_is_not_shown() {
             1< …
             1< {"id":3,"method":"tools/list"}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
-            keep 0
+        A> {"id":1,"method":"tools/list"}
+        1> {"id":3,"result":{"tools":[]}}
+            store 0
             A< {"id":1,"result":{"tools":[]}}
         "#,
     );
@@ -498,21 +498,21 @@ fn a_server_that_goes_while_a_client_is_greeted_is_not_shown() {
 /// It did not wait for the answer to its handshake, and never says that it is ready.
 #[test]
 fn a_list_that_waited_for_the_handshake_does_not_wait_for_initialized() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p; server all
         A greets
             start 1 at /p
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
         1 spawns
             1< …
         1 greets with {"tools":{}}
             A< {"id":0,"result":…}
             1< {"method":"notifications/initialized"}
             1< {"id":4,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":4,"result":{"tools":[{"name":"read"}]}}
+            store 0
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         "#,
     );
@@ -522,16 +522,16 @@ fn a_list_that_waited_for_the_handshake_does_not_wait_for_initialized() {
 fn a_filter_changes_what_is_shown_and_nothing_else() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"files__read"}}
             1< {"id":10,…}
         config denies read
-        1> {"jsonrpc":"2.0","id":10,"result":1}
+        1> {"id":10,"result":1}
             A< {"id":2,"result":1}
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/list"}
+        A> {"id":3,"method":"tools/list"}
             A< {"id":3,"result":{"tools":[{"name":"more__read"},{"name":"more__write"}]}}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":4,"method":"tools/call","params":{"name":"files__read"}}
             A< {"id":4,"error":…}
         "#,
     );
@@ -542,15 +542,15 @@ fn a_filter_changes_what_is_shown_and_nothing_else() {
 fn a_filter_counts_for_what_is_on_its_way() {
     open(
         r#"
-        1> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        1> {"method":"notifications/tools/list_changed"}
         +1s
             1< {"id":10,"method":"tools/list"}
         config denies read
-        1> {"jsonrpc":"2.0","id":10,"result":{"tools":[{"name":"read"},{"name":"new"}]}}
-            keep 0
+        1> {"id":10,"result":{"tools":[{"name":"read"},{"name":"new"}]}}
+            store 0
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/list"}
+        A> {"id":3,"method":"tools/list"}
             A< {"id":3,"result":{"tools":[{"name":"files__new"},{"name":"more__read"},{"name":"more__write"}]}}
         "#,
     );
@@ -573,9 +573,9 @@ fn a_server_that_is_another_now_is_asked_what_it_offers() {
 fn a_level_holds_for_servers_that_log_without_having_said_so() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}
+        A> {"id":2,"method":"logging/setLevel","params":{"level":"error"}}
             A< {"id":2,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}
+        1> {"method":"notifications/message","params":{"level":"info","data":"x"}}
         "#,
     );
 }
@@ -583,7 +583,7 @@ fn a_level_holds_for_servers_that_log_without_having_said_so() {
 /// Stopped as idle while it was being asked, it is started again for the next list.
 #[test]
 fn a_server_is_not_stopped_before_it_has_said_what_it_offers() {
-    play(
+    check_with(
         |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(1)),
         r#"
         A comes; folder /p; server all
@@ -597,8 +597,8 @@ fn a_server_is_not_stopped_before_it_has_said_what_it_offers() {
             1< {"id":3,"method":"tools/list"}
         A confirms
         +5s
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +2s
             - nobody has used it for a while
             stop 1
@@ -609,7 +609,7 @@ fn a_server_is_not_stopped_before_it_has_said_what_it_offers() {
 /// Its server may refuse to forget it, or have more to say before it does.
 #[test]
 fn what_a_client_listens_to_no_longer_keeps_its_name_until_the_server_agrees() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p; server all
@@ -623,16 +623,16 @@ fn what_a_client_listens_to_no_longer_keeps_its_name_until_the_server_agrees() {
             1< {"id":3,"method":"resources/list"}
             1< {"id":4,"method":"resources/templates/list"}
         A confirms
-        1> {"jsonrpc":"2.0","id":3,"result":{"resources":[]}}
-        1> {"jsonrpc":"2.0","id":4,"result":{"resourceTemplates":[]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db://1"}}
+        1> {"id":3,"result":{"resources":[]}}
+        1> {"id":4,"result":{"resourceTemplates":[]}}
+            store 0
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db://1"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"db://1"}}
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             A< {"id":1,"result":{}}
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://1"}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://1"}}
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://1"}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"db://1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"db://1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy://template/files/db://1"}}
         "#,
     );

@@ -1,6 +1,6 @@
 //! How long clients of many servers wait for those that are not known yet, and when these are tried again.
 
-use super::cast::play;
+use crate::story::check_with;
 use std::time::Duration;
 use switchboard_core::catalogue::OfferKey;
 use switchboard_core::{FramingChoice, ServerSettings, Settings, Slow};
@@ -15,6 +15,7 @@ fn two(settings: &mut Settings) {
 
 /// `files` answers and is known; `more` hangs.
 const ONE_HANGS: &str = r#"
+    given framing newline; server 1; framing newline
     A comes; folder /p; server all
     A greets
         start 1 at /p
@@ -26,19 +27,19 @@ const ONE_HANGS: &str = r#"
     1 greets with {"tools":{}}
         1< {"method":"notifications/initialized"}
         1< {"id":4,"method":"tools/list"}
-    1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read"}]}}
-        keep 0
+    1> {"id":4,"result":{"tools":[{"name":"read"}]}}
+        store 0
     +10s
         record 1: slow, try 1
         A< {"id":0,"result":…}
     A confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+    A> {"id":1,"method":"tools/list"}
         A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
 "#;
 
 #[track_caller]
 fn after_hang(story: &str) {
-    play(two, &format!("{ONE_HANGS}{story}"));
+    check_with(two, &format!("{ONE_HANGS}{story}"));
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn a_slow_server_is_not_waited_for_again() {
         B comes; folder /q; server all
         B greets
             B< {"id":0,"result":{…"instructions":"`more` is unavailable; run `switchboard status`"…}}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             B< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         "#,
     );
@@ -61,7 +62,7 @@ fn a_slow_server_is_retried_in_the_background() {
         r#"
         +20s
             - it did not answer `initialize`
-            stop 2
+            stop 2 now
             - nobody has used it for a while
             stop 1
         1 ends
@@ -74,7 +75,7 @@ fn a_slow_server_is_retried_in_the_background() {
             3< …
         +30s
             - it did not answer `initialize`
-            stop 3
+            stop 3 now
         3 ends
         +89s
         +1s
@@ -85,11 +86,11 @@ fn a_slow_server_is_retried_in_the_background() {
         4 greets with {"tools":{}}
             4< {"method":"notifications/initialized"}
             4< {"id":8,"method":"tools/list"}
-        4> {"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"write"}]}}
-            keep 1
+        4> {"id":8,"result":{"tools":[{"name":"write"}]}}
+            store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             A< {"id":2,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
         "#,
     );
@@ -98,7 +99,7 @@ fn a_slow_server_is_retried_in_the_background() {
 /// A client that comes a minute after the last try is a reason for another; nobody waits for it.
 #[test]
 fn a_new_client_retries_a_slow_server() {
-    play(
+    check_with(
         |settings| {
             two(settings);
             settings.servers[0].is_listed = false;
@@ -115,8 +116,8 @@ fn a_new_client_retries_a_slow_server() {
         1 greets with {"tools":{}}
             1< …
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"write"}]}}
-            keep 1
+        1> {"id":3,"result":{"tools":[{"name":"write"}]}}
+            store 1
         "#,
     );
 }
@@ -124,7 +125,7 @@ fn a_new_client_retries_a_slow_server() {
 /// It was slow in an earlier run, a moment ago.
 #[test]
 fn a_stored_verdict_counts_from_the_start() {
-    play(
+    check_with(
         |settings| {
             two(settings);
             settings.servers[0].is_listed = false;
@@ -134,7 +135,7 @@ fn a_stored_verdict_counts_from_the_start() {
         A comes; folder /p; server all
         A greets
             A< {"id":0,"result":{"capabilities":{"completions":{},"logging":{},"prompts":…}}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[]}}
         +49s
         +1s
@@ -146,7 +147,7 @@ fn a_stored_verdict_counts_from_the_start() {
 
 #[test]
 fn codex_gets_its_answer_within_four_seconds() {
-    play(
+    check_with(
         |settings| {
             two(settings);
             settings.servers[1].is_listed = false;
@@ -168,7 +169,7 @@ fn codex_gets_its_answer_within_four_seconds() {
 /// A list that fails once is no reason to believe that the server has none: nothing is stored, and it is asked again.
 #[test]
 fn a_list_that_fails_is_asked_for_again() {
-    play(
+    check_with(
         |settings| settings.linger = Some(Duration::from_secs(3600)),
         r#"
         A comes; folder /p; server all
@@ -182,16 +183,16 @@ fn a_list_that_fails_is_asked_for_again() {
             1< {"id":3,"method":"tools/list"}
             1< {"id":4,"method":"prompts/list"}
         A confirms
-        1> {"jsonrpc":"2.0","id":4,"error":{"code":-32601,"message":"it has none after all"}}
-        1> {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"not now"}}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        1> {"id":4,"error":{"code":-32601,"message":"it has none after all"}}
+        1> {"id":3,"error":{"code":-32603,"message":"not now"}}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[]}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"files__read"}}
             1< …
         +60s
             1< {"id":7,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":7,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +1s
             A< {"method":"notifications/tools/list_changed"}
         "#,
@@ -201,7 +202,7 @@ fn a_list_that_fails_is_asked_for_again() {
 /// Four that hang do not hold up the fifth, also when nothing else happens.
 #[test]
 fn hanging_starts_hold_up_nobody() {
-    play(
+    check_with(
         |settings| {
             two(settings);
             let first = settings.servers[0].clone();
@@ -229,7 +230,7 @@ fn hanging_starts_hold_up_nobody() {
 /// A second handshake takes the place of the first, which is answered too.
 #[test]
 fn a_second_handshake_answers_the_first() {
-    play(
+    check_with(
         two,
         r#"
         A comes; folder /p; server all
@@ -245,7 +246,7 @@ fn a_second_handshake_answers_the_first() {
 /// It would begin without any tools: what is stored is not held up for the rest.
 #[test]
 fn codex_does_not_wait_where_something_is_stored() {
-    play(
+    check_with(
         |settings| {
             two(settings);
             let welcome = bytes::Bytes::from_static(br#"{"capabilities":{"tools":{}}}"#);
@@ -262,7 +263,7 @@ fn codex_does_not_wait_where_something_is_stored() {
             1< …
         2 spawns
             2< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[]}}
         +10s
         "#,
@@ -272,7 +273,7 @@ fn codex_does_not_wait_where_something_is_stored() {
 /// The budget is counted from the handshake: later there is nothing to wait for.
 #[test]
 fn a_server_added_later_delays_no_list() {
-    play(
+    check_with(
         |settings| settings.linger = Some(Duration::from_secs(3600)),
         r#"
         A comes; folder /p; server all
@@ -284,21 +285,21 @@ fn a_server_added_later_delays_no_list() {
             A< …
             1< …
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         A confirms
         +15s
         config adds one
             start 2 at /p
         2 spawns
             2< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         2 greets with {"tools":{}}
             2< …
             2< {"id":6,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":6,"result":{"tools":[{"name":"read"}]}}
-            keep 1
+        2> {"id":6,"result":{"tools":[{"name":"read"}]}}
+            store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
         "#,
@@ -308,15 +309,15 @@ fn a_server_added_later_delays_no_list() {
 /// It fails at once: that costs nobody any time, and the next client gives it another chance.
 #[test]
 fn a_server_that_fails_fast_is_not_slow() {
-    play(
+    check_with(
         two,
         r#"
         A comes; folder /p; server all
         A greets
             start 1 at /p
             start 2 at /p
-        1 cannot
-        2 cannot
+        1 cannot spawn: no
+        2 cannot spawn: no
             A< {"id":0,"result":…}
         B comes; folder /q; server all
         B greets
@@ -329,7 +330,7 @@ fn a_server_that_fails_fast_is_not_slow() {
 /// It did not answer in either framing, because it took so long to start: it is tried once more in the first.
 #[test]
 fn a_slow_server_of_unknown_framing_is_tried_again() {
-    play(
+    check_with(
         |settings| {
             settings.servers[0].framing = FramingChoice::Try;
             settings.linger = Some(Duration::from_secs(3600));
@@ -346,14 +347,14 @@ fn a_slow_server_of_unknown_framing_is_tried_again() {
         A confirms
         +20s
             - it did not answer; trying the other framing
-            stop 1
+            stop 1 now
         1 ends
-            start 2 at /p
+            start 2 at /p by content-length
         2 spawns
             2< …
         +30s
             - it did not answer; trying the other framing
-            stop 2
+            stop 2 now
         2 ends
             start 3 at /p
         3 spawns
@@ -361,9 +362,9 @@ fn a_slow_server_of_unknown_framing_is_tried_again() {
         3 greets with {"tools":{}}
             3< …
             3< {"id":5,"method":"tools/list"}
-        3> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"read"}]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        3> {"id":5,"result":{"tools":[{"name":"read"}]}}
+            store 0
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         "#,
     );
@@ -372,28 +373,28 @@ fn a_slow_server_of_unknown_framing_is_tried_again() {
 /// Those that are missing when a client asks for logs, and those that fail later.
 #[test]
 fn logs_name_servers_that_cannot_be_had() {
-    play(
+    check_with(
         |settings| settings.linger = Some(Duration::from_secs(3600)),
         r#"
         A comes; folder /p; server all
         A greets
             start 1 at /p
-        1 cannot
+        1 cannot spawn: no
             A< …
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}}
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"info"}}
             A< {"id":1,"result":{}}
             A< {"method":"notifications/message","params":{"data":"`files` is unavailable; run `switchboard status`","level":"warning","logger":"switchboard"}}
         config adds one
             start 2 at /p
-        2 cannot
+        2 cannot spawn: no
             A< {"method":"notifications/message","params":{"data":"`more` is unavailable; run `switchboard status`",…}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             start 3 at /p
             start 4 at /p
             A< {"id":2,"result":{"tools":[]}}
-        3 cannot
-        4 cannot
+        3 cannot spawn: no
+        4 cannot spawn: no
         "#,
     );
 }
@@ -401,15 +402,15 @@ fn logs_name_servers_that_cannot_be_had() {
 /// Whatever it asked for, an empty list would be a lie.
 #[test]
 fn a_client_without_a_handshake_is_refused() {
-    play(
+    check_with(
         two,
         r#"
         A comes; folder /p; server all
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"error":{"code":-32600,…"kind":"not_initialized"…,"message":"this client has not sent `initialize` yet"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"files__read"}}
             A< {"id":2,"error":{"code":-32600,…}}
-        A> {"jsonrpc":"2.0","id":3,"method":"ping"}
+        A> {"id":3,"method":"ping"}
             A< {"id":3,"result":{}}
         "#,
     );
@@ -418,7 +419,7 @@ fn a_client_without_a_handshake_is_refused() {
 /// Servers of which nothing is known start a few at a time. One that does not answer soon holds up nobody.
 #[test]
 fn starts_for_lists_are_limited() {
-    play(
+    check_with(
         |settings| {
             two(settings);
             settings.pool.max_list_starts = 1;
@@ -436,7 +437,7 @@ fn starts_for_lists_are_limited() {
         "#,
     );
     // And nothing that runs has to go for it.
-    play(
+    check_with(
         |settings| {
             two(settings);
             let first = settings.servers[0].clone();
@@ -454,8 +455,8 @@ fn starts_for_lists_are_limited() {
         1 greets with {"tools":{}}
             1< …
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[]}}
+            store 0
             start 2 at /p
         "#,
     );
@@ -464,7 +465,7 @@ fn starts_for_lists_are_limited() {
 /// `more` may have the same URI, and is still starting.
 #[test]
 fn a_plain_uri_waits_for_all_servers() {
-    play(
+    check_with(
         two,
         r#"
         A comes; folder /p; server all
@@ -484,14 +485,14 @@ fn a_plain_uri_waits_for_all_servers() {
             1< {"method":"notifications/initialized"}
             1< {"id":6,"method":"resources/list"}
             1< {"id":7,"method":"resources/templates/list"}
-        2> {"jsonrpc":"2.0","id":4,"result":{"resources":[{"name":"x","uri":"x://same"}]}}
-        2> {"jsonrpc":"2.0","id":5,"result":{"resourceTemplates":[]}}
-            keep 1
+        2> {"id":4,"result":{"resources":[{"name":"x","uri":"x://same"}]}}
+        2> {"id":5,"result":{"resourceTemplates":[]}}
+            store 1
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x://same"}}
-        1> {"jsonrpc":"2.0","id":6,"result":{"resources":[{"name":"x","uri":"x://same"}]}}
-        1> {"jsonrpc":"2.0","id":7,"result":{"resourceTemplates":[]}}
-            keep 0
+        A> {"id":1,"method":"resources/read","params":{"uri":"x://same"}}
+        1> {"id":6,"result":{"resources":[{"name":"x","uri":"x://same"}]}}
+        1> {"id":7,"result":{"resourceTemplates":[]}}
+            store 0
             A< {"id":1,"error":…"servers":["files","more"]…}
         "#,
     );

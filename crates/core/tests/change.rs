@@ -1,6 +1,6 @@
 //! A new config: who notices, and what of it.
 
-use super::cast::play;
+use crate::story::check_with;
 use std::time::Duration;
 
 /// Two clients of one instance.
@@ -22,30 +22,30 @@ const TWO: &str = r#"
 
 #[track_caller]
 fn two(story: &str) {
-    play(|settings| settings.linger = Some(Duration::from_secs(30)), &format!("{TWO}{story}"));
+    check_with(|settings| settings.linger = Some(Duration::from_secs(30)), &format!("{TWO}{story}"));
 }
 
 /// The old instance finishes what it is at, and then goes; the new one serves whatever comes.
 #[test]
 fn a_changed_server_has_a_new_instance_for_new_requests() {
     two(r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
         config changes
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        A> {"id":2,"method":"tools/call","params":{}}
             start 2 at /p
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
         2 spawns
             2< {"id":6,"method":"initialize",…}
         2 greets
             2< {"method":"notifications/initialized"}
             2< {"id":4,"method":"tools/call",…}
             2< {"id":5,"method":"tools/call",…}
-        1> {"jsonrpc":"2.0","id":3,"result":"old"}
+        1> {"id":3,"result":"old"}
             A< {"id":1,"result":"old"}
             - its settings have changed
             stop 1
-        2> {"jsonrpc":"2.0","id":4,"result":"new"}
+        2> {"id":4,"result":"new"}
             A< {"id":2,"result":"new"}
         1 ends
         C comes; folder /p
@@ -58,10 +58,10 @@ fn a_changed_server_has_a_new_instance_for_new_requests() {
 #[test]
 fn a_request_at_the_old_instance_can_be_cancelled() {
     two(r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
         config changes
-        A> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}
+        A> {"method":"notifications/cancelled","params":{"requestId":1}}
             1< {"method":"notifications/cancelled","params":{"requestId":3}}
             - its settings have changed
             stop 1
@@ -75,7 +75,7 @@ fn an_idle_instance_of_a_changed_server_goes_at_once() {
             - its settings have changed
             stop 1
         1 ends
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             start 2 at /p
         "#);
 }
@@ -83,11 +83,11 @@ fn an_idle_instance_of_a_changed_server_goes_at_once() {
 #[test]
 fn a_config_that_is_as_it_was_changes_nothing() {
     two(r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
         config is as it was
         config adds one
-        1> {"jsonrpc":"2.0","id":3,"result":"old"}
+        1> {"id":3,"result":"old"}
             A< {"id":1,"result":"old"}
         C comes; folder /p; server 1
             start 2 at /p
@@ -97,20 +97,20 @@ fn a_config_that_is_as_it_was_changes_nothing() {
 #[test]
 fn a_server_that_was_removed_says_so_and_may_come_back() {
     two(r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
         config drops it
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             B< {"id":1,"error":{…put it back…"the server `files` is no longer in the config"}}
-        1> {"jsonrpc":"2.0","id":3,"result":"old"}
+        1> {"id":3,"result":"old"}
             A< {"id":1,"result":"old"}
             - it is no longer in the config
             stop 1
         1 ends
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             A< {"id":2,"error":{…no longer in the config…}}
         config changes
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/list"}
+        A> {"id":3,"method":"tools/list"}
             start 2 at /p
         2 spawns
             2< {"id":5,"method":"initialize",…}
@@ -124,10 +124,12 @@ fn a_server_that_was_removed_says_so_and_may_come_back() {
 #[test]
 fn a_removed_server_is_not_restarted() {
     two(r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             1< {"id":3,…}
         config drops it
         1 ends
+            - retry: tools/list
+            - restart after a pause
         +5s
             A< {"id":1,"error":{…no longer in the config…}}
         "#);
@@ -137,9 +139,9 @@ fn a_removed_server_is_not_restarted() {
 #[test]
 fn subscriptions_move_along() {
     two(r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:1"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:1"}}
             1< {"id":3,…}
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< {"id":1,"result":{}}
         config changes
             1< {"id":4,"method":"resources/unsubscribe","params":{"uri":"x:1"}}
@@ -152,7 +154,7 @@ fn subscriptions_move_along() {
         2 greets
             2< {"method":"notifications/initialized"}
             2< {"id":6,"method":"resources/subscribe","params":{"uri":"x:1"}}
-        2> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}
+        2> {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
         "#);
 }
@@ -160,7 +162,7 @@ fn subscriptions_move_along() {
 /// A handshake is made to its end where it was begun, and what follows goes to the new instance.
 #[test]
 fn a_client_that_is_being_greeted_moves_afterwards() {
-    play(
+    check_with(
         |settings| settings.linger = Some(Duration::from_secs(30)),
         r#"
         A comes; folder /p
@@ -174,7 +176,7 @@ fn a_client_that_is_being_greeted_moves_afterwards() {
             - its settings have changed
             stop 1
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             start 2 at /p
         2 spawns
             2< {"id":3,"method":"initialize",…}
@@ -190,7 +192,8 @@ fn a_client_that_is_being_greeted_moves_afterwards() {
 fn what_waits_for_a_broken_server_goes_to_the_mended_one() {
     two(r#"
         1 ends
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            - restart after a pause
+        A> {"id":1,"method":"tools/call","params":{}}
         config changes
             start 2 at /p
         2 spawns
@@ -210,9 +213,9 @@ fn other_environments_are_other_instances() {
             - its settings have changed
             stop 1
         1 ends
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             start 2 at /p with env 1
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             start 3 at /p with env 2
         "#);
 }
@@ -242,7 +245,7 @@ fn room_and_linger_count_at_once() {
 /// Clients that have their lists from the old one are told to ask again.
 #[test]
 fn lists_are_asked_for_anew() {
-    play(
+    check_with(
         |settings| settings.linger = Some(Duration::from_secs(30)),
         r#"
         A comes; folder /p
@@ -250,7 +253,7 @@ fn lists_are_asked_for_anew() {
         1 spawns
         A greets
             1< {"id":1,…}
-        1> {"jsonrpc":"2.0","id":1,"result":{"capabilities":{"tools":{"listChanged":true}}}}
+        1> {"id":1,"result":{"capabilities":{"tools":{"listChanged":true}}}}
             A< …
         A confirms
             1< {"method":"notifications/initialized"}

@@ -1,6 +1,6 @@
 //! Old bridges leave `jsonrpc` out: servers get it all the same, and whoever sends it gets it back.
 
-use crate::script::{check, check_with};
+use crate::story::{check, check_with};
 use switchboard_protocol::Dialect;
 use switchboard_protocol::dialect::LearntDialect;
 
@@ -8,21 +8,21 @@ use switchboard_protocol::dialect::LearntDialect;
 fn a_bare_client_is_answered_as_it_speaks() {
     check(
         r#"
-        connect
-            start newline
-        spawned
-        client> {"id":1,"method":"initialize"}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"id":1,"result":{}}
-        client> {"method":"notifications/initialized"}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-        server> {"jsonrpc":"2.0","id":5,"method":"roots/list"}
-            client< {"id":1,"method":"roots/list"}
-        client> {"id":1,"result":{"roots":[]}}
-            server< {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}
-        client> {"id":2,"method":"server/discover"}
-            client< {"id":2,"error":{"code":-32601,…
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> raw {"id":1,"method":"initialize"}
+            1< {"id":1,"method":"initialize"}
+        1> {"id":1,"result":{}}
+            A< raw {"id":1,"result":{}}
+        A> raw {"method":"notifications/initialized"}
+            1< {"method":"notifications/initialized"}
+        1> {"id":5,"method":"roots/list"}
+            A< raw {"id":1,"method":"roots/list"}
+        A> raw {"id":1,"result":{"roots":[]}}
+            1< {"id":5,"result":{"roots":[]}}
+        A> raw {"id":2,"method":"server/discover"}
+            A< raw {"id":2,"error":{"code":-32601,…
         "#,
     );
 }
@@ -31,16 +31,16 @@ fn a_bare_client_is_answered_as_it_speaks() {
 fn a_bare_client_hears_no_jsonrpc_in_our_own_words_either() {
     check(
         r#"
-        connect
-            start newline
-        spawned
-        client> {"id":1,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":1,"method":"tools/call"}
-        server> {"jsonrpc":"2.0","id":5,"method":"roots/list"}
-            client< {"id":1,"method":"roots/list"}
-        ended: exit code 1
-            client< {"id":1,"error":{"code":-32001,…
-            client< {"method":"notifications/cancelled","params":{…"requestId":1}}
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> raw {"id":1,"method":"tools/call"}
+            1< {"id":1,"method":"tools/call"}
+        1> {"id":5,"method":"roots/list"}
+            A< raw {"id":1,"method":"roots/list"}
+        1 ends: exit code 1
+            A< raw {"id":1,"error":{"code":-32001,…
+            A< raw {"method":"notifications/cancelled","params":{…"requestId":1}}
         "#,
     );
 }
@@ -49,19 +49,19 @@ fn a_bare_client_hears_no_jsonrpc_in_our_own_words_either() {
 fn whoever_sent_the_field_once_always_gets_it_back() {
     check(
         r#"
-        connect
-            start newline
-        spawned
-        client> {"id":1,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":1,"method":"ping"}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"id":1,"result":{}}
-        client> {"jsonrpc":"2.0","id":2,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":2,"method":"ping"}
-        client> {"id":3,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":3,"method":"ping"}
-        server> {"jsonrpc":"2.0","id":3,"result":{}}
-            client< {"jsonrpc":"2.0","id":3,"result":{}}
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> raw {"id":1,"method":"ping"}
+            1< {"id":1,"method":"ping"}
+        1> {"id":1,"result":{}}
+            A< raw {"id":1,"result":{}}
+        A> {"id":2,"method":"ping"}
+            1< {"id":2,"method":"ping"}
+        A> raw {"id":3,"method":"ping"}
+            1< {"id":3,"method":"ping"}
+        1> {"id":3,"result":{}}
+            A< {"id":3,"result":{}}
         "#,
     );
 }
@@ -71,13 +71,13 @@ fn the_config_may_settle_it() {
     check_with(
         |settings| settings.dialect = LearntDialect::Fixed(Dialect::Bare),
         r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":1,"method":"ping"}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"id":1,"result":{}}
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"ping"}
+            1< {"id":1,"method":"ping"}
+        1> {"id":1,"result":{}}
+            A< raw {"id":1,"result":{}}
         "#,
     );
 }
@@ -86,11 +86,11 @@ fn the_config_may_settle_it() {
 fn a_server_that_leaves_it_out_gets_it_added() {
     check(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":2,"method":"ping"}
-        server> {"id":2,"result":{}}
-            client< {"jsonrpc":"2.0","id":1,"result":{}}
+        A opens 1
+        A> {"id":1,"method":"ping"}
+            1< {"id":2,"method":"ping"}
+        1> raw {"id":2,"result":{}}
+            A< {"id":1,"result":{}}
         "#,
     );
 }

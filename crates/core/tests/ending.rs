@@ -1,24 +1,25 @@
 //! The end: no new requests, what is in flight may finish within a grace time, and nothing is left running.
 
-use crate::script::{check, check_with};
+use crate::story::{check, check_with};
 use switchboard_core::Settings;
 
 #[test]
 fn shutdown_is_answered_when_everything_before_it_is() {
     check(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"call","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        client> {"jsonrpc":"2.0","id":"bye","method":"shutdown"}
-        client> {"jsonrpc":"2.0","id":"late","method":"tools/call"}
-            client< {"jsonrpc":"2.0","id":"late","error":{"code":-32603,…"kind":"shutting_down"…
-        server> {"jsonrpc":"2.0","id":2,"result":"done"}
-            client< {"jsonrpc":"2.0","id":"call","result":"done"}
-            stop gently
-            client< {"jsonrpc":"2.0","id":"bye","result":null}
-        ended: exit code 0
-        client> {"jsonrpc":"2.0","method":"exit"}
+        A opens 1
+        A> {"id":"call","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        A> {"id":"bye","method":"shutdown"}
+        A> {"id":"late","method":"tools/call"}
+            A< {"id":"late","error":{"code":-32603,…"kind":"shutting_down"…
+        1> {"id":2,"result":"done"}
+            A< {"id":"call","result":"done"}
+            - switchboard ends
+            stop 1
+            A< {"id":"bye","result":null}
+        1 ends
+        A> {"method":"exit"}
             finished
         "#,
     );
@@ -28,14 +29,15 @@ fn shutdown_is_answered_when_everything_before_it_is() {
 fn what_does_not_finish_within_the_grace_time_is_answered_by_us() {
     check(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"call","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        client> {"jsonrpc":"2.0","id":"bye","method":"shutdown"}
+        A opens 1
+        A> {"id":"call","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        A> {"id":"bye","method":"shutdown"}
         +5s
-            client< {"jsonrpc":"2.0","id":"call","error":{"code":-32603,…"kind":"shutting_down"…
-            stop gently
-            client< {"jsonrpc":"2.0","id":"bye","result":null}
+            A< {"id":"call","error":{"code":-32603,…"kind":"shutting_down"…
+            - switchboard ends
+            stop 1
+            A< {"id":"bye","result":null}
         "#,
     );
 }
@@ -44,14 +46,15 @@ fn what_does_not_finish_within_the_grace_time_is_answered_by_us() {
 fn shutdown_is_answered_also_when_the_end_has_begun() {
     check(
         r#"
-        greeted
+        A opens 1
         drain
-            stop within 5s
-        client> {"jsonrpc":"2.0","id":"bye","method":"shutdown"}
-            client< {"jsonrpc":"2.0","id":"bye","result":null}
-        client> {"jsonrpc":"2.0","id":"again","method":"shutdown"}
-            client< {"jsonrpc":"2.0","id":"again","error":{"code":-32603,…"kind":"shutting_down"…
-        ended: exit code 0
+            - switchboard ends
+            stop 1 within 5s
+        A> {"id":"bye","method":"shutdown"}
+            A< {"id":"bye","result":null}
+        A> {"id":"again","method":"shutdown"}
+            A< {"id":"again","error":{"code":-32603,…"kind":"shutting_down"…
+        1 ends
             finished
         "#,
     );
@@ -61,13 +64,14 @@ fn shutdown_is_answered_also_when_the_end_has_begun() {
 fn exit_ends_at_once() {
     check(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"call","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        client> {"jsonrpc":"2.0","method":"exit"}
-            client< {"jsonrpc":"2.0","id":"call","error":{"code":-32603,…"kind":"shutting_down"…
-            stop now
-        ended: signal 9
+        A opens 1
+        A> {"id":"call","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        A> {"method":"exit"}
+            A< {"id":"call","error":{"code":-32603,…"kind":"shutting_down"…
+            - switchboard ends
+            stop 1 now
+        1 ends: signal 9
             finished
         "#,
     );
@@ -77,19 +81,20 @@ fn exit_ends_at_once() {
 fn a_client_that_closes_its_end_still_gets_its_answers() {
     check(
         r#"
-        greeted
-        server> {"jsonrpc":"2.0","id":5,"method":"roots/list"}
-            client< {"jsonrpc":"2.0","id":1,"method":"roots/list"}
-        client> {"jsonrpc":"2.0","id":"call","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        client closes its end
-            server< {"jsonrpc":"2.0","id":5,"error":{"code":-32603,…
-        server> {"jsonrpc":"2.0","id":6,"method":"roots/list"}
-            server< {"jsonrpc":"2.0","id":6,"error":{"code":-32603,…
-        server> {"jsonrpc":"2.0","id":2,"result":"done"}
-            client< {"jsonrpc":"2.0","id":"call","result":"done"}
-            stop gently
-        ended: exit code 0
+        A opens 1
+        1> {"id":5,"method":"roots/list"}
+            A< {"id":1,"method":"roots/list"}
+        A> {"id":"call","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        A closes its end
+            1< {"id":5,"error":{"code":-32603,…
+        1> {"id":6,"method":"roots/list"}
+            1< {"id":6,"error":{"code":-32603,…
+        1> {"id":2,"result":"done"}
+            A< {"id":"call","result":"done"}
+            - switchboard ends
+            stop 1
+        1 ends
             finished
         "#,
     );
@@ -99,16 +104,17 @@ fn a_client_that_closes_its_end_still_gets_its_answers() {
 fn a_client_that_is_lost_is_not_waited_for() {
     check(
         r#"
-        greeted
-        server> {"jsonrpc":"2.0","id":5,"method":"roots/list"}
-            client< {"jsonrpc":"2.0","id":1,"method":"roots/list"}
-        client> {"jsonrpc":"2.0","id":"call","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        client is lost
-            server< {"jsonrpc":"2.0","id":5,"error":{"code":-32603,…
-            stop gently
-        client> {"jsonrpc":"2.0","id":"was on its way","method":"tools/call"}
-        ended: exit code 0
+        A opens 1
+        1> {"id":5,"method":"roots/list"}
+            A< {"id":1,"method":"roots/list"}
+        A> {"id":"call","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        A leaves
+            1< {"id":5,"error":{"code":-32603,…
+            - switchboard ends
+            stop 1
+        A> {"id":"was on its way","method":"tools/call"}
+        1 ends
             finished
         "#,
     );
@@ -118,16 +124,17 @@ fn a_client_that_is_lost_is_not_waited_for() {
 fn requests_that_wait_for_a_start_are_served_before_the_end() {
     check(
         r#"
-        connect
-            start newline
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        client closes its end
-        spawned
-            server< {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"jsonrpc":"2.0","id":1,"result":{}}
-            stop gently
-        ended: exit code 0
+        A comes
+            start 1 at nowhere
+        A> {"id":1,"method":"tools/list"}
+        A closes its end
+        1 spawns
+            1< {"id":1,"method":"tools/list"}
+        1> {"id":1,"result":{}}
+            A< {"id":1,"result":{}}
+            - switchboard ends
+            stop 1
+        1 ends
             finished
         "#,
     );
@@ -138,21 +145,23 @@ fn requests_that_wait_for_a_start_are_served_before_the_end() {
 fn a_signal_skips_the_wait_for_closed_input() {
     check(
         r#"
-        greeted
-        client closes its end
-            stop gently
+        A opens 1
+        A closes its end
+            - switchboard ends
+            stop 1
         "#,
     );
     check(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"call","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        A opens 1
+        A> {"id":"call","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
         drain
-        server> {"jsonrpc":"2.0","id":2,"result":"done"}
-            client< {"jsonrpc":"2.0","id":"call","result":"done"}
-            stop within 5s
-        ended: signal 15
+        1> {"id":2,"result":"done"}
+            A< {"id":"call","result":"done"}
+            - switchboard ends
+            stop 1 within 5s
+        1 ends: signal 15
             finished
         "#,
     );
@@ -162,14 +171,15 @@ fn a_signal_skips_the_wait_for_closed_input() {
 fn a_second_order_to_end_is_in_more_of_a_hurry() {
     check(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        A opens 1
+        A> {"id":1,"method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
         drain
         drain
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32603,…"kind":"shutting_down"…
-            stop within 800ms
-        ended: signal 15
+            A< {"id":1,"error":{"code":-32603,…"kind":"shutting_down"…
+            - switchboard ends
+            stop 1 within 800ms
+        1 ends: signal 15
             finished
         "#,
     );
@@ -179,14 +189,15 @@ fn a_second_order_to_end_is_in_more_of_a_hurry() {
 fn an_order_to_end_at_once_does_not_wait() {
     check(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        A opens 1
+        A> {"id":1,"method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
         drain
         kill
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32603,…"kind":"shutting_down"…
-            stop now
-        ended: signal 9
+            A< {"id":1,"error":{"code":-32603,…"kind":"shutting_down"…
+            - switchboard ends
+            stop 1 now
+        1 ends: signal 9
             finished
         "#,
     );
@@ -196,22 +207,24 @@ fn an_order_to_end_at_once_does_not_wait() {
 fn a_process_that_is_still_being_made_is_stopped_too() {
     check(
         r#"
-        connect
-            start newline
+        A comes
+            start 1 at nowhere
         drain
-            stop within 5s
-        spawned
-        ended: signal 15
+            - switchboard ends
+            stop 1 within 5s
+        1 spawns
+        1 ends: signal 15
             finished
         "#,
     );
     check(
         r#"
-        connect
-            start newline
+        A comes
+            start 1 at nowhere
         drain
-            stop within 5s
-        cannot spawn: no such file
+            - switchboard ends
+            stop 1 within 5s
+        1 cannot spawn: no such file
             finished
         "#,
     );
@@ -221,12 +234,12 @@ fn a_process_that_is_still_being_made_is_stopped_too() {
 fn a_crash_in_the_end_is_the_end() {
     check(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A opens 1
+        A> {"id":1,"method":"tools/list"}
+            1< {"id":2,"method":"tools/list"}
         drain
-        ended: signal 11
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32002,…
+        1 ends: signal 11
+            A< {"id":1,"error":{"code":-32002,…
             finished
         "#,
     );
@@ -243,29 +256,29 @@ fn what_a_daemon_turns_away_waits_for_the_next() {
     check_with(
         attached,
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
-        client> {"jsonrpc":"2.0","id":"c","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":4,"method":"tools/call"}
-        server> {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m1"}}}
-        client> {"jsonrpc":"2.0","id":"d","method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m1"}}}
-        server> {"jsonrpc":"2.0","id":2,"result":"done"}
-            client< {"jsonrpc":"2.0","id":"a","result":"done"}
-        ended: the connection to the daemon ended
-            - restarts after a pause
+        A opens 1
+        A> {"id":"a","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        A> {"id":"b","method":"tools/call"}
+            1< {"id":3,"method":"tools/call"}
+        A> {"id":"c","method":"tools/call"}
+            1< {"id":4,"method":"tools/call"}
+        1> {"id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m1"}}}
+        A> {"id":"d","method":"tools/list"}
+        1> {"id":4,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m1"}}}
+        1> {"id":2,"result":"done"}
+            A< {"id":"a","result":"done"}
+        1 ends: the connection to the daemon ended
+            - restart after a pause
         +1s
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":6,"method":"initialize","params":{}}
-        server> {"jsonrpc":"2.0","id":6,"result":{}}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":4,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":5,"method":"tools/list"}
+            start 2 at /p
+        2 spawns
+            2< {"id":6,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
+        2> {"id":6,"result":{}}
+            2< {"method":"notifications/initialized"}
+            2< {"id":3,"method":"tools/call"}
+            2< {"id":4,"method":"tools/call"}
+            2< {"id":5,"method":"tools/list"}
         "#,
     );
 }
@@ -276,15 +289,15 @@ fn what_a_server_says_of_its_end_is_an_answer() {
     check_with(
         attached,
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        server> {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true}}}
-            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32603,…
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
-        server> {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m2"}}}
-            client< {"jsonrpc":"2.0","id":"b","error":{"code":-32603,…
+        A opens 1
+        A> {"id":"a","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        1> {"id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true}}}
+            A< {"id":"a","error":{"code":-32603,…
+        A> {"id":"b","method":"tools/call"}
+            1< {"id":3,"method":"tools/call"}
+        1> {"id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m2"}}}
+            A< {"id":"b","error":{"code":-32603,…
         "#,
     );
 }
@@ -295,11 +308,11 @@ fn what_a_daemon_drops_in_the_end_is_not_repeated() {
     check_with(
         attached,
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        server> {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":false,"mark":"m1"}}}
-            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32603,…
+        A opens 1
+        A> {"id":"a","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        1> {"id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":false,"mark":"m1"}}}
+            A< {"id":"a","error":{"code":-32603,…
         "#,
     );
 }

@@ -1,6 +1,6 @@
 //! Clients with different variables: who shares a process with whom.
 
-use crate::cast::{play, settings};
+use crate::story::{check_with, settings};
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::environment::Source;
@@ -29,7 +29,7 @@ fn after_a(environment: &str, story: &str) -> String {
 
 /// A server that was taken for one that ignores the folder. A, who names roots, is ready.
 fn taken_for_global(story: &str) {
-    play(
+    check_with(
         |settings| {
             settings.servers[0].scope = Scope::Global;
             settings.servers[0].scope_reason = ScopeReason::KnownPackage("x".into());
@@ -54,7 +54,7 @@ fn taken_for_global(story: &str) {
 /// A client with fewer variables joins. It gets more than alone, which does no harm.
 #[test]
 fn client_with_fewer_variables_joins() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p; env X=1 Y=1
@@ -77,12 +77,12 @@ fn client_with_fewer_variables_joins() {
 /// A client with more variables gets a new process, which serves the others from then on.
 #[test]
 fn client_with_more_variables_brings_a_process() {
-    play(
+    check_with(
         |_| {},
         &after_a(
             "X=1",
             r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}
+        A> {"id":1,"method":"tools/call","params":{"name":"slow"}}
             1< {"id":2,…}
         B comes; folder /p; env X=1 Y=1
         B greets
@@ -93,9 +93,9 @@ fn client_with_more_variables_brings_a_process() {
         2 greets
             B< …
             2< …
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"quick"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"quick"}}
             2< {"id":5,…}
-        1> {"jsonrpc":"2.0","id":2,"result":{}}
+        1> {"id":2,"result":{}}
             A< {"id":1,…}
             - another client has more variables, and now they share one
             stop 1
@@ -110,7 +110,7 @@ fn client_with_more_variables_brings_a_process() {
 /// Each has a variable that the other lacks: one process has both.
 #[test]
 fn variables_of_two_clients_are_merged() {
-    play(
+    check_with(
         |_| {},
         &after_a(
             "X=1",
@@ -126,7 +126,7 @@ fn variables_of_two_clients_are_merged() {
         2 greets
             B< …
             2< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             2< …
         "#,
         ),
@@ -136,7 +136,7 @@ fn variables_of_two_clients_are_merged() {
 /// A client that has left is forgotten: the next process gets nothing of it.
 #[test]
 fn values_go_with_their_client() {
-    play(
+    check_with(
         |_| {},
         &after_a(
             "X=1 Y=1",
@@ -147,7 +147,8 @@ fn values_go_with_their_client() {
         B confirms
         A leaves
         1 ends
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            - restart after a pause
+        B> {"id":1,"method":"tools/call","params":{}}
         +5s
             start 2 at /p with env Y=1
         "#,
@@ -158,7 +159,7 @@ fn values_go_with_their_client() {
 /// What a process keeps for its clients is not given up for the sake of sharing.
 #[test]
 fn process_with_state_stays() {
-    play(
+    check_with(
         |settings| settings.servers[0].state = StatePolicy::Backend,
         &after_a(
             "X=1",
@@ -166,7 +167,7 @@ fn process_with_state_stays() {
         B comes; folder /p; env X=1 Y=1
         B greets
             start 2 at /p with env X=1 Y=1
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
         C comes; folder /p; env X=1
         C greets
@@ -184,9 +185,9 @@ fn global_server_that_asks_for_roots() {
         B greets with {"roots":{}}
             B< …
         B confirms
-        1> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+        1> {"id":1,"method":"roots/list"}
             A< …
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///p"}]}}
             look up /p
         found /p
             1< …
@@ -194,10 +195,10 @@ fn global_server_that_asks_for_roots() {
             - no longer shared by 2
             - it asks for its clients' roots
             stop 1
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             start 2 at /p
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-        B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///q"}]}}
+        B> {"id":1,"method":"tools/call","params":{}}
+        B> {"id":2,"result":{"roots":[{"uri":"file:///q"}]}}
             look up /q
         found /q
             start 3 at /q
@@ -238,7 +239,7 @@ fn values_are_forgotten_with_the_last_process() {
 /// Two terminals whose values differ take turns: each finds the process that it left.
 #[test]
 fn terminals_that_take_turns_keep_their_processes() {
-    play(
+    check_with(
         |settings| settings.linger = Some(Duration::from_secs(600)),
         &after_a(
             "X=1",
@@ -265,7 +266,7 @@ fn terminals_that_take_turns_keep_their_processes() {
 /// The same, where the entry names the variable that differs.
 #[test]
 fn terminals_with_other_tokens_keep_their_processes() {
-    play(
+    check_with(
         |settings| settings.linger = Some(Duration::from_secs(600)),
         &after_a(
             "1",
@@ -292,7 +293,7 @@ fn terminals_with_other_tokens_keep_their_processes() {
 /// A window without the variable works at its process, while two terminals whose values differ take turns.
 #[test]
 fn window_stays_while_terminals_take_turns() {
-    play(
+    check_with(
         |settings| settings.linger = Some(Duration::from_secs(600)),
         r#"
         W comes; folder /p; env Y=1
@@ -315,9 +316,9 @@ fn window_stays_while_terminals_take_turns() {
         2 greets
             A< …
             2< …
-        W> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        W> {"id":1,"method":"tools/call","params":{}}
             2< …
-        2> {"jsonrpc":"2.0","id":4,"result":{}}
+        2> {"id":4,"result":{}}
             W< …
         A leaves
         B comes; folder /p; env X=2 Y=1
@@ -330,7 +331,7 @@ fn window_stays_while_terminals_take_turns() {
 /// Two backends with other variables: the second takes the first one's place, and the first does not come back.
 #[test]
 fn other_variables_are_no_return() {
-    play(
+    check_with(
         |settings| {
             settings.linger = Some(Duration::from_secs(600));
             settings.servers[0].max_backends = 1;
@@ -360,17 +361,17 @@ fn roots_question_in_a_call_is_answered() {
         B greets with {"roots":{}}
             B< …
         B confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
-        1> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+        1> {"id":1,"method":"roots/list"}
             A< …
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///p"}]}}
             look up /p
         found /p
             1< …
             B< …
             - no longer shared by 2
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< {"id":1,…}
             - it asks for its clients' roots
             stop 1
@@ -382,11 +383,11 @@ fn roots_question_in_a_call_is_answered() {
 fn roots_question_of_the_only_client_is_answered() {
     taken_for_global(
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
-        1> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+        1> {"id":1,"method":"roots/list"}
             A< …
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///p"}]}}
             look up /p
         found /p
             1< …

@@ -1,6 +1,6 @@
 //! The filters of a server's entry, for clients of that server alone: what they may name, and what they are shown.
 
-use super::cast::play;
+use crate::story::check_with;
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_core::Settings;
@@ -26,7 +26,7 @@ fn greeted(naming: Naming, story: &str) {
         1 greets with {"tools":{},"prompts":{},"resources":{"subscribe":true}}
             A< {"id":0,…}
     "#;
-    play(|settings| settings.servers[0].naming = naming.into(), &format!("{before}{story}"));
+    check_with(|settings| settings.servers[0].naming = naming.into(), &format!("{before}{story}"));
 }
 
 fn writes_hidden() -> Naming {
@@ -38,15 +38,15 @@ fn hidden_tools_are_unknown() {
     greeted(
         writes_hidden(),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write_all"}}
+        A> {"id":1,"method":"tools/call","params":{"name":"write_all"}}
             A< {"id":1,"error":{…"kind":"unknown_name"…"Unknown tool: write_all"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"\u0077rite"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"\u0077rite"}}
             A< {"id":2,"error":{…"Unknown tool: write"}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"Name":"write"}}
+        A> {"id":3,"method":"tools/call","params":{"Name":"write"}}
             A< {"id":3,"error":{…"Unknown tool: "}}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":["write"]}
+        A> {"id":4,"method":"tools/call","params":["write"]}
             A< {"id":4,"error":{…"Unknown tool: "}}
-        A> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"other","n":0.70}}
+        A> {"id":5,"method":"tools/call","params":{"name":"other","n":0.70}}
             1< {"id":2,"method":"tools/call","params":{"name":"other","n":0.70}}
         "#,
     );
@@ -57,15 +57,15 @@ fn renames_hold_in_both_directions() {
     greeted(
         writes_hidden(),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get","n":0.70}}
+        A> {"id":1,"method":"tools/call","params":{"name":"get","n":0.70}}
             1< {"id":2,"method":"tools/call","params":{"name":"read","n":0.70}}
-        A> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"read"}}
+        A> {"id":2,"method":"prompts/get","params":{"name":"read"}}
             A< {"id":2,"error":{…"Unknown prompt: read"}}
-        A> {"jsonrpc":"2.0","id":3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"get"},"x":1}}
+        A> {"id":3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"get"},"x":1}}
             1< {"id":3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"read"},"x":1}}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/list"}
+        A> {"id":4,"method":"tools/list"}
             1< {"id":4,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read", "n":0.70},{"name":"get"},{"name":"write"}]}}
+        1> {"id":4,"result":{"tools":[{"name":"read", "n":0.70},{"name":"get"},{"name":"write"}]}}
             A< {"id":4,"result":{"tools":[{"name":"get", "n":0.70}]}}
         "#,
     );
@@ -76,18 +76,18 @@ fn every_page_is_filtered() {
     greeted(
         writes_hidden(),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"7"}}
+        A> {"id":1,"method":"tools/list","params":{"cursor":"7"}}
             1< {"id":2,"method":"tools/list","params":{"cursor":"7"}}
-        1> {"jsonrpc":"2.0","result":{"n":0.70,"tools":[ {"name":"write"}, {"x":1.0,"name":"a"} ],"nextCursor":"8"},"id":2}
+        1> {"result":{"n":0.70,"tools":[ {"name":"write"}, {"x":1.0,"name":"a"} ],"nextCursor":"8"},"id":2}
             A< {"result":{"n":0.70,"tools":[ {"x":1.0,"name":"a"} ],"nextCursor":"8"},"id":1}
-        A> {"jsonrpc":"2.0","id":2,"method":"prompts/list","params":{"cursor":"8"}}
+        A> {"id":2,"method":"prompts/list","params":{"cursor":"8"}}
             1< {"id":3,"method":"prompts/list","params":{"cursor":"8"}}
-        1> {"jsonrpc":"2.0","id":3,"result":{"prompts":{"write":1}}}
+        1> {"id":3,"result":{"prompts":{"write":1}}}
             A< {"id":2,"error":{…`prompts/list` cannot be read…}}
-        A> [{"jsonrpc":"2.0","id":3,"method":"resources/list"}]
+        A> raw [{"jsonrpc":"2.0","id":3,"method":"resources/list"}]
             1< {"id":4,"method":"resources/list"}
-        1> {"jsonrpc":"2.0","id":4,"result":{"resources":[{"uri":"write:1"},{"uri":"x:1"}]}}
-            A< [{"id":3,"result":{"resources":[{"uri":"x:1"}]}}]
+        1> {"id":4,"result":{"resources":[{"uri":"write:1"},{"uri":"x:1"}]}}
+            A< raw [{"jsonrpc":"2.0","id":3,"result":{"resources":[{"uri":"x:1"}]}}]
         "#,
     );
 }
@@ -97,17 +97,17 @@ fn hidden_resources_are_not_found() {
     greeted(
         naming(&[], &["*.env"], &[]),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///p/.%65nv"}}
+        A> {"id":1,"method":"resources/read","params":{"uri":"file:///p/.%65nv"}}
             A< {"id":1,"error":{"code":-32002,…"kind":"resource_not_found"…"Resource not found: file:///p/.%65nv"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"file:///p/.env?x"}}
+        A> {"id":2,"method":"resources/subscribe","params":{"uri":"file:///p/.env?x"}}
             A< {"id":2,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":3,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"file:///p/.env#"}}}
+        A> {"id":3,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"file:///p/.env#"}}}
             A< {"id":3,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":4,"method":"completion/complete","params":{"ref":{"type":"ref/resource","name":"p","uri":"file:///p/.env"}}}
+        A> {"id":4,"method":"completion/complete","params":{"ref":{"type":"ref/resource","name":"p","uri":"file:///p/.env"}}}
             A< {"id":4,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"file:\/\/\/p\/%2eenv"}}
+        A> {"id":5,"method":"resources/read","params":{"uri":"file:\/\/\/p\/%2eenv"}}
             A< {"id":5,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":6,"method":"resources/read","params":{"uri":"file:\/\/\/p\/a%20b"}}
+        A> {"id":6,"method":"resources/read","params":{"uri":"file:\/\/\/p\/a%20b"}}
             1< {"id":2,"method":"resources/read","params":{"uri":"file:\/\/\/p\/a%20b"}}
         "#,
     );
@@ -119,11 +119,11 @@ fn unknown_methods_are_refused() {
     greeted(
         naming(&[], &["*.env"], &[]),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/delete","params":{"path":"/p/.env"}}
+        A> {"id":1,"method":"resources/delete","params":{"path":"/p/.env"}}
             A< {"id":1,"error":{…"kind":"method_not_found"…}}
-        A> {"jsonrpc":"2.0","id":2,"method":"Tools/Call","params":{"name":"x"}}
+        A> {"id":2,"method":"Tools/Call","params":{"name":"x"}}
             A< {"id":2,"error":{…"kind":"method_not_found"…}}
-        A> {"jsonrpc":"2.0","id":3,"method":"custom/thing","params":{}}
+        A> {"id":3,"method":"custom/thing","params":{}}
             1< {"id":2,"method":"custom/thing","params":{}}
         "#,
     );
@@ -136,12 +136,12 @@ const BY_TEMPLATE: &str = r#"
         1< {"id":3,"method":"prompts/list"}
         1< {"id":4,"method":"resources/list"}
         1< {"id":5,"method":"resources/templates/list"}
-    1> {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
-    1> {"jsonrpc":"2.0","id":3,"result":{"prompts":[]}}
-    1> {"jsonrpc":"2.0","id":4,"result":{"resources":[]}}
-    A> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
-    A> {"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"doc:///q/a"}}
-    A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"doc:x"}}
+    1> {"id":2,"result":{"tools":[]}}
+    1> {"id":3,"result":{"prompts":[]}}
+    1> {"id":4,"result":{"resources":[]}}
+    A> {"id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
+    A> {"id":2,"method":"resources/read","params":{"uri":"doc:///q/a"}}
+    A> {"id":3,"method":"tools/call","params":{"name":"doc:x"}}
         1< {"id":8,"method":"tools/call","params":{"name":"doc:x"}}
 "#;
 
@@ -154,11 +154,11 @@ fn templates_are_fetched_to_decide() {
         &format!(
             "{BY_TEMPLATE}{}",
             r#"
-    1> {"jsonrpc":"2.0","id":5,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"},{"uriTemplate":"doc:///q/{name}"}]}}
-        keep 0
+    1> {"id":5,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"},{"uriTemplate":"doc:///q/{name}"}]}}
+        store 0
         1< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
         A< {"id":2,"error":{…"resource_not_found"…}}
-    A> {"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"doc:///p/..%2fq"}}
+    A> {"id":4,"method":"resources/read","params":{"uri":"doc:///p/..%2fq"}}
         A< {"id":4,"error":{…"resource_not_found"…}}
     "#
         ),
@@ -186,14 +186,14 @@ fn unknown_templates_let_nothing_in() {
 #[test]
 fn a_failed_start_answers_what_is_undecided() {
     let naming = naming(&["doc:///p/{name}"], &[], &[]);
-    play(
+    check_with(
         |settings| settings.servers[0].naming = naming.into(),
         r#"
         A comes; folder /p
             start 1 at /p
         A greets
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
-        1 cannot
+        A> {"id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
+        1 cannot spawn: no
             A< {"id":0,"error":{…"backend_spawn_failed"…}}
             A< {"id":1,"error":{…"backend_spawn_failed"…}}
         "#,
@@ -210,6 +210,7 @@ fn a_crash_restarts_what_is_undecided() {
             r#"
     1 ends
         A< {"id":3,"error":{…}}
+        - restart after a pause
     +1s
         start 2 at /p
     2 spawns
@@ -218,9 +219,9 @@ fn a_crash_restarts_what_is_undecided() {
         2< {"method":"notifications/initialized"}
         2< {"id":10,"method":"resources/list"}
         2< {"id":11,"method":"resources/templates/list"}
-    2> {"jsonrpc":"2.0","id":10,"result":{"resources":[]}}
-    2> {"jsonrpc":"2.0","id":11,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"}]}}
-        keep 0
+    2> {"id":10,"result":{"resources":[]}}
+    2> {"id":11,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"}]}}
+        store 0
         2< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
         A< {"id":2,"error":{…"resource_not_found"…}}
     "#
@@ -241,7 +242,7 @@ fn stored(settings: &mut Settings, naming: Naming) {
 
 #[test]
 fn stored_lists_are_filtered() {
-    play(
+    check_with(
         |settings| stored(settings, writes_hidden()),
         r#"
         A comes; folder /p
@@ -249,11 +250,11 @@ fn stored_lists_are_filtered() {
         A greets
             A< {"id":0,"result":{"serverInfo":"stored",…}}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"get"},{"name":"wrote"}]}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"write"}}
             A< {"id":2,"error":{…"nearest":["wrote"]…"Unknown tool: write"}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get"}}
+        A> {"id":3,"method":"tools/call","params":{"name":"get"}}
         1 spawns
             1< {"id":4,"method":"initialize",…}
         1 greets with {"tools":{}}
@@ -269,16 +270,16 @@ fn a_reload_changes_what_is_shown() {
     greeted(
         Naming::new("files", NameStyle::Prefixed),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}
+        A> {"id":1,"method":"tools/call","params":{"name":"read"}}
             1< {"id":2,"method":"tools/call","params":{"name":"read"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             1< {"id":3,"method":"tools/list"}
         config denies read
             A< {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/resources/list_changed"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"},{"name":"list"}]}}
+        1> {"id":3,"result":{"tools":[{"name":"read"},{"name":"list"}]}}
             A< {"id":2,"result":{"tools":[{"name":"list"}]}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read"}}
+        A> {"id":3,"method":"tools/call","params":{"name":"read"}}
             A< {"id":3,"error":{…"Unknown tool: read"}}
         "#,
     );
@@ -298,37 +299,37 @@ fn a_reload_ends_hidden_subscriptions() {
             1< …
             1< {"id":3,"method":"resources/list"}
             1< {"id":4,"method":"resources/templates/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"resources":[{"uri":"read"},{"uri":"x:1"}]}}
-        1> {"jsonrpc":"2.0","id":4,"result":{"resourceTemplates":[]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"read"}}
+        1> {"id":3,"result":{"resources":[{"uri":"read"},{"uri":"x:1"}]}}
+        1> {"id":4,"result":{"resourceTemplates":[]}}
+            store 0
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"read"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"read"}}
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             A< {"id":1,"result":{}}
         config denies read
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"read"}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"read"}}
-            - nobody hears notifications/resources/updated
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"read"}}
+            - no listener for notifications/resources/updated
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
     "#;
-    play(|_| {}, all);
+    check_with(|_| {}, all);
     greeted(
         Naming::new("files", NameStyle::Prefixed),
         r#"
         A confirms
             1< {"method":"notifications/initialized"}
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"read"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"read"}}
             1< {"id":2,"method":"resources/subscribe","params":{"uri":"read"}}
-        1> {"jsonrpc":"2.0","id":2,"result":{}}
+        1> {"id":2,"result":{}}
             A< {"id":1,"result":{}}
         config denies read
             1< {"id":3,"method":"resources/unsubscribe","params":{"uri":"read"}}
             A< {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/resources/list_changed"}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"read"}}
-            - nobody hears notifications/resources/updated
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"read"}}
+            - no listener for notifications/resources/updated
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
         "#,
     );
@@ -338,7 +339,7 @@ fn a_reload_ends_hidden_subscriptions() {
 #[test]
 fn aggregates_check_what_else_is_named() {
     let naming = naming(&[], &["*.env"], &[]);
-    play(
+    check_with(
         |settings| settings.servers[0].naming = naming.into(),
         r#"
         A comes; folder /p; server all
@@ -350,15 +351,15 @@ fn aggregates_check_what_else_is_named() {
             A< …
             1< …
             1< {"id":3,"method":"prompts/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"prompts":[{"name":"p"}]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"name":"files__p","uri":"x:/.env"}}}
+        1> {"id":3,"result":{"prompts":[{"name":"p"}]}}
+            store 0
+        A> {"id":1,"method":"completion/complete","params":{"ref":{"name":"files__p","uri":"x:/.env"}}}
             A< {"id":1,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":2,"method":"completion/complete","params":{"ref":{"name":"files__p"}}}
+        A> {"id":2,"method":"completion/complete","params":{"ref":{"name":"files__p"}}}
             1< {"id":4,"method":"completion/complete","params":{"ref":{"name":"p"}}}
-        A> {"jsonrpc":"2.0","id":3,"method":"resources/delete","params":{"path":"/.env"}}
+        A> {"id":3,"method":"resources/delete","params":{"path":"/.env"}}
             A< {"id":3,"error":{…"kind":"method_not_found"…}}
-        A> {"jsonrpc":"2.0","id":4,"method":"custom/thing"}
+        A> {"id":4,"method":"custom/thing"}
             1< {"id":5,"method":"custom/thing"}
         "#,
     );
@@ -368,15 +369,15 @@ fn aggregates_check_what_else_is_named() {
 #[test]
 fn a_reload_refuses_what_waits() {
     let open = || Naming::new("files", NameStyle::Prefixed);
-    play(
+    check_with(
         |settings| stored(settings, open()),
         r#"
         A comes; folder /p
             start 1 at /p
         A greets
             A< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wrote"}}
+        A> {"id":1,"method":"tools/call","params":{"name":"read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"wrote"}}
         config denies read
             A< {"id":1,"error":{…"Unknown tool: read"}}
             A< {"method":"notifications/tools/list_changed"}
@@ -387,15 +388,15 @@ fn a_reload_refuses_what_waits() {
             1< {"id":3,"method":"tools/call","params":{"name":"wrote"}}
         "#,
     );
-    play(
+    check_with(
         |settings| stored(settings, open()),
         r#"
         A comes; folder /p; server all
         A greets
             A< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":1,"method":"tools/call","params":{"name":"files__read"}}
             start 1 at /p
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"files__wrote"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"files__wrote"}}
         config denies read
             A< {"id":1,"error":{…"Unknown tool: files__read"}}
         "#,

@@ -1,6 +1,6 @@
 //! Sequences that a hostile review found: messages, tasks, roots and subscriptions that reached the wrong client, or nobody.
 
-use super::cast::{TWO_CLIENTS, play};
+use crate::story::{TWO_CLIENTS, check_with};
 use switchboard_core::{Capabilities, Settings};
 
 fn shared(settings: &mut Settings) {
@@ -10,28 +10,28 @@ fn shared(settings: &mut Settings) {
 /// The client's home is gone with the reload.
 #[test]
 fn unknown_task_after_reload() {
-    play(
+    check_with(
         shared,
         &format!(
             r#"{TWO_CLIENTS}
-    A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+    A> {{"id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":3,…}}
-    1> {{"jsonrpc":"2.0","id":3,"result":{{}}}}
+    1> {{"id":3,"result":{{}}}}
         A< …
     config changes
         - its settings have changed
         stop 1
     1 ends
-    A> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"task":{{}}}}}}
+    A> {{"id":2,"method":"tools/call","params":{{"task":{{}}}}}}
         start 2 at /p
     2 spawns
         2< …"initialize"…
     2 greets
         2< …
         2< {{"id":4,…}}
-    2> {{"jsonrpc":"2.0","id":4,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
+    2> {{"id":4,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
         A< …
-    B> {{"jsonrpc":"2.0","id":7,"method":"tasks/result","params":{{"taskId":"t1"}}}}
+    B> {{"id":7,"method":"tasks/result","params":{{"taskId":"t1"}}}}
         B< {{"id":7,"error":…}}
     "#
         ),
@@ -41,7 +41,7 @@ fn unknown_task_after_reload() {
 /// The request names a place in another client's workspace.
 #[test]
 fn unknown_task_by_place() {
-    play(
+    check_with(
         |s| {
             shared(s);
             s.servers[0].splits = true;
@@ -56,9 +56,9 @@ fn unknown_task_by_place() {
         A< …
     A confirms
         1< …
-    A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"task":{}}}
+    A> {"id":2,"method":"tools/call","params":{"task":{}}}
         1< {"id":2,…}
-    1> {"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"t1","status":"working"}}}
+    1> {"id":2,"result":{"task":{"taskId":"t1","status":"working"}}}
         A< …
     B comes; folder /q
     B greets
@@ -69,7 +69,7 @@ fn unknown_task_by_place() {
         B< …
     B confirms
         2< …
-    B at /p/x> {"jsonrpc":"2.0","id":7,"method":"tasks/result","params":{"taskId":"t1"}}
+    B at /p/x> {"id":7,"method":"tasks/result","params":{"taskId":"t1"}}
         B< {"id":7,"error":…}
     "#,
     );
@@ -78,7 +78,7 @@ fn unknown_task_by_place() {
 /// B's call waits its turn when the server asks for A's roots.
 #[test]
 fn roots_asked_while_b_waits_its_turn() {
-    play(
+    check_with(
         |s| {
             shared(s);
             s.servers[0].max_in_flight = 1;
@@ -97,19 +97,19 @@ fn roots_asked_while_b_waits_its_turn() {
     B greets with {"roots":{}}
         B< …
     B confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    A> {"id":1,"method":"tools/call","params":{}}
         1< {"id":3,…}
-    B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"b":1}}
-    1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-        A< {"method":"roots/list","id":1}
-    A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a"}]}}
+    B> {"id":1,"method":"tools/call","params":{"b":1}}
+    1> {"id":"r","method":"roots/list"}
+        A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+    A> {"id":1,"result":{"roots":[{"uri":"file:///a"}]}}
         look up /a
     found /a
         1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}
-        B< {"method":"roots/list","id":2}
-    1> {"jsonrpc":"2.0","id":3,"result":{}}
+        B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+    1> {"id":3,"result":{}}
         A< …
-    B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///b"}]}}
+    B> {"id":2,"result":{"roots":[{"uri":"file:///b"}]}}
         look up /b
     found /b
         - no longer shared by 1
@@ -121,13 +121,13 @@ fn roots_asked_while_b_waits_its_turn() {
 /// Ids of tasks are used again by the next process.
 #[test]
 fn stale_task_takes_a_question() {
-    play(
+    check_with(
         shared,
         &format!(
             r#"{TWO_CLIENTS}
-    A> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"task":{{}}}}}}
+    A> {{"id":2,"method":"tools/call","params":{{"task":{{}}}}}}
         1< {{"id":3,…}}
-    1> {{"jsonrpc":"2.0","id":3,"result":{{"task":{{"taskId":"1","status":"working"}}}}}}
+    1> {{"id":3,"result":{{"task":{{"taskId":"1","status":"working"}}}}}}
         A< …
     owner restarts
         - …
@@ -138,9 +138,9 @@ fn stale_task_takes_a_question() {
         2< …
     2 greets
         2< …
-    B> {{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{"task":{{}}}}}}
+    B> {{"id":3,"method":"tools/call","params":{{"task":{{}}}}}}
         2< {{"id":5,…}}
-    2> {{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{{"of":"B","_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"1"}}}}}}}}
+    2> {{"id":"q","method":"elicitation/create","params":{{"of":"B","_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"1"}}}}}}}}
         - …
         B< …
     "#
@@ -151,20 +151,20 @@ fn stale_task_takes_a_question() {
 /// The owner of the task keeps the process, although another has used it longer.
 #[test]
 fn task_owner_is_not_longest_user() {
-    play(
+    check_with(
         shared,
         &format!(
             r#"{TWO_CLIENTS}
-    B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+    B> {{"id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":3,…}}
-    A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"task":{{}}}}}}
+    A> {{"id":1,"method":"tools/call","params":{{"task":{{}}}}}}
         1< {{"id":4,…}}
-    1> {{"jsonrpc":"2.0","id":4,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
+    1> {{"id":4,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
         A< …
-    1> {{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{{"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t1"}}}}}}}}
+    1> {{"id":"q","method":"elicitation/create","params":{{"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t1"}}}}}}}}
         - no longer shared by 1
         A< …
-    A> {{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{}}}}
+    A> {{"id":5,"method":"tools/call","params":{{}}}}
         1< {{"id":5,…}}
     "#
         ),
@@ -174,7 +174,7 @@ fn task_owner_is_not_longest_user() {
 /// The client has named its roots for another server already, so nothing has to be waited for.
 #[test]
 fn known_roots_are_not_waited_for() {
-    play(
+    check_with(
         |s| {
             super::aggregates::two(s);
             for x in &mut s.servers {
@@ -187,13 +187,13 @@ fn known_roots_are_not_waited_for() {
     B greets with {{"roots":{{}}}}
         B< {{"id":0,…}}
     B confirms
-    B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"files__read"}}}}
-        B< {{"method":"roots/list","id":1}}
-    B> {{"jsonrpc":"2.0","id":1,"result":{{"roots":[{{"uri":"file:///p"}}]}}}}
+    B> {{"id":1,"method":"tools/call","params":{{"name":"files__read"}}}}
+        B< raw {{"method":"roots/list","jsonrpc":"2.0","id":1}}
+    B> {{"id":1,"result":{{"roots":[{{"uri":"file:///p"}}]}}}}
         look up /p
     found /p
         1< …
-    B> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"more__read"}}}}
+    B> {{"id":2,"method":"tools/call","params":{{"name":"more__read"}}}}
         2< …
     "#,
             super::aggregates::OPEN
@@ -204,7 +204,7 @@ fn known_roots_are_not_waited_for() {
 /// A has left, and what the process does is still A's affair.
 #[test]
 fn roots_of_b_for_an_operation_of_a() {
-    play(
+    check_with(
         |s| {
             s.linger = Some(std::time::Duration::from_secs(60));
         },
@@ -222,12 +222,12 @@ fn roots_of_b_for_an_operation_of_a() {
     B greets with {"roots":{}}
         B< …
     B confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    A> {"id":1,"method":"tools/call","params":{}}
         1< {"id":3,…}
-    1> {"jsonrpc":"2.0","id":3,"result":{}}
+    1> {"id":3,"result":{}}
         A< …
     A leaves
-    1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
+    1> {"id":"r","method":"roots/list"}
         1< {"id":"r","error":…}
     "#,
     );
@@ -236,7 +236,7 @@ fn roots_of_b_for_an_operation_of_a() {
 /// Both are in the middle of their handshakes.
 #[test]
 fn retired_while_both_greet() {
-    play(
+    check_with(
         shared,
         r#"
     A comes; folder /p
@@ -246,7 +246,7 @@ fn retired_while_both_greet() {
         1< …
     B comes; folder /p
     B greets
-    1> {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}
+    1> {"id":"q","method":"sampling/createMessage","params":{}}
         - no longer shared by 2
         1< {"id":"q","error":…}
     B leaves
@@ -255,7 +255,7 @@ fn retired_while_both_greet() {
         - it asks its clients questions
         stop 1
     A confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    A> {"id":1,"method":"tools/call","params":{}}
         start 2 at /p
     1 ends
     2 spawns
@@ -270,25 +270,25 @@ fn retired_while_both_greet() {
 /// There is room for one process only.
 #[test]
 fn separated_without_room() {
-    play(
+    check_with(
         |s| {
             shared(s);
             s.pool.max_backends = 1;
         },
         &format!(
             r#"{TWO_CLIENTS}
-    A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"task":{{}}}}}}
+    A> {{"id":1,"method":"tools/call","params":{{"task":{{}}}}}}
         1< {{"id":3,…}}
-    1> {{"jsonrpc":"2.0","id":3,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
+    1> {{"id":3,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
         A< …
-    B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+    B> {{"id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":4,…}}
-    1> {{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{{}}}}
+    1> {{"id":"q","method":"sampling/createMessage","params":{{}}}}
         - no longer shared by 2
         1< {{"id":"q","error":…}}
-    1> {{"jsonrpc":"2.0","id":4,"result":{{}}}}
+    1> {{"id":4,"result":{{}}}}
         B< …
-    B> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{}}}}
+    B> {{"id":2,"method":"tools/call","params":{{}}}}
         - waits for room
     +600s
         B< {{"id":2,"error":…}}
@@ -303,18 +303,19 @@ fn separated_without_room() {
 /// An error without an id may speak of a call that was cancelled.
 #[test]
 fn error_without_id_of_a_cancelled_call() {
-    play(
+    check_with(
         shared,
         &format!(
             r#"{TWO_CLIENTS}
-    A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+    A> {{"id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":3,…}}
-    A> {{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":1}}}}
+    A> {{"method":"notifications/cancelled","params":{{"requestId":1}}}}
         1< …
-    B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+    B> {{"id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":4,…}}
-    1> {{"jsonrpc":"2.0","id":null,"error":{{"code":1,"message":"secret of A"}}}}
-    1> {{"jsonrpc":"2.0","id":4,"result":{{}}}}
+    1> {{"id":null,"error":{{"code":1,"message":"secret of A"}}}}
+        - late answer dropped
+    1> {{"id":4,"result":{{}}}}
         B< {{"id":1,"result":{{}}}}
     "#
         ),
@@ -324,7 +325,7 @@ fn error_without_id_of_a_cancelled_call() {
 /// Subscriptions move to processes of their own, and do not meet again there.
 #[test]
 fn subscribers_with_other_roots() {
-    play(
+    check_with(
         shared,
         r#"
     A comes; folder /p
@@ -340,21 +341,21 @@ fn subscribers_with_other_roots() {
     B greets with {"roots":{}}
         B< …
     B confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:a"}}
+    A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:a"}}
         1< {"id":3,…}
-    1> {"jsonrpc":"2.0","id":3,"result":{}}
+    1> {"id":3,"result":{}}
         A< …
-    B> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:b"}}
+    B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:b"}}
         1< {"id":4,…}
-    1> {"jsonrpc":"2.0","id":4,"result":{}}
+    1> {"id":4,"result":{}}
         B< …
-    1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-        A< {"method":"roots/list","id":1}
-        B< {"method":"roots/list","id":2}
-    A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a"}]}}
+    1> {"id":"r","method":"roots/list"}
+        A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+    A> {"id":1,"result":{"roots":[{"uri":"file:///a"}]}}
         look up /a
     found /a
-    B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///b"}]}}
+    B> {"id":2,"result":{"roots":[{"uri":"file:///b"}]}}
         look up /b
     found /b
         1< {"id":"r","error":…}
@@ -370,7 +371,7 @@ fn subscribers_with_other_roots() {
 
 #[test]
 fn unknown_task_while_starting() {
-    play(
+    check_with(
         shared,
         &format!(
             r#"{TWO_CLIENTS}
@@ -379,8 +380,8 @@ fn unknown_task_while_starting() {
         stop 1
     1 ends
         start 2 at /p
-    A> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"task":{{}}}}}}
-    B> {{"jsonrpc":"2.0","id":7,"method":"tasks/result","params":{{"taskId":"t1"}}}}
+    A> {{"id":2,"method":"tools/call","params":{{"task":{{}}}}}}
+    B> {{"id":7,"method":"tasks/result","params":{{"taskId":"t1"}}}}
     2 spawns
         2< …
     2 greets
@@ -394,19 +395,19 @@ fn unknown_task_while_starting() {
 
 #[test]
 fn reload_refuses_hidden_waiting_calls() {
-    play(
+    check_with(
         |s| {
             shared(s);
             s.servers[0].max_in_flight = 1;
         },
         &format!(
             r#"{TWO_CLIENTS}
-    A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x"}}}}
+    A> {{"id":1,"method":"tools/call","params":{{"name":"x"}}}}
         1< {{"id":3,…}}
-    B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"read"}}}}
+    B> {{"id":1,"method":"tools/call","params":{{"name":"read"}}}}
     config changes and denies read
         B< {{"id":1,"error":…"Unknown tool: read"…}}
-    1> {{"jsonrpc":"2.0","id":3,"result":{{}}}}
+    1> {{"id":3,"result":{{}}}}
         A< …
         - its settings have changed
         stop 1
@@ -418,7 +419,7 @@ fn reload_refuses_hidden_waiting_calls() {
 /// Subscriptions go with a client whose roots have changed.
 #[test]
 fn subscriptions_after_roots_change() {
-    play(
+    check_with(
         |s| {
             shared(s);
             s.servers[0].record.asks_roots = true;
@@ -437,23 +438,23 @@ fn subscriptions_after_roots_change() {
     B greets with {"roots":{}}
         B< …
     B confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-        A< {"method":"roots/list","id":1}
-    A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+    A> {"id":1,"method":"tools/call","params":{}}
+        A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+    A> {"id":1,"result":{"roots":[{"uri":"file:///p"}]}}
         look up /p
     found /p
         1< {"id":3,…}
-    B> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:b"}}
-        B< {"method":"roots/list","id":2}
-    B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///p"}]}}
+    B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:b"}}
+        B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+    B> {"id":2,"result":{"roots":[{"uri":"file:///p"}]}}
         look up /p
     found /p
         1< {"id":4,…}
-    1> {"jsonrpc":"2.0","id":4,"result":{}}
+    1> {"id":4,"result":{}}
         B< …
-    B> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-        B< {"method":"roots/list","id":3}
-    B> {"jsonrpc":"2.0","id":3,"result":{"roots":[{"uri":"file:///p"},{"uri":"file:///q"}]}}
+    B> {"method":"notifications/roots/list_changed"}
+        B< raw {"method":"roots/list","jsonrpc":"2.0","id":3}
+    B> {"id":3,"result":{"roots":[{"uri":"file:///p"},{"uri":"file:///q"}]}}
         look up /p /q
     found /p /q
         - no longer shared by 1
@@ -466,7 +467,7 @@ fn subscriptions_after_roots_change() {
 /// Folders of a client on another machine, or without a token, reach no server.
 #[test]
 fn foreign_folders_reach_no_server() {
-    play(
+    check_with(
         |_| {},
         r#"
     A comes; elsewhere yes
@@ -478,7 +479,7 @@ fn foreign_folders_reach_no_server() {
         A< …
     A confirms
         1< …
-    1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
+    1> {"id":"r","method":"roots/list"}
         1< {"id":"r",…}
     "#,
     );
@@ -487,7 +488,7 @@ fn foreign_folders_reach_no_server() {
 /// Equal roots share, also with a window that comes after the first has left.
 #[test]
 fn equal_roots_share_after_leave() {
-    play(
+    check_with(
         |s| {
             s.servers[0].record.asks_roots = true;
             s.linger = Some(std::time::Duration::from_secs(60));
@@ -502,13 +503,13 @@ fn equal_roots_share_after_leave() {
         A< …
     A confirms
         1< …
-    1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-        A< {"method":"roots/list","id":1}
-    A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+    1> {"id":"r","method":"roots/list"}
+        A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+    A> {"id":1,"result":{"roots":[{"uri":"file:///p"}]}}
         look up /p
     found /p
         1< …
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    A> {"id":1,"method":"tools/call","params":{}}
         1< …
     A leaves
         1< …
@@ -516,15 +517,15 @@ fn equal_roots_share_after_leave() {
     B greets with {"roots":{}}
         B< …
     B confirms
-        B< {"method":"roots/list","id":2}
-    B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///p"}]}}
+        B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+    B> {"id":2,"result":{"roots":[{"uri":"file:///p"}]}}
         look up /p
     found /p
-    B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    B> {"id":1,"method":"tools/call","params":{}}
         1< …
-    B> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-        B< {"method":"roots/list","id":3}
-    B> {"jsonrpc":"2.0","id":3,"result":{"roots":[{"uri":"file:///p"},{"uri":"file:///q"}]}}
+    B> {"method":"notifications/roots/list_changed"}
+        B< raw {"method":"roots/list","jsonrpc":"2.0","id":3}
+    B> {"id":3,"result":{"roots":[{"uri":"file:///p"},{"uri":"file:///q"}]}}
         look up /p /q
     found /p /q
         1< …list_changed…
@@ -535,7 +536,7 @@ fn equal_roots_share_after_leave() {
 /// The answer that shows client state also frees a turn.
 #[test]
 fn moves_come_before_freed_turns() {
-    play(
+    check_with(
         |s| {
             shared(s);
             s.servers[0].max_in_flight = 1;
@@ -543,15 +544,15 @@ fn moves_come_before_freed_turns() {
         },
         &format!(
             r#"{TWO_CLIENTS}
-    A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+    A> {{"id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":3,…}}
-    1> {{"jsonrpc":"2.0","id":3,"result":{{}}}}
+    1> {{"id":3,"result":{{}}}}
         A< …
-    B> {{"jsonrpc":"2.0","id":1,"method":"tools/list"}}
+    B> {{"id":1,"method":"tools/list"}}
         1< {{"id":4,…}}
-    B> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"browser_navigate"}}}}
-    1> {{"jsonrpc":"2.0","id":4,"result":{{"tools":[{{"name":"browser_navigate"}}]}}}}
-        - keeps something, by browser_navigate
+    B> {{"id":2,"method":"tools/call","params":{{"name":"browser_navigate"}}}}
+    1> {{"id":4,"result":{{"tools":[{{"name":"browser_navigate"}}]}}}}
+        - keeps state: browser_navigate
         - no longer shared by 1
         B< …
         start 2 at /p

@@ -1,6 +1,6 @@
 //! Clients come and go, and what nobody holds any more goes too: the daemon's life.
 
-use super::cast::play;
+use crate::story::check_with;
 use std::time::Duration;
 use switchboard_core::Settings;
 
@@ -23,7 +23,7 @@ const ONE: &str = r#"
 "#;
 
 fn tell(change: impl FnOnce(&mut Settings), story: &str) {
-    play(
+    check_with(
         |settings| {
             daemon(settings);
             change(settings);
@@ -61,7 +61,7 @@ fn whoever_comes_in_time_finds_it_as_it_was() {
         B greets
             B< {"id":0,"result":{"serverInfo":1}}
         +100s
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             1< …
         "#,
     );
@@ -83,7 +83,7 @@ fn without_a_linger_it_goes_at_once() {
 /// Nobody came: whoever started us has changed his mind.
 #[test]
 fn a_daemon_that_nobody_needs_goes() {
-    play(
+    check_with(
         daemon,
         r#"
         +0s
@@ -108,17 +108,17 @@ fn a_client_that_goes_takes_its_affairs_along() {
         B comes; folder /p
         B greets
             B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+        B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< {"id":3,…}
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             B< …
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
             1< {"id":4,…}
         B leaves
             1< {"method":"notifications/cancelled","params":{"reason":"the client is gone","requestId":4}}
             1< …"resources/unsubscribe"…
-        1> {"jsonrpc":"2.0","id":4,"result":"too late"}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        1> {"id":4,"result":"too late"}
+        A> {"id":1,"method":"tools/list"}
             1< …
         "#,
     );
@@ -127,7 +127,7 @@ fn a_client_that_goes_takes_its_affairs_along() {
 /// Behind an attachment stands another Switchboard: its questions are for the client, as they are.
 #[test]
 fn what_another_switchboard_asks_is_passed_on() {
-    play(
+    check_with(
         |settings| settings.servers[0].relays = true,
         r#"
         A comes; folder /p
@@ -137,11 +137,11 @@ fn what_another_switchboard_asks_is_passed_on() {
             1< …
         1 greets
             A< …
-        1> {"jsonrpc":"2.0","id":700,"method":"roots/list"}
+        1> {"id":700,"method":"roots/list"}
             A< {"id":1,"method":"roots/list"}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[]}}
+        A> {"id":1,"result":{"roots":[]}}
             1< {"id":700,"result":{"roots":[]}}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
         1 ends
             A< {"id":1,"error":{"code":-32002,…"message":"the Switchboard daemon died while it worked on this: exit code 0"}}

@@ -1,6 +1,6 @@
 //! What the owner says about a server.
 
-use super::cast::play;
+use crate::story::check_with;
 
 /// A client that was greeted and has asked one thing.
 const AT_WORK: &str = r#"
@@ -17,7 +17,10 @@ const AT_WORK: &str = r#"
 
 #[track_caller]
 fn at_work(story: &str) {
-    play(|settings| settings.linger = Some(std::time::Duration::from_secs(30)), &format!("{AT_WORK}{story}"));
+    check_with(
+        |settings| settings.linger = Some(std::time::Duration::from_secs(30)),
+        &format!("{AT_WORK}{story}"),
+    );
 }
 
 /// Lists are asked again; a call may have taken effect.
@@ -25,12 +28,13 @@ fn at_work(story: &str) {
 fn a_restart_repeats_what_may_be_repeated() {
     at_work(
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":2,…}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             1< {"id":3,…}
         owner restarts
             A< {"id":1,"error":{…"the server `files` was restarted: its owner restarts it"…}}
+            - retry: tools/list
             - its owner restarts it
             stop 1
         1 ends
@@ -48,14 +52,14 @@ fn a_restart_repeats_what_may_be_repeated() {
 fn what_is_stopped_stays_so_until_it_is_started() {
     at_work(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             1< {"id":2,…}
         owner stops
             A< {"id":2,"error":{…`switchboard start files`…"the server `files` was stopped by its owner"}}
             - its owner stops it
             stop 1
         1 ends
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/list"}
+        A> {"id":3,"method":"tools/list"}
             A< {"id":3,"error":{…was stopped by its owner…}}
         B comes; folder /q
         B greets
@@ -67,7 +71,7 @@ fn what_is_stopped_stays_so_until_it_is_started() {
             2< {"id":3,"method":"initialize",…}
         2 greets
             2< {"method":"notifications/initialized"}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/list"}
+        A> {"id":4,"method":"tools/list"}
             2< {"id":4,…}
         "#,
     );
@@ -99,7 +103,7 @@ fn one_workspace_is_stopped_by_itself() {
             - its owner stops it
             stop 1
         1 ends
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             start 3 at /p
         "#,
     );
@@ -111,9 +115,11 @@ fn an_order_is_over_the_breaker() {
     at_work(
         r#"
         1 ends
+            - restart after a pause
         owner starts
             start 2 at /p
         2 ends
+            - restart after a pause
         owner restarts
             start 3 at /p
         "#,
@@ -123,7 +129,7 @@ fn an_order_is_over_the_breaker() {
 /// It would be started for somebody who will not get it.
 #[test]
 fn nothing_of_a_stopped_server_is_started_early() {
-    play(
+    check_with(
         |settings| settings.linger = Some(std::time::Duration::from_secs(30)),
         r#"
         owner stops

@@ -1,6 +1,6 @@
 //! How many backends run, which of them go first, and what a new one is told.
 
-use super::cast::play;
+use crate::story::check_with;
 use std::time::Duration;
 use switchboard_core::{Settings, StatePolicy};
 
@@ -21,20 +21,20 @@ const TWO: &str = r#"
         A< …
     A confirms
         1< …
-    A at /b/x> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    A at /b/x> {"id":1,"method":"tools/call","params":{}}
         start 2 at /b
     2 spawns
         2< …
     2 greets
         2< …
         2< {"id":2,…}
-    2> {"jsonrpc":"2.0","id":2,"result":1}
+    2> {"id":2,"result":1}
         A< …
     +1s
 "#;
 
 fn tell(change: impl FnOnce(&mut Settings), story: &str) {
-    play(
+    check_with(
         |settings| {
             two(settings);
             change(settings);
@@ -49,11 +49,11 @@ fn the_least_recently_used_makes_room() {
     tell(
         |_| {},
         r#"
-        A at /c/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        A at /c/x> {"id":2,"method":"tools/call","params":{}}
             - waits for room
             - another workspace needs its place
             stop 1
-        A at /c/y> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        A at /c/y> {"id":3,"method":"tools/call","params":{}}
         1 ends
             start 3 at /c
         3 spawns
@@ -62,7 +62,7 @@ fn the_least_recently_used_makes_room() {
             3< …
             3< {"id":4,…}
             3< {"id":5,…}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/list"}
+        A> {"id":4,"method":"tools/list"}
             - waits for room
             - another workspace needs its place
             stop 2
@@ -79,14 +79,14 @@ fn nobody_is_stopped_who_is_needed() {
     tell(
         |settings| settings.servers[0].timeout = Duration::from_secs(100),
         r#"
-        A at /a/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        A at /a/x> {"id":2,"method":"tools/call","params":{}}
             1< …
-        A at /b/x> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        A at /b/x> {"id":3,"method":"tools/call","params":{}}
             2< …
-        A at /c/x> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+        A at /c/x> {"id":4,"method":"tools/call","params":{}}
             - waits for room
         +50s
-        2> {"jsonrpc":"2.0","id":5,"result":3}
+        2> {"id":5,"result":3}
             A< {"id":3,"result":3}
             - another workspace needs its place
             stop 2
@@ -104,16 +104,16 @@ fn whoever_gets_no_room_in_time_is_told_why() {
             settings.servers[0].hard_timeout = Some(Duration::from_secs(1000));
         },
         r#"
-        A at /a/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1}}}
+        A at /a/x> {"id":2,"method":"tools/call","params":{"_meta":{"progressToken":1}}}
             1< …
-        A at /b/x> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":{"progressToken":2}}}
+        A at /b/x> {"id":3,"method":"tools/call","params":{"_meta":{"progressToken":2}}}
             2< …
-        A at /c/x> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+        A at /c/x> {"id":4,"method":"tools/call","params":{}}
             - waits for room
         +99s
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4}}
+        1> {"method":"notifications/progress","params":{"progressToken":4}}
             A< …
-        2> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5}}
+        2> {"method":"notifications/progress","params":{"progressToken":5}}
             A< …
         +2s
             A< {"id":4,"error":{"code":-32003,"data":{…"kind":"backend_timeout","retryable":true,"root":"/c",…},"message":"no room for one more instance of `files` within 100.0 s: 2 may run, and all are needed"}}
@@ -124,7 +124,7 @@ fn whoever_gets_no_room_in_time_is_told_why() {
 /// What the client set is told to the next process, before anything else.
 #[test]
 fn a_new_process_is_told_what_the_old_one_was() {
-    play(
+    check_with(
         |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(60)),
         r#"
         A comes; folder /a
@@ -136,15 +136,16 @@ fn a_new_process_is_told_what_the_old_one_was() {
             A< …
         A confirms
             1< …
-        A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"error"}}
             1< …
-        1> {"jsonrpc":"2.0","id":2,"result":{}}
+        1> {"id":2,"result":{}}
             A< …
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+        A> {"id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
         1 ends
+            - restart after a pause
         +1s
             start 2 at /a
         2 spawns
@@ -162,24 +163,24 @@ fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
     tell(
         |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(60)),
         r#"
-        A at /b/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        A at /b/x> {"id":2,"method":"tools/call","params":{}}
             2< …
-        A> {"jsonrpc":"2.0","id":3,"method":"ping"}
+        A> {"id":3,"method":"ping"}
             1< …
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             A< …
         +59s
             - nobody has used it for a while
             stop 1
         +200s
         1 ends
-        2> {"jsonrpc":"2.0","id":4,"result":{}}
+        2> {"id":4,"result":{}}
             A< …
         +59s
         +1s
             - nobody has used it for a while
             stop 2
-        A at /b/x> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+        A at /b/x> {"id":4,"method":"tools/call","params":{}}
         2 ends
             start 3 at /b
         "#,
@@ -195,7 +196,7 @@ fn what_keeps_something_is_not_stopped_while_someone_is_there() {
         },
         r#"
         +500s
-        A at /c/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        A at /c/x> {"id":2,"method":"tools/call","params":{}}
             - waits for room
         "#,
     );
@@ -211,16 +212,16 @@ fn whoever_holds_too_much_is_stopped() {
         },
         r#"
         1 holds 101
-            - holds too much
+            - over its memory limit
         1 holds 99
         1 holds 101
-            - holds too much
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+            - over its memory limit
+        A> {"id":2,"method":"tools/call","params":{}}
             1< …
         1 holds 102
             - it holds more memory than it may
             A< {"method":"notifications/message","params":{"data":"…what it kept between calls is lost","level":"warning","logger":"switchboard"}}
-            - what it kept is lost
+            - state lost
             A< {"id":2,"error":{"code":-32002,…}}
             stop 1
         "#,
@@ -229,7 +230,7 @@ fn whoever_holds_too_much_is_stopped() {
         |settings| settings.pool.memory_limit = Some(100),
         r#"
         2 holds 101
-            - all hold too much
+            - all over the memory limit
         2 holds 101
             - all servers together hold more memory than they may
             stop 1
@@ -242,22 +243,23 @@ fn a_server_in_use_is_asked_for_a_sign_of_life() {
     tell(
         |settings| settings.servers[0].health = Some(Duration::from_secs(30)),
         r#"
-        A at /b/x> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A at /b/x> {"id":2,"method":"tools/list"}
             2< …
-        2> {"jsonrpc":"2.0","id":4,"result":{}}
+        2> {"id":4,"result":{}}
             A< …
         +29s
-            2< {"id":5,"method":"ping"}
+            - probe
+            2< raw {"id":5,"jsonrpc":"2.0","method":"ping"}
         +11s
             - it gave no sign of life
-            stop 2
+            stop 2 within 1s
         "#,
     );
 }
 
 /// The first time an instance at /c takes the place of the one at /a, and that one comes back.
 const CROWD: &str = r#"
-    A at /c/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+    A at /c/x> {"id":2,"method":"tools/call","params":{}}
         - waits for room
         - another workspace needs its place
         stop 1
@@ -268,12 +270,12 @@ const CROWD: &str = r#"
     3 greets
         3< …
         3< {"id":4,…}
-    3> {"jsonrpc":"2.0","id":4,"result":1}
+    3> {"id":4,"result":1}
         A< …
 "#;
 
 const BACK: &str = r#"
-    A at /a/x> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+    A at /a/x> {"id":3,"method":"tools/call","params":{}}
         - waits for room
         - another workspace needs its place
         stop 2
@@ -296,9 +298,9 @@ fn eviction_then_return_warns_once() {
             4 greets
                 4< …
                 4< {{"id":6,…}}
-            4> {{"jsonrpc":"2.0","id":6,"result":1}}
+            4> {{"id":6,"result":1}}
                 A< …
-            A at /b/x> {{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{{}}}}
+            A at /b/x> {{"id":4,"method":"tools/call","params":{{}}}}
                 - waits for room
                 - another workspace needs its place
                 stop 3
@@ -309,10 +311,10 @@ fn eviction_then_return_warns_once() {
             5 greets
                 5< …
                 5< …
-            5> {{"jsonrpc":"2.0","id":8,"result":1}}
+            5> {{"id":8,"result":1}}
                 A< …
             +601s
-            A at /c/x> {{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{}}}}
+            A at /c/x> {{"id":5,"method":"tools/call","params":{{}}}}
                 - waits for room
                 - another workspace needs its place
                 stop 4
@@ -323,9 +325,9 @@ fn eviction_then_return_warns_once() {
             6 greets
                 6< …
                 6< …
-            6> {{"jsonrpc":"2.0","id":10,"result":1}}
+            6> {{"id":10,"result":1}}
                 A< …
-            A at /a/x> {{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{{}}}}
+            A at /a/x> {{"id":6,"method":"tools/call","params":{{}}}}
                 - waits for room
                 - another workspace needs its place
                 stop 5
@@ -375,7 +377,7 @@ fn warning_names_the_pool_where_it_is_full() {
 
 const TOO_MUCH: &str = r#"
     2 holds 3145729
-        - all hold too much
+        - all over the memory limit
 "#;
 
 #[test]
@@ -390,7 +392,7 @@ fn warning_names_the_memory_limit() {
                 stop 1
             1 ends
             +5s
-            A at /a/x> {{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{}}}}
+            A at /a/x> {{"id":3,"method":"tools/call","params":{{}}}}
                 - stopped to make room and started again soon after, once in the last 10 minutes; raise `pool.memoryLimit`, now 3 MiB
                 start 3 at /a
             "#
@@ -403,9 +405,9 @@ fn warning_names_the_memory_limit() {
 fn default_memory_limit_spares_busy_instances() {
     let busy = format!(
         r#"
-        A at /a/x> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{}}}}
+        A at /a/x> {{"id":2,"method":"tools/call","params":{{}}}}
             1< …
-        A at /b/x> {{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{}}}}
+        A at /b/x> {{"id":3,"method":"tools/call","params":{{}}}}
             2< …
         {TOO_MUCH}
         2 holds 3145729

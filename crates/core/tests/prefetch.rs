@@ -1,6 +1,6 @@
 //! A start goes on after its client has left, until the server's lists are stored.
 
-use super::cast::play;
+use crate::story::check_with;
 use std::time::Duration;
 use switchboard_core::Settings;
 
@@ -20,7 +20,7 @@ const STARTED: &str = r#"
 
 #[track_caller]
 fn started(story: &str) {
-    play(daemon, &format!("{STARTED}{story}"));
+    check_with(daemon, &format!("{STARTED}{story}"));
 }
 
 #[test]
@@ -31,8 +31,8 @@ fn the_lists_are_stored_and_the_process_goes() {
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +29s
         +1s
             - nobody has used it for a while
@@ -52,12 +52,12 @@ fn the_next_client_is_answered_at_once() {
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         B comes; folder /p; server all
         B greets as codex
             B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             B< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         "#,
     );
@@ -72,14 +72,14 @@ fn a_process_that_is_used_stays() {
         1 greets with {"tools":{}}
             1< …
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         B comes; folder /p; server all
         B greets as codex
             B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__read"}}
+        B> {"id":1,"method":"tools/call","params":{"name":"files__read"}}
             1< …
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             B< {"id":1,"result":{}}
         +60s
         "#,
@@ -95,14 +95,14 @@ fn nothing_is_asked_of_a_client_that_has_left() {
         1 greets with {"tools":{}}
             1< …
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
+        1> {"id":"r","method":"roots/list"}
             1< {"id":"r","error":…}
-        1> {"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}
+        1> {"id":"s","method":"sampling/createMessage","params":{}}
             1< {"id":"s","error":…}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}
-            - nobody hears notifications/message
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
-            keep 0
+        1> {"method":"notifications/message","params":{"level":"error","data":"x"}}
+            - no listener for notifications/message
+        1> {"id":3,"result":{"tools":[]}}
+            store 0
         "#,
     );
 }
@@ -111,11 +111,12 @@ fn nothing_is_asked_of_a_client_that_has_left() {
 fn a_start_that_fails_keeps_nobody() {
     started(
         r#"
+        given framing newline
         A leaves
         +29s
         +1s
             - it did not answer `initialize`
-            stop 1
+            stop 1 now
         1 ends
             record 0: slow, try 1
         +1s
@@ -142,7 +143,7 @@ fn what_a_client_did_not_wait_for_is_slow() {
 /// The client of one server has left before the server answered it.
 #[test]
 fn a_client_of_one_server_leaves_early() {
-    play(
+    check_with(
         daemon,
         r#"
         A comes; folder /p
@@ -154,8 +155,8 @@ fn a_client_of_one_server_leaves_early() {
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
             1< {"id":2,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":2,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +30s
             - nobody has used it for a while
             stop 1
@@ -165,7 +166,7 @@ fn a_client_of_one_server_leaves_early() {
 
 #[test]
 fn a_client_of_one_server_leaves_before_the_spawn() {
-    play(
+    check_with(
         daemon,
         r#"
         A comes; folder /p
@@ -177,8 +178,8 @@ fn a_client_of_one_server_leaves_before_the_spawn() {
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +30s
             - nobody has used it for a while
             stop 1
@@ -189,7 +190,7 @@ fn a_client_of_one_server_leaves_before_the_spawn() {
 /// Nothing is asked of a server beside what its client wants to know, until the client leaves.
 #[test]
 fn one_server_is_asked_for_its_lists_at_the_end() {
-    play(
+    check_with(
         daemon,
         r#"
         A comes; folder /p
@@ -203,8 +204,8 @@ fn one_server_is_asked_for_its_lists_at_the_end() {
             1< …
         A leaves
             1< {"id":2,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":2,"result":{"tools":[{"name":"read"}]}}
+            store 0
         "#,
     );
 }
@@ -217,7 +218,7 @@ fn a_daemon_that_ends_stops_it() {
         A leaves
         drain
             - switchboard ends
-            stop 1
+            stop 1 within 5s
         1 ends
             finished
         "#,
@@ -231,7 +232,7 @@ fn without_linger_it_goes_at_once() {
         daemon(settings);
         settings.linger = Some(Duration::ZERO);
     };
-    play(
+    check_with(
         at_once,
         r#"
         A comes; folder /p
@@ -243,14 +244,14 @@ fn without_linger_it_goes_at_once() {
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
             1< {"id":2,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":2,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +0.1s
             - nobody has used it for a while
             stop 1
         "#,
     );
-    play(
+    check_with(
         at_once,
         r#"
         A comes; folder /p
@@ -277,13 +278,13 @@ fn process_started_by_a_call_stays() {
             A< …
             1< {"method":"notifications/initialized"}
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         B comes; folder /q; server all
         B greets as codex
             B< …
         B confirms
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__read"}}
+        B> {"id":1,"method":"tools/call","params":{"name":"files__read"}}
             start 2 at /q
         2 spawns
             2< …
@@ -291,10 +292,10 @@ fn process_started_by_a_call_stays() {
             2< {"method":"notifications/initialized"}
             2< {"id":7,"method":"tools/list"}
             2< {"id":5,"method":"tools/call",…}
-        2> {"jsonrpc":"2.0","id":5,"result":{}}
+        2> {"id":5,"result":{}}
             B< {"id":1,"result":{}}
-        2> {"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        2> {"id":7,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +31s
             - nobody has used it for a while
             stop 1

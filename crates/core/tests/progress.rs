@@ -1,8 +1,7 @@
 //! Progress notifications in both directions: after the answer, with unknown tokens, and with tokens of other clients.
 
 use super::aggregates::{OPEN, two};
-use super::cast::play;
-use super::script::check;
+use crate::story::{check, check_with};
 
 /// Two clients of one process: A and B.
 const TWO_CLIENTS: &str = r#"
@@ -23,7 +22,7 @@ const TWO_CLIENTS: &str = r#"
 
 #[track_caller]
 fn two_clients(story: &str) {
-    play(|_| {}, &format!("{TWO_CLIENTS}{story}"));
+    check_with(|_| {}, &format!("{TWO_CLIENTS}{story}"));
 }
 
 #[test]
@@ -31,11 +30,11 @@ fn unknown_client_token_reaches_server() {
     for token in ["\"mine\"", "99", "7.0", "null", "1.50"] {
         check(&format!(
             r#"
-            greeted
-            client> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":0.10}}}}
-                server< {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":0.10}}}}
-            client> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progress":1}}}}
-                server< {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progress":1}}}}
+            A opens 1
+            A> {{"method":"notifications/progress","params":{{"progressToken":{token},"progress":0.10}}}}
+                1< {{"method":"notifications/progress","params":{{"progressToken":{token},"progress":0.10}}}}
+            A> {{"method":"notifications/progress","params":{{"progress":1}}}}
+                1< {{"method":"notifications/progress","params":{{"progress":1}}}}
             "#
         ));
     }
@@ -43,11 +42,11 @@ fn unknown_client_token_reaches_server() {
 
 #[test]
 fn unknown_client_token_reaches_delegates() {
-    play(
+    check_with(
         two,
         &format!(
             r#"{OPEN}
-            A> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
+            A> {{"method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
                 1< {{"method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
                 2< {{"method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
             "#
@@ -62,13 +61,13 @@ fn client_cannot_use_anothers_question_token() {
     for token in ["1", "\"1\"", "1.0", "0", "\"0\"", "0.0", "\"\"", "\"x\""] {
         two_clients(&format!(
             r#"
-            A> {{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{}}}}
+            A> {{"id":7,"method":"tools/call","params":{{}}}}
                 1< {{"id":3,…}}
-            1> {{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0}}}}}}
+            1> {{"id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0}}}}}}
                 - no longer shared by 1
                 A< {{"id":1,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":1}}}}}}
-            B> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
-            A> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":1,"progress":1}}}}
+            B> {{"method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
+            A> {{"method":"notifications/progress","params":{{"progressToken":1,"progress":1}}}}
                 1< {{"method":"notifications/progress","params":{{"progressToken":0,"progress":1}}}}
             "#
         ));
@@ -79,17 +78,17 @@ fn client_cannot_use_anothers_question_token() {
 fn late_progress_reaches_the_token_owner() {
     two_clients(
         r#"
-        A> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
+        A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
             1< {"id":3,…}
-        B> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
+        B> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< {"id":7,"result":{}}
-        1> {"jsonrpc":"2.0","id":4,"error":{"code":1,"message":"no"}}
+        1> {"id":4,"error":{"code":1,"message":"no"}}
             B< {"id":7,…}
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":1}}
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4,"progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":4,"progress":1}}
             B< {"method":"notifications/progress","params":{"progressToken":5,"progress":1}}
         "#,
     );
@@ -97,17 +96,18 @@ fn late_progress_reaches_the_token_owner() {
 
 #[test]
 fn late_progress_in_an_aggregate() {
-    play(
+    check_with(
         two,
         &format!(
             r#"{OPEN}
-            A> {{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"more__read","_meta":{{"progressToken":"t"}}}}}}
+            A> {{"id":"c","method":"tools/call","params":{{"name":"more__read","_meta":{{"progressToken":"t"}}}}}}
                 2< {{"id":10,…}}
-            2> {{"jsonrpc":"2.0","id":10,"result":{{"content":[]}}}}
+            2> {{"id":10,"result":{{"content":[]}}}}
                 A< {{"id":"c",…}}
-            2> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":10,"progress":1}}}}
+            2> {{"method":"notifications/progress","params":{{"progressToken":10,"progress":1}}}}
                 A< {{"method":"notifications/progress","params":{{"progressToken":"t","progress":1}}}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":10,"progress":2}}}}
+            1> {{"method":"notifications/progress","params":{{"progressToken":10,"progress":2}}}}
+                - late answer dropped
             "#
         ),
     );
@@ -117,15 +117,15 @@ fn late_progress_in_an_aggregate() {
 fn progress_after_cancel_reaches_owner_only() {
     two_clients(
         r#"
-        A> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
+        A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
             1< {"id":3,…}
-        A> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}
+        A> {"method":"notifications/cancelled","params":{"requestId":7}}
             1< {"method":"notifications/cancelled","params":{"requestId":3}}
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":1}}
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< {"id":7,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":2}}
+        1> {"method":"notifications/progress","params":{"progressToken":3,"progress":2}}
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":2}}
         "#,
     );
@@ -137,17 +137,19 @@ fn progress_after_disconnect_reaches_nobody() {
     let lives_on = |settings: &mut switchboard_core::Settings| {
         settings.linger = Some(std::time::Duration::from_secs(60));
     };
-    play(
+    check_with(
         lives_on,
         &format!(
             r#"{TWO_CLIENTS}
-            A> {{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"_meta":{{"progressToken":"a"}}}}}}
+            A> {{"id":7,"method":"tools/call","params":{{"_meta":{{"progressToken":"a"}}}}}}
                 1< {{"id":3,…}}
-            1> {{"jsonrpc":"2.0","id":3,"result":{{}}}}
+            1> {{"id":3,"result":{{}}}}
                 A< {{"id":7,"result":{{}}}}
             A leaves
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":3,"progress":1}}}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"3","progress":1}}}}
+            1> {{"method":"notifications/progress","params":{{"progressToken":3,"progress":1}}}}
+                - late answer dropped
+            1> {{"method":"notifications/progress","params":{{"progressToken":"3","progress":1}}}}
+                - late answer dropped
             "#
         ),
     );
@@ -157,14 +159,15 @@ fn progress_after_disconnect_reaches_nobody() {
 fn unknown_server_token_goes_to_the_only_user() {
     check(
         r#"
-        greeted
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
-            client< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
+        A opens 1
+        1> {"method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
+            A< {"method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
         "#,
     );
     two_clients(
         r#"
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+            - late answer dropped
         "#,
     );
 }
@@ -174,13 +177,13 @@ fn unknown_server_token_goes_to_the_only_user() {
 fn minted_token_never_passes_unmapped() {
     check(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{}}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}
-            - a late word, dropped
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
-            - a late word, dropped
+        A opens 1
+        A> {"id":9,"method":"tools/call","params":{}}
+            1< {"id":2,"method":"tools/call","params":{}}
+        1> {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
+            - late answer dropped
+        1> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+            - late answer dropped
         "#,
     );
 }
@@ -188,17 +191,19 @@ fn minted_token_never_passes_unmapped() {
 /// A server of an aggregate must not speak for another server's request.
 #[test]
 fn server_cannot_use_anothers_request_token() {
-    play(
+    check_with(
         two,
         &format!(
             r#"{OPEN}
-            A> {{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"more__read","_meta":{{"progressToken":"t"}}}}}}
+            A> {{"id":"c","method":"tools/call","params":{{"name":"more__read","_meta":{{"progressToken":"t"}}}}}}
                 2< {{"id":10,…}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":10,"progress":1}}}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"t","progress":1}}}}
-            2> {{"jsonrpc":"2.0","id":10,"result":{{"content":[]}}}}
+            1> {{"method":"notifications/progress","params":{{"progressToken":10,"progress":1}}}}
+                - late answer dropped
+            1> {{"method":"notifications/progress","params":{{"progressToken":"t","progress":1}}}}
+                - late answer dropped
+            2> {{"id":10,"result":{{"content":[]}}}}
                 A< {{"id":"c",…}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"u","progress":1}}}}
+            1> {{"method":"notifications/progress","params":{{"progressToken":"u","progress":1}}}}
                 A< {{"method":"notifications/progress","params":{{"progressToken":"u","progress":1}}}}
             "#
         ),
@@ -210,32 +215,32 @@ fn server_cannot_use_anothers_request_token() {
 fn answered_tokens_are_forgotten_oldest_first() {
     let mut story = String::from(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":"task"}}}
-            server< …
-        server> {"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"k"}}}
-            client< …
+        A opens 1
+        A> {"id":1,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":"task"}}}
+            1< …
+        1> {"id":2,"result":{"task":{"taskId":"k"}}}
+            A< …
         "#,
     );
     for number in 0..1025 {
         let minted = number + 3;
         story.push_str(&format!(
             r#"
-            client> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"_meta":{{"progressToken":"t{number}"}}}}}}
-                server< …
-            server> {{"jsonrpc":"2.0","id":{minted},"result":{{}}}}
-                client< …
+            A> {{"id":1,"method":"tools/call","params":{{"_meta":{{"progressToken":"t{number}"}}}}}}
+                1< …
+            1> {{"id":{minted},"result":{{}}}}
+                A< …
             "#
         ));
     }
     story.push_str(
         r#"
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3}}
-            - a late word, dropped
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4}}
-            client< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t1"}}
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2}}
-            client< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"task"}}
+        1> {"method":"notifications/progress","params":{"progressToken":3}}
+            - late answer dropped
+        1> {"method":"notifications/progress","params":{"progressToken":4}}
+            A< {"method":"notifications/progress","params":{"progressToken":"t1"}}
+        1> {"method":"notifications/progress","params":{"progressToken":2}}
+            A< {"method":"notifications/progress","params":{"progressToken":"task"}}
         "#,
     );
     check(&story);
@@ -247,15 +252,15 @@ fn answered_tokens_are_forgotten_oldest_first() {
 fn late_client_progress_keeps_its_question() {
     check(
         r#"
-        greeted
-        server> {"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"_meta":{"progressToken":0}}}
-            client< {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
-        client> {"jsonrpc":"2.0","id":1,"result":{}}
-            server< {"jsonrpc":"2.0","id":0,"result":{}}
-        server> {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
-            client< {"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"_meta":{"progressToken":2}}}
-        client> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
-            server< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":0,"progress":1}}
+        A opens 1
+        1> {"id":0,"method":"sampling/createMessage","params":{"_meta":{"progressToken":0}}}
+            A< {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
+        A> {"id":1,"result":{}}
+            1< {"id":0,"result":{}}
+        1> {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
+            A< {"id":2,"method":"sampling/createMessage","params":{"_meta":{"progressToken":2}}}
+        A> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+            1< {"method":"notifications/progress","params":{"progressToken":0,"progress":1}}
         "#,
     );
 }
@@ -266,16 +271,16 @@ fn a_tasks_question_keeps_its_token() {
     for token in ["1", "0", "\"0\""] {
         two_clients(&format!(
             r#"
-            A> {{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"task":{{}}}}}}
+            A> {{"id":7,"method":"tools/call","params":{{"task":{{}}}}}}
                 1< {{"id":3,…}}
-            1> {{"jsonrpc":"2.0","id":3,"result":{{"task":{{"taskId":"k"}}}}}}
+            1> {{"id":3,"result":{{"task":{{"taskId":"k"}}}}}}
                 A< …
-            B> {{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{{}}}}
+            B> {{"id":8,"method":"tools/call","params":{{}}}}
                 1< {{"id":4,…}}
-            1> {{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0,"io.modelcontextprotocol/related-task":{{"taskId":"k"}}}}}}}}
+            1> {{"id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0,"io.modelcontextprotocol/related-task":{{"taskId":"k"}}}}}}}}
                 - no longer shared by 1
                 A< …
-            B> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
+            B> {{"method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
             "#
         ));
     }

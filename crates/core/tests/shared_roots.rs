@@ -1,6 +1,6 @@
 //! A process that asks `roots/list` gets the answer of its clients, and only clients with equal answers share it.
 
-use super::cast::play;
+use crate::story::check_with;
 use switchboard_core::Settings;
 
 /// A and B work in the same folder and share the first process. Nobody has used it.
@@ -22,7 +22,7 @@ const TWO: &str = r#"
 
 #[track_caller]
 fn with_two(story: &str) {
-    play(|_| {}, &format!("{TWO}{story}"));
+    check_with(|_| {}, &format!("{TWO}{story}"));
 }
 
 fn asks(settings: &mut Settings) {
@@ -34,17 +34,17 @@ fn asks(settings: &mut Settings) {
 fn other_roots_are_another_process() {
     with_two(
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a"}],"x":0.70}}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///a"}],"x":0.70}}
             look up /a
         found /a
             1< {"id":"r","result":{"roots":[{"uri":"file:///a"}],"x":0.70}}
-            B< {"method":"roots/list","id":2}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-        B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///b"}]}}
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        B> {"id":1,"method":"tools/call","params":{}}
+        B> {"id":2,"result":{"roots":[{"uri":"file:///b"}]}}
             look up /b
         found /b
             - no longer shared by 1
@@ -54,7 +54,7 @@ fn other_roots_are_another_process() {
         2 greets
             2< …
             2< {"id":4,"method":"tools/call","params":{}}
-        2> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
+        2> {"id":"r","method":"roots/list"}
             2< {"id":"r","result":{"roots":[{"uri":"file:///b"}]}}
         "#,
     );
@@ -65,15 +65,15 @@ fn other_roots_are_another_process() {
 fn equal_roots_share() {
     with_two(
         r#"
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-            A< {"method":"roots/list","id":1}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-            B< {"method":"roots/list","id":2}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a","name":"n"}]}}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        B> {"id":1,"method":"tools/call","params":{}}
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///a","name":"n"}]}}
             look up /a
         found /a
             1< {"id":"r","result":{"roots":[{"uri":"file:///a","name":"n"}]}}
-        B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"name":"n", "uri":"file:\/\/\/a"}]}}
+        B> {"id":2,"result":{"roots":[{"name":"n", "uri":"file:\/\/\/a"}]}}
             look up /a
         found /a
             1< {"id":3,"method":"tools/call","params":{}}
@@ -87,17 +87,17 @@ fn asked_when_two_have_used_it() {
     let story = |second: &str, outcome: &str| {
         format!(
             r#"
-            A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+            A> {{"id":1,"method":"tools/call","params":{{}}}}
                 1< {{"id":3,…}}
-            B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+            B> {{"id":1,"method":"tools/call","params":{{}}}}
                 1< {{"id":4,…}}
-            1> {{"jsonrpc":"2.0","id":"r","method":"roots/list"}}
-                A< {{"method":"roots/list","id":1}}
-                B< {{"method":"roots/list","id":2}}
-            A> {{"jsonrpc":"2.0","id":1,"result":{{"roots":[{{"uri":"file:///a"}}]}}}}
+            1> {{"id":"r","method":"roots/list"}}
+                A< raw {{"method":"roots/list","jsonrpc":"2.0","id":1}}
+                B< raw {{"method":"roots/list","jsonrpc":"2.0","id":2}}
+            A> {{"id":1,"result":{{"roots":[{{"uri":"file:///a"}}]}}}}
                 look up /a
             found /a
-            B> {{"jsonrpc":"2.0","id":2,"result":{{"roots":[{{"uri":"{second}"}}]}}}}
+            B> {{"id":2,"result":{{"roots":[{{"uri":"{second}"}}]}}}}
                 look up /a
             found /a
             {outcome}
@@ -115,13 +115,13 @@ fn asked_when_two_have_used_it() {
 fn an_error_passes_through() {
     with_two(
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"error":{"code":-7,"message":"no folder is open"}}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"error":{"code":-7,"message":"no folder is open"}}
             1< {"id":"r","error":{"code":-7,"message":"no folder is open"}}
-            B< {"method":"roots/list","id":2}
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
         "#,
     );
 }
@@ -129,21 +129,21 @@ fn an_error_passes_through() {
 /// It is known from earlier runs that the server asks, so nobody uses it before their roots are compared.
 #[test]
 fn a_known_asker_is_not_joined_blindly() {
-    play(
+    check_with(
         asks,
         &format!(
             r#"{TWO}
-            A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
-                A< {{"method":"roots/list","id":1}}
-            A> {{"jsonrpc":"2.0","id":1,"result":{{"roots":[{{"uri":"file:///a"}}]}}}}
+            A> {{"id":1,"method":"tools/call","params":{{}}}}
+                A< raw {{"method":"roots/list","jsonrpc":"2.0","id":1}}
+            A> {{"id":1,"result":{{"roots":[{{"uri":"file:///a"}}]}}}}
                 look up /a
             found /a
                 1< {{"id":3,…}}
-            B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
-                B< {{"method":"roots/list","id":2}}
-            1> {{"jsonrpc":"2.0","id":"r","method":"roots/list"}}
+            B> {{"id":1,"method":"tools/call","params":{{}}}}
+                B< raw {{"method":"roots/list","jsonrpc":"2.0","id":2}}
+            1> {{"id":"r","method":"roots/list"}}
                 1< {{"id":"r","result":{{"roots":[{{"uri":"file:///a"}}]}}}}
-            B> {{"jsonrpc":"2.0","id":2,"result":{{"roots":[{{"uri":"file:///b"}}]}}}}
+            B> {{"id":2,"result":{{"roots":[{{"uri":"file:///b"}}]}}}}
                 look up /b
             found /b
                 - no longer shared by 1
@@ -156,14 +156,14 @@ fn a_known_asker_is_not_joined_blindly() {
 /// The client that was asked leaves: what the process does is still its affair, and nobody else answers for it.
 #[test]
 fn the_asked_client_leaves() {
-    play(
+    check_with(
         |settings| settings.linger = Some(std::time::Duration::from_secs(60)),
         &format!(
             r#"{TWO}
-            A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+            A> {{"id":1,"method":"tools/call","params":{{}}}}
                 1< {{"id":3,…}}
-            1> {{"jsonrpc":"2.0","id":"r","method":"roots/list"}}
-                A< {{"method":"roots/list","id":1}}
+            1> {{"id":"r","method":"roots/list"}}
+                A< raw {{"method":"roots/list","jsonrpc":"2.0","id":1}}
             A leaves
                 1< …
                 1< {{"id":"r","error":…}}
@@ -175,7 +175,7 @@ fn the_asked_client_leaves() {
 /// A server that asks as soon as it is ready: B must not work with the roots of A.
 #[test]
 fn aggregates_with_different_roots() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p; server all
@@ -187,22 +187,22 @@ fn aggregates_with_different_roots() {
             A< {"id":0,…}
             1< …
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"t"}]}}
-            keep 0
+        1> {"id":"r","method":"roots/list"}
+        1> {"id":3,"result":{"tools":[{"name":"t"}]}}
+            store 0
         A confirms
-            A< {"method":"roots/list","id":1}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         B comes; folder /p; server all
         B greets with {"roots":{}}
             B< …
         B confirms
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a"}]}}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///a"}]}}
             look up /a
         found /a
             1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__t"}}
-            B< {"method":"roots/list","id":2}
-        B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///b"}]}}
+        B> {"id":1,"method":"tools/call","params":{"name":"files__t"}}
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        B> {"id":2,"result":{"roots":[{"uri":"file:///b"}]}}
             look up /b
         found /b
             - no longer shared by 1

@@ -1,6 +1,6 @@
 //! Who shares a backend, and whom its messages concern.
 
-use super::cast::play;
+use crate::story::check_with;
 use switchboard_core::{Capabilities, Scope, Settings, StatePolicy};
 
 fn shared(settings: &mut Settings) {
@@ -10,7 +10,7 @@ fn shared(settings: &mut Settings) {
 /// The second client hears what the first one heard, and the server notices nothing.
 #[test]
 fn a_second_client_of_a_workspace_starts_nothing() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p
@@ -26,13 +26,13 @@ fn a_second_client_of_a_workspace_starts_nothing() {
         A confirms
             1< {"method":"notifications/initialized"}
         B confirms
-        A> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}
+        A> {"id":7,"method":"tools/call","params":{}}
             1< {"id":3,…}
-        B> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}
+        B> {"id":7,"method":"tools/call","params":{}}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":4,"result":"b"}
+        1> {"id":4,"result":"b"}
             B< {"id":7,"result":"b"}
-        1> {"jsonrpc":"2.0","id":3,"result":"a"}
+        1> {"id":3,"result":"a"}
             A< {"id":7,"result":"a"}
         C comes; folder /p
         C greets
@@ -44,7 +44,7 @@ fn a_second_client_of_a_workspace_starts_nothing() {
 /// All of them come before one of them has said what it can do.
 #[test]
 fn clients_that_come_at_once_share_what_the_first_had_started() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p
@@ -71,7 +71,7 @@ fn clients_that_come_at_once_share_what_the_first_had_started() {
 /// Whoever asks for more than the server can do waits longer, and not the others.
 #[test]
 fn a_client_that_floods_holds_up_only_itself() {
-    play(
+    check_with(
         |settings| {
             settings.servers[0].max_in_flight = 1;
             settings.servers[0].max_queue = 4;
@@ -89,31 +89,31 @@ fn a_client_that_floods_holds_up_only_itself() {
         B comes; folder /p
         B greets
             B< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
-        A> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}
-        A> {"jsonrpc":"2.0","id":6,"method":"tools/call","params":{}}
+        A> {"id":2,"method":"tools/call","params":{}}
+        A> {"id":3,"method":"tools/call","params":{}}
+        A> {"id":4,"method":"tools/call","params":{}}
+        A> {"id":5,"method":"tools/call","params":{}}
+        A> {"id":6,"method":"tools/call","params":{}}
             A< …"overloaded"…
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
-        B> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        B> {"id":1,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
+        B> {"id":3,"method":"tools/call","params":{}}
             B< …"overloaded"…
-        1> {"jsonrpc":"2.0","id":3,"result":"1 of A"}
+        1> {"id":3,"result":"1 of A"}
             A< {"id":1,"result":"1 of A"}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":4,"result":"2 of A"}
+        1> {"id":4,"result":"2 of A"}
             A< {"id":2,"result":"2 of A"}
             1< {"id":8,…}
-        1> {"jsonrpc":"2.0","id":8,"result":"1 of B"}
+        1> {"id":8,"result":"1 of B"}
             B< {"id":1,"result":"1 of B"}
             1< {"id":5,…}
-        1> {"jsonrpc":"2.0","id":5,"result":"3 of A"}
+        1> {"id":5,"result":"3 of A"}
             A< {"id":3,"result":"3 of A"}
             1< {"id":9,…}
-        1> {"jsonrpc":"2.0","id":9,"result":"2 of B"}
+        1> {"id":9,"result":"2 of B"}
             B< {"id":2,"result":"2 of B"}
             1< {"id":6,…}
         "#,
@@ -122,7 +122,7 @@ fn a_client_that_floods_holds_up_only_itself() {
 
 #[test]
 fn another_folder_or_another_environment_is_another_instance() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p
@@ -153,20 +153,20 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
             1< …
         1 greets
             A< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             1< …
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
+        1> {"id":2,"result":{"tools":[]}}
             A< …
         B comes; folder /p
         B greets with {"sampling":{}}
             start 2 at /p
         2 spawns
             2< …
-        2> {"jsonrpc":"2.0","id":3,"result":{"serverInfo":1}}
+        2> {"id":3,"result":{"serverInfo":1}}
             B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             2< …
-        2> {"jsonrpc":"2.0","id":4,"result":{"tools":[]}}
+        2> {"id":4,"result":{"tools":[]}}
             B< …
         B leaves
         2 ends
@@ -175,16 +175,16 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
     let in_pages = ASK_BOTH.replacen(r#"{"tools":[]}"#, r#"{"tools":[1],"nextCursor":"x"}"#, 1);
     let in_pages = in_pages.replacen(
         "B comes",
-        r#"A> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"x"}}
+        r#"A> {"id":2,"method":"tools/list","params":{"cursor":"x"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
+        1> {"id":3,"result":{"tools":[]}}
             A< …
         B comes"#,
         1,
     );
-    let in_pages = in_pages.replace(r#"2> {"jsonrpc":"2.0","id":4"#, r#"2> {"jsonrpc":"2.0","id":5"#);
-    let in_pages = in_pages.replace(r#"2> {"jsonrpc":"2.0","id":3"#, r#"2> {"jsonrpc":"2.0","id":4"#);
-    play(
+    let in_pages = in_pages.replace(r#"2> {"id":4"#, r#"2> {"id":5"#);
+    let in_pages = in_pages.replace(r#"2> {"id":3"#, r#"2> {"id":4"#);
+    check_with(
         |settings| settings.servers[0].state = StatePolicy::None,
         &format!("{in_pages}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\nstart 3 at /p"),
     );
@@ -198,17 +198,17 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
             B< …
             - another one offers the same, and its clients share that
             stop 2
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
             1< …
         B leaves
             1< {"method":"notifications/cancelled",…}"#,
         1,
     );
-    play(
+    check_with(
         |settings| settings.servers[0].state = StatePolicy::None,
         &third(&united, r#"C< {"id":0,"result":{"serverInfo":1}}"#),
     );
-    play(
+    check_with(
         |settings| settings.servers[0].capabilities = Capabilities::Exact,
         &third(ASK_BOTH, "start 3 at /p"),
     );
@@ -216,7 +216,7 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
 
 #[test]
 fn if_the_config_says_so_they_share_at_once() {
-    play(
+    check_with(
         shared,
         r#"
         A comes; folder /p
@@ -235,7 +235,7 @@ fn if_the_config_says_so_they_share_at_once() {
 
 #[test]
 fn with_the_scope_client_nobody_shares() {
-    play(
+    check_with(
         |settings| settings.servers[0].scope = Scope::Client,
         r#"
         A comes; folder /p
@@ -248,7 +248,7 @@ fn with_the_scope_client_nobody_shares() {
 
 #[test]
 fn updates_reach_subscribers_only() {
-    play(
+    check_with(
         shared,
         r#"
         A comes; folder /p
@@ -263,25 +263,25 @@ fn updates_reach_subscribers_only() {
         B comes; folder /p
         B greets
             B< …
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:/1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B> {"id":1,"method":"tools/call","params":{}}
             1< …
-        1> {"jsonrpc":"2.0","id":4,"result":{}}
+        1> {"id":4,"result":{}}
             B< …
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:/2"}}
-            - nobody hears notifications/resources/updated
-        B> {"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:/2"}}
+            - no listener for notifications/resources/updated
+        B> {"id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< …
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             B< …
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"x:/1"}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"x:/1"}}
             A< {"id":2,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:/1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
             B< …
         "#,
     );
@@ -290,7 +290,7 @@ fn updates_reach_subscribers_only() {
 /// One of several goes: its calls are taken back, its private instance ends, the others go on.
 #[test]
 fn a_client_that_goes_disturbs_nobody() {
-    play(
+    check_with(
         shared,
         r#"
         A comes; folder /p
@@ -303,14 +303,14 @@ fn a_client_that_goes_disturbs_nobody() {
         B comes; folder /p
         B greets
             B< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B> {"id":1,"method":"tools/call","params":{}}
             1< …
         A leaves
             1< {"method":"notifications/cancelled","params":{"reason":"the client is gone","requestId":3}}
-        1> {"jsonrpc":"2.0","id":3,"result":"a"}
-        1> {"jsonrpc":"2.0","id":4,"result":"b"}
+        1> {"id":3,"result":"a"}
+        1> {"id":4,"result":"b"}
             B< {"id":1,"result":"b"}
         "#,
     );
@@ -319,7 +319,7 @@ fn a_client_that_goes_disturbs_nobody() {
 /// What a tool's name tells of the server: from then on each client has its own.
 #[test]
 fn a_browser_is_not_shared() {
-    play(
+    check_with(
         |settings| settings.servers[0].state = StatePolicy::Auto,
         r#"
         A comes; folder /p
@@ -329,10 +329,10 @@ fn a_browser_is_not_shared() {
             1< …
         1 greets
             A< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             1< …
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"browser_click"}]}}
-            - keeps something, by browser_click
+        1> {"id":2,"result":{"tools":[{"name":"browser_click"}]}}
+            - keeps state: browser_click
             A< …
         B comes; folder /p
             start 2 at /p

@@ -1,6 +1,6 @@
 //! Servers that run without a client: Switchboard makes the handshake, real clients join.
 
-use super::cast::play;
+use crate::story::check_with;
 use std::time::Duration;
 use switchboard_core::{Capabilities, Scope, Settings};
 
@@ -17,17 +17,17 @@ const KEPT: &str = r#"
     owner keeps
         start 1 at home
     1 spawns
-        1< {"id":1,"method":"initialize","params":{…"clientInfo":{"name":"switchboard",…}
+        1< raw {"id":1,"jsonrpc":"2.0","method":"initialize","params":{…"clientInfo":{"name":"switchboard",…}
     1 greets with {"tools":{}}
         1< {"method":"notifications/initialized"}
         1< {"id":2,"method":"tools/list"}
-    1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read"}]}}
-        keep 0
+    1> {"id":2,"result":{"tools":[{"name":"read"}]}}
+        store 0
 "#;
 
 #[track_caller]
 fn kept(story: &str) {
-    play(daemon, &format!("{KEPT}{story}"));
+    check_with(daemon, &format!("{KEPT}{story}"));
 }
 
 #[test]
@@ -51,10 +51,11 @@ fn crashed_process_is_replaced() {
     kept(
         r#"
         1 ends
+            - restart after a pause
         +1s
             start 2 at home
         2 spawns
-            2< {"id":3,"method":"initialize",…}
+            2< raw {"id":3,"jsonrpc":"2.0","method":"initialize",…}
         "#,
     );
 }
@@ -72,8 +73,8 @@ fn client_joins_the_kept_process() {
             A< …
             1< {"method":"notifications/initialized"}
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         A leaves
         +30s
             - nobody has used it for a while
@@ -82,22 +83,22 @@ fn client_joins_the_kept_process() {
         owner keeps
             start 2 at home
         2 spawns
-            2< {"id":4,"method":"initialize","params":{…"switchboard"…"protocolVersion":"v"…}
+            2< raw {"id":4,"jsonrpc":"2.0","method":"initialize","params":{…"switchboard"…"protocolVersion":"v"…}
         2 greets with {"tools":{}}
             2< {"method":"notifications/initialized"}
             2< {"id":5,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        2> {"id":5,"result":{"tools":[{"name":"read"}]}}
+            store 0
         B comes; folder /q
         B greets
             B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B> {"id":1,"method":"tools/call","params":{}}
             2< {"id":7,…}
         B leaves
             2< …
         +3600s
     "#;
-    play(daemon, story);
+    check_with(daemon, story);
 }
 
 /// The only client is meant by what a process says unasked: we are none.
@@ -106,7 +107,7 @@ fn our_handshake_is_no_use_of_it() {
     kept(
         r#"
         owner keeps
-        1> {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}
+        1> {"id":"q","method":"sampling/createMessage","params":{}}
             1< {"id":"q","error":{…}}
             - not started: each of its clients has an instance of its own, which starts when the client comes
         "#,
@@ -119,7 +120,7 @@ fn a_workspace_must_be_named() {
         daemon(settings);
         settings.servers[0].scope = Scope::Root;
     };
-    play(
+    check_with(
         by_root,
         r#"
         owner keeps
@@ -139,7 +140,7 @@ fn private_servers_wait_for_their_client() {
         daemon(settings);
         settings.servers[0].scope = Scope::Client;
     };
-    play(
+    check_with(
         private,
         r#"
         owner keeps

@@ -1,7 +1,7 @@
 //! Answers from the stored catalogue: to clients of one server while it starts, and to kinds of clients that have no list of
 //! their own yet.
 
-use super::cast::play;
+use crate::story::check_with;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ const ANSWERED: &str = r#"
     A greets
         A< {"id":0,"result":{"serverInfo":"stored","capabilities":{"tools":{}}}}
     A confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+    A> {"id":1,"method":"tools/list"}
         A< {"id":1,"result":{"tools":[{"name":"read"}]}}
     1 spawns
         1< {"id":3,"method":"initialize",…}
@@ -40,16 +40,19 @@ const ANSWERED: &str = r#"
 
 #[track_caller]
 fn answered(story: &str) {
-    play(|settings| stored(settings, OfferKey::anywhere(PROFILE), "read"), &format!("{ANSWERED}{story}"));
+    check_with(
+        |settings| stored(settings, OfferKey::anywhere(PROFILE), "read"),
+        &format!("{ANSWERED}{story}"),
+    );
 }
 
 #[test]
 fn one_server_is_answered_from_the_store() {
     answered(
         r#"
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read"}]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        1> {"id":4,"result":{"tools":[{"name":"read"}]}}
+            store 0
+        A> {"id":2,"method":"tools/list"}
             1< {"id":5,"method":"tools/list"}
         "#,
     );
@@ -59,8 +62,8 @@ fn one_server_is_answered_from_the_store() {
 fn a_stored_list_that_is_wrong_is_corrected() {
     answered(
         r#"
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"write"}]}}
-            keep 0
+        1> {"id":4,"result":{"tools":[{"name":"write"}]}}
+            store 0
             A< {"method":"notifications/tools/list_changed"}
         "#,
     );
@@ -69,14 +72,14 @@ fn a_stored_list_that_is_wrong_is_corrected() {
 /// A client that was greeted from the store hears that we are there.
 #[test]
 fn a_ping_does_not_wait_for_the_server() {
-    play(
+    check_with(
         |settings| stored(settings, OfferKey::anywhere(PROFILE), "read"),
         r#"
         A comes; folder /p
             start 1 at /p
         A greets
             A< {"id":0,"result":{"serverInfo":"stored",…}}
-        A> {"jsonrpc":"2.0","id":1,"method":"ping"}
+        A> {"id":1,"method":"ping"}
             A< {"id":1,"result":{}}
         "#,
     );
@@ -85,7 +88,7 @@ fn a_ping_does_not_wait_for_the_server() {
 /// A call waits for the server, whatever is stored.
 #[test]
 fn calls_wait_for_the_server() {
-    play(
+    check_with(
         |settings| stored(settings, OfferKey::anywhere(PROFILE), "read"),
         r#"
         A comes; folder /p
@@ -93,8 +96,8 @@ fn calls_wait_for_the_server() {
         A greets
             A< {"id":0,"result":{"serverInfo":"stored",…}}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"prompts/list"}
+        A> {"id":1,"method":"tools/call","params":{"name":"read"}}
+        A> {"id":2,"method":"prompts/list"}
         1 spawns
             1< {"id":4,"method":"initialize",…}
         1 greets with {"tools":{}}
@@ -114,17 +117,17 @@ fn lists_of_one_root_are_not_shown_at_another() {
         settings.servers[0].splits = true;
         settings.servers[0].launch_uses_root = true;
     };
-    play(
+    check_with(
         at_root,
         r#"
         A comes; folder /p; server all
         A greets
             A< {"id":0,"result":…}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         "#,
     );
-    play(
+    check_with(
         at_root,
         r#"
         A comes; folder /q; server all
@@ -136,9 +139,9 @@ fn lists_of_one_root_are_not_shown_at_another() {
             A< …
             1< …
             1< {"id":3,"method":"tools/list"}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"write"}]}}
-            keep 0
+        A> {"id":1,"method":"tools/list"}
+        1> {"id":3,"result":{"tools":[{"name":"write"}]}}
+            store 0
             A< {"id":1,"result":{"tools":[{"name":"files__write"}]}}
         "#,
     );
@@ -147,7 +150,7 @@ fn lists_of_one_root_are_not_shown_at_another() {
 /// A kind of client that has no list of its own waits its time, and gets the newest of another kind.
 #[test]
 fn another_kind_of_client_lends_its_lists() {
-    play(
+    check_with(
         |settings| {
             stored(settings, OfferKey::anywhere("new"), "read");
             stored(settings, OfferKey::anywhere("old"), "old");
@@ -163,13 +166,13 @@ fn another_kind_of_client_lends_its_lists() {
             record 0: slow, try 1
             A< {"id":0,"result":{"capabilities":{"tools":{"listChanged":true}},…}}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         1 greets with {"tools":{}}
             1< …
             1< {"id":4,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"write"}]}}
-            keep 0
+        1> {"id":4,"result":{"tools":[{"name":"write"}]}}
+            store 0
         +1s
             A< {"method":"notifications/tools/list_changed"}
         "#,

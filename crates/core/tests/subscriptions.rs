@@ -1,11 +1,11 @@
 //! Subscriptions: which resource is meant, and by which name a client hears of it.
 
-use super::cast::play;
+use crate::story::check_with;
 
 /// Two JSON spellings of one string are one resource; two percent-encodings are two.
 #[test]
 fn decoded_strings_are_compared() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p
@@ -17,27 +17,27 @@ fn decoded_strings_are_compared() {
             A< {"id":0,…}
         A confirms
             1< {"method":"notifications/initialized"}
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:\/\/caf\u00e9"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:\/\/caf\u00e9"}}
             1< {"id":2,"method":"resources/subscribe","params":{"uri":"x:\/\/caf\u00e9"}}
-        1> {"jsonrpc":"2.0","id":2,"result":{}}
+        1> {"id":2,"result":{}}
             A< {"id":1,"result":{}}
         B comes; folder /p
         B greets
             B< {"id":0,…}
-        B> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://caf%C3%A9"}}
+        B> {"id":1,"method":"resources/subscribe","params":{"uri":"x://caf%C3%A9"}}
             1< {"id":4,"method":"resources/subscribe","params":{"uri":"x://caf%C3%A9"}}
-        1> {"jsonrpc":"2.0","id":4,"result":{}}
+        1> {"id":4,"result":{}}
             B< {"id":1,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x://café"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"x://café"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x://café"}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:\/\/caf%C3%A9"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:\/\/caf%C3%A9"}}
             B< {"method":"notifications/resources/updated","params":{"uri":"x:\/\/caf%C3%A9"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"\u0078://café"}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"\u0078://café"}}
             1< {"id":5,"method":"resources/unsubscribe","params":{"uri":"\u0078://café"}}
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             A< {"id":2,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x://café"}}
-            - nobody hears notifications/resources/updated
+        1> {"method":"notifications/resources/updated","params":{"uri":"x://café"}}
+            - no listener for notifications/resources/updated
         "#,
     );
 }
@@ -57,15 +57,15 @@ fn aggregated(story: &str) {
             1< {"id":3,"method":"resources/list"}
             1< {"id":4,"method":"resources/templates/list"}
         A confirms
-        1> {"jsonrpc":"2.0","id":3,"result":{"resources":[]}}
-        1> {"jsonrpc":"2.0","id":4,"result":{"resourceTemplates":[]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"proxy:\/\/template/files/db://caf\u00e9"}}
+        1> {"id":3,"result":{"resources":[]}}
+        1> {"id":4,"result":{"resourceTemplates":[]}}
+            store 0
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"proxy:\/\/template/files/db://caf\u00e9"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"db://café"}}
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             A< {"id":1,"result":{}}
     "#;
-    play(|_| {}, &format!("{before}{story}"));
+    check_with(|_| {}, &format!("{before}{story}"));
 }
 
 /// The client hears of it by its own name, in its own spelling.
@@ -73,13 +73,13 @@ fn aggregated(story: &str) {
 fn public_names_are_found_by_decoded_string() {
     aggregated(
         r#"
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"db:\/\/caf\u00e9"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"db:\/\/caf\u00e9"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy:\/\/template/files/db://caf\u00e9"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://café"}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://café"}}
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://café"}}
-        1> {"jsonrpc":"2.0","id":6,"result":{}}
+        1> {"id":6,"result":{}}
             A< {"id":2,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"db://café"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"db://café"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"db://café"}}
         "#,
     );
@@ -90,15 +90,15 @@ fn public_names_are_found_by_decoded_string() {
 fn resubscribing_keeps_the_public_name() {
     aggregated(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://café"}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://café"}}
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://café"}}
-        A> {"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db://café"}}
+        A> {"id":3,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db://café"}}
             1< {"id":7,"method":"resources/subscribe","params":{"uri":"db://café"}}
-        1> {"jsonrpc":"2.0","id":6,"result":{}}
+        1> {"id":6,"result":{}}
             A< {"id":2,"result":{}}
-        1> {"jsonrpc":"2.0","id":7,"result":{}}
+        1> {"id":7,"result":{}}
             A< {"id":3,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"db://café"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"db://café"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy://template/files/db://café"}}
         "#,
     );

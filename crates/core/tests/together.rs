@@ -1,6 +1,6 @@
 //! What several clients of one server do to each other: nothing. Found by the simulator of the pool.
 
-use super::cast::play;
+use crate::story::check_with;
 use switchboard_core::{Capabilities, Settings};
 
 fn shared(settings: &mut Settings) {
@@ -28,7 +28,7 @@ const BOTH: &str = r#"
 
 #[track_caller]
 fn both(story: &str) {
-    play(shared, &format!("{BOTH}{story}"));
+    check_with(shared, &format!("{BOTH}{story}"));
 }
 
 /// Whoever says it first says it for both.
@@ -50,13 +50,13 @@ fn the_level_of_one_does_not_silence_the_other() {
         A confirms
             1< …
         B confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"debug"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
-        B> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}
+        B> {"id":1,"method":"logging/setLevel","params":{"level":"error"}}
             1< {"id":4,"method":"logging/setLevel","params":{"level":"error"}}
-        1> {"jsonrpc":"2.0","id":4,"result":{}}
+        1> {"id":4,"result":{}}
             1< {"id":5,"method":"logging/setLevel","params":{"level":"debug"}}
             B< …
         "#,
@@ -70,17 +70,17 @@ fn nobody_is_unsubscribed_by_another_while_he_subscribes() {
         r#"
         A confirms
             1< …
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"u"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
-        B> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"u"}}
+        B> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}}
             1< …
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"u"}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"u"}}
             A< {"id":2,"result":{}}
-        1> {"jsonrpc":"2.0","id":4,"result":{}}
+        1> {"id":4,"result":{}}
             B< …
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"u"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"u"}}
             B< …
         "#,
     );
@@ -93,9 +93,9 @@ fn the_subscriptions_of_a_client_go_with_it() {
         r#"
         A confirms
             1< …
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"u"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
         A leaves
             1< {"id":4,"method":"resources/unsubscribe","params":{"uri":"u"}}
@@ -106,7 +106,7 @@ fn the_subscriptions_of_a_client_go_with_it() {
 /// The answer to an earlier question must not stand for the answer to the last.
 #[test]
 fn only_the_last_look_at_the_roots_counts() {
-    play(
+    check_with(
         split,
         r#"
         A comes; folder /p
@@ -118,16 +118,16 @@ fn only_the_last_look_at_the_roots_counts() {
             A< …
         A confirms
             1< …
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///p"}]}}
             look up /p
-        A> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            A< {"method":"roots/list","id":2}
+        A> {"method":"notifications/roots/list_changed"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
         found /p
-        A> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///p"},{"uri":"file:///q"}]}}
+        A> {"id":2,"result":{"roots":[{"uri":"file:///p"},{"uri":"file:///q"}]}}
             look up /p /q
         found /p /q
-        A at /q/x> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}
+        A at /q/x> {"id":5,"method":"tools/call","params":{}}
             start 2 at /q
         "#,
     );
@@ -136,7 +136,7 @@ fn only_the_last_look_at_the_roots_counts() {
 /// What it was asked before, it still answers.
 #[test]
 fn a_workspace_that_is_left_finishes_its_work() {
-    play(
+    check_with(
         split,
         r#"
         A comes; folder /p
@@ -148,18 +148,18 @@ fn a_workspace_that_is_left_finishes_its_work() {
             A< …
         A confirms
             1< …
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///p"}]}}
             look up /p
         found /p
-        A> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}
+        A> {"id":5,"method":"tools/call","params":{}}
             1< {"id":2,…}
-        A> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            A< {"method":"roots/list","id":2}
-        A> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///q"}]}}
+        A> {"method":"notifications/roots/list_changed"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        A> {"id":2,"result":{"roots":[{"uri":"file:///q"}]}}
             look up /q
         found /q
-        1> {"jsonrpc":"2.0","id":2,"result":1}
+        1> {"id":2,"result":1}
             A< {"id":5,"result":1}
             - nobody works there any more
             stop 1

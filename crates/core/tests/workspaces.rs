@@ -1,6 +1,6 @@
 //! Which workspace a request belongs to, and what servers are told of workspaces.
 
-use super::cast::play;
+use crate::story::check_with;
 use switchboard_core::Settings;
 
 /// Its launch depends on the root.
@@ -11,7 +11,7 @@ fn split(settings: &mut Settings) {
 
 #[test]
 fn a_place_decides_and_a_new_root_starts_one_process() {
-    play(
+    check_with(
         split,
         r#"
         A comes; folder /p
@@ -23,10 +23,10 @@ fn a_place_decides_and_a_new_root_starts_one_process() {
             A< …
         A confirms
             1< {"method":"notifications/initialized"}
-        A at /q/x> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A at /q/x> {"id":1,"method":"tools/call","params":{}}
             start 2 at /q
-        A at /q/y> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        A at /q/y> {"id":2,"method":"tools/call","params":{}}
+        A> {"id":3,"method":"tools/call","params":{}}
             1< {"id":4,…}
         2 spawns
             2< {"id":5,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
@@ -34,7 +34,7 @@ fn a_place_decides_and_a_new_root_starts_one_process() {
             2< {"method":"notifications/initialized"}
             2< {"id":2,…}
             2< {"id":3,…}
-        A> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+        A> {"method":"notifications/cancelled","params":{"requestId":2}}
             2< {"method":"notifications/cancelled","params":{"requestId":3}}
         "#,
     );
@@ -42,7 +42,7 @@ fn a_place_decides_and_a_new_root_starts_one_process() {
 
 #[test]
 fn the_clients_roots_are_asked_for_and_followed() {
-    play(
+    check_with(
         split,
         r#"
         A comes; folder /p
@@ -54,9 +54,9 @@ fn the_clients_roots_are_asked_for_and_followed() {
             A< …
         A confirms
             1< …
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///q"},{"uri":"file:///r"}]}}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"method":"tools/list"}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///q"},{"uri":"file:///r"}]}}
             look up /q /r
         found /q /real
             - nobody works there any more
@@ -67,21 +67,21 @@ fn the_clients_roots_are_asked_for_and_followed() {
         2 greets
             2< …
             2< {"id":2,"method":"tools/list"}
-        A at /real/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        A at /real/x> {"id":2,"method":"tools/call","params":{}}
             start 3 at /real
         3 spawns
             3< …
         3 greets
             3< …
             3< …
-        3> {"jsonrpc":"2.0","id":"q","method":"roots/list"}
+        3> {"id":"q","method":"roots/list"}
             3< {"id":"q","result":{"roots":[{"uri":"file:///r"}]}}
-        A> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            A< {"method":"roots/list","id":2}
-        A> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///r"}]}}
+        A> {"method":"notifications/roots/list_changed"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        A> {"id":2,"result":{"roots":[{"uri":"file:///r"}]}}
             look up /r
         found /real
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        A> {"id":3,"method":"tools/call","params":{}}
             3< …
         "#,
     );
@@ -90,16 +90,16 @@ fn the_clients_roots_are_asked_for_and_followed() {
 /// Nothing can be started before the client has named a root, and it names none before it is greeted.
 #[test]
 fn roots_that_come_late_are_waited_for() {
-    play(
+    check_with(
         split,
         r#"
         A comes
         A greets with {"roots":{}}
             A< {"id":0,"result":{"capabilities":…,"protocolVersion":"v","serverInfo":{"name":"files",…}}}
         A confirms
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///q"}]}}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"method":"tools/list"}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///q"}]}}
             look up /q
         found /q
             start 1 at /q
@@ -114,15 +114,15 @@ fn roots_that_come_late_are_waited_for() {
 
 #[test]
 fn a_client_that_never_names_them_is_told_what_to_do() {
-    play(
+    check_with(
         split,
         r#"
         A comes
         A greets with {"roots":{}}
             A< …
         A confirms
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"method":"tools/list"}
         +6s
             A< {"id":1,"error":{"code":-32004,…"kind":"routing_failed"…}}
         B comes
@@ -134,7 +134,7 @@ fn a_client_that_never_names_them_is_told_what_to_do() {
 
 #[test]
 fn without_need_of_a_root_there_is_a_fallback() {
-    play(
+    check_with(
         |settings| settings.servers[0].splits = true,
         r#"
         A comes
@@ -143,7 +143,7 @@ fn without_need_of_a_root_there_is_a_fallback() {
             start 1 at nowhere
         "#,
     );
-    play(
+    check_with(
         |settings| {
             settings.servers[0].splits = true;
             settings.roots.policy.fallback = false;
@@ -159,18 +159,18 @@ fn without_need_of_a_root_there_is_a_fallback() {
 /// Also where one instance would serve all of them.
 #[test]
 fn without_a_fallback_roots_that_come_late_are_waited_for() {
-    play(
+    check_with(
         |settings| settings.roots.policy.fallback = false,
         r#"
         A comes
         A greets with {"roots":{}}
             A< {"id":0,"result":…}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"error":{"code":-32004,…}}
         A confirms
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///q"}]}}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":2,"method":"tools/list"}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///q"}]}}
             look up /q
         found /q
             start 1 at /q
@@ -180,7 +180,7 @@ fn without_a_fallback_roots_that_come_late_are_waited_for() {
 
 #[test]
 fn a_pinned_client_stays_where_it_is() {
-    play(
+    check_with(
         split,
         r#"
         A comes; pinned /p; folder /q
@@ -192,9 +192,9 @@ fn a_pinned_client_stays_where_it_is() {
             A< …
         A confirms
             1< …
-        A at /r/x> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A at /r/x> {"id":1,"method":"tools/call","params":{}}
             1< …
-        1> {"jsonrpc":"2.0","id":"q","method":"roots/list"}
+        1> {"id":"q","method":"roots/list"}
             1< {"id":"q","result":{"roots":[{"uri":"file:///p"}]}}
         "#,
     );
@@ -203,7 +203,7 @@ fn a_pinned_client_stays_where_it_is() {
 /// A server whose launch does not depend on the root serves all of them, and is told of all of them.
 #[test]
 fn one_instance_for_all_roots_hears_of_them_all() {
-    play(
+    check_with(
         |_| {},
         r#"
         A comes; folder /p
@@ -215,21 +215,21 @@ fn one_instance_for_all_roots_hears_of_them_all() {
             A< …
         A confirms
             1< …
-        1> {"jsonrpc":"2.0","id":"q","method":"roots/list"}
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p","name":"é"},{"uri":"file:///q"}]}}
+        1> {"id":"q","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///p","name":"é"},{"uri":"file:///q"}]}}
             look up /p /q
         found /p /q
             1< {"id":"q","result":{"roots":[{"uri":"file:///p","name":"é"},{"uri":"file:///q"}]}}
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
+        1> {"id":"r","method":"roots/list"}
             1< {"id":"r","result":{"roots":[{"uri":"file:///p","name":"é"},{"uri":"file:///q"}]}}
-        A> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            A< {"method":"roots/list","id":2}
-        A> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///q"}]}}
+        A> {"method":"notifications/roots/list_changed"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        A> {"id":2,"result":{"roots":[{"uri":"file:///q"}]}}
             look up /q
         found /q
             1< {"method":"notifications/roots/list_changed"}
-        1> {"jsonrpc":"2.0","id":"s","method":"roots/list"}
+        1> {"id":"s","method":"roots/list"}
             1< {"id":"s","result":{"roots":[{"uri":"file:///q"}]}}
         "#,
     );
@@ -237,7 +237,7 @@ fn one_instance_for_all_roots_hears_of_them_all() {
 
 #[test]
 fn notifications_in_quick_succession_are_merged() {
-    play(
+    check_with(
         |settings| {
             let window = std::time::Duration::from_millis(300);
             settings.servers[0].debounce = vec![("notifications/tools/list_changed".into(), window)];
@@ -250,17 +250,17 @@ fn notifications_in_quick_succession_are_merged() {
             1< …
         1 greets
             A< …
-        1> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        1> {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/tools/list_changed"}
-        1> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
-        1> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
-        1> {"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}
+        1> {"method":"notifications/tools/list_changed"}
+        1> {"method":"notifications/tools/list_changed"}
+        1> {"method":"notifications/prompts/list_changed"}
             A< {"method":"notifications/prompts/list_changed"}
         +0.2s
         +0.2s
             A< {"method":"notifications/tools/list_changed"}
         +5s
-        1> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        1> {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/tools/list_changed"}
         "#,
     );
