@@ -1,18 +1,10 @@
 //! Clients of many servers: one handshake, one list, and each request to the one whose it is.
 
-use crate::story::check_with;
-use std::time::Duration;
-use switchboard_core::{Aggregates, Settings};
-
-/// Two servers, `files` and `more`.
-pub(crate) fn two(settings: &mut Settings) {
-    let first = settings.servers[0].clone();
-    let more = switchboard_core::ServerSettings::new("more");
-    settings.servers.push(switchboard_core::ServerSettings { framing: first.framing, ..more });
-}
+use crate::story::run;
 
 /// A cold start: both are started, and asked what they offer.
-pub(crate) const OPEN: &str = r#"
+const OPEN: &str = r#"
+    given servers more
     A comes; folder /p; server all
     A greets with {"roots":{}}
         start 1 at /p
@@ -42,8 +34,8 @@ pub(crate) const OPEN: &str = r#"
 "#;
 
 #[track_caller]
-fn open(story: &str) {
-    check_with(two, &format!("{OPEN}{story}"));
+pub(crate) fn open(story: &str) {
+    run(&format!("{OPEN}{story}"));
 }
 
 #[test]
@@ -166,9 +158,8 @@ fn a_second_window_starts_nothing_and_is_answered_at_once() {
 /// The client has one budget for its handshake and its lists, and is told when the server comes after all.
 #[test]
 fn a_late_server_costs_the_budget_and_no_more() {
-    check_with(
-        two,
-        r#"
+    run(r#"
+        given servers more
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -198,15 +189,13 @@ fn a_late_server_costs_the_budget_and_no_more() {
             A< {"method":"notifications/tools/list_changed"}
         A> {"id":2,"method":"tools/list"}
             A< {"id":2,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn one_that_cannot_be_started_is_not_waited_for() {
-    check_with(
-        two,
-        r#"
+    run(r#"
+        given servers more
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -233,31 +222,23 @@ fn one_that_cannot_be_started_is_not_waited_for() {
             store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn pages_go_on_in_what_their_first_one_was_of() {
-    check_with(
-        |settings| {
-            two(settings);
-            settings.aggregates = Aggregates { page_size: Some(2), ..Aggregates::default() };
-        },
-        &OPEN.replace(
+    run(&format!("given page_size 2\n{}", OPEN.replace(
             r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}"#,
             r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"}],"nextCursor":"…"}}
         A> {"id":2,"method":"tools/list","params":{"cursor":"bm9uc2Vuc2U"}}
             A< {"id":2,"error":{"code":-32602,…"kind":"stale_cursor"…}}"#,
-        ),
-    );
+        )));
 }
 
 #[test]
 fn a_level_goes_to_all_that_log_and_their_names_come_with_what_they_say() {
-    check_with(
-        |settings| settings.servers[0].start_timeout = Duration::from_secs(60),
-        r#"
+    run(r#"
+        given start_timeout 60s
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -276,8 +257,7 @@ fn a_level_goes_to_all_that_log_and_their_names_come_with_what_they_say() {
             A< {"method":"notifications/message","params":{"logger":"files","level":"error","data":"x"}}
         1> {"method":"notifications/message","params":{"level":"error","logger":"db","data":"x"}}
             A< {"method":"notifications/message","params":{"level":"error","logger":"files/db","data":"x"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
@@ -322,12 +302,8 @@ fn a_server_that_is_another_now_is_asked_anew_and_told_of_once() {
 /// More servers than may run: each is started, greeted and asked in its turn.
 #[test]
 fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
-    check_with(
-        |settings| {
-            two(settings);
-            settings.pool.max_backends = 1;
-        },
-        r#"
+    run(r#"
+        given servers more; pool.max_backends 1
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -354,16 +330,14 @@ fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
             store 1
         A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
-        "#,
-    );
+        "#);
 }
 
 /// What waits for servers is answered, and nothing is started any more.
 #[test]
 fn in_the_end_nothing_is_started_for_a_list_that_waits() {
-    check_with(
-        two,
-        r#"
+    run(r#"
+        given servers more
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -377,17 +351,14 @@ fn in_the_end_nothing_is_started_for_a_list_that_waits() {
             stop 2 within 5s
             A< {"id":0,"error":…}
             A< {"id":1,"error":…}
-        "#,
-    );
+        "#);
 }
 
 /// A process that crashes before it ever worked is not started twice: once for the list that waits, and once because it
 /// crashed.
 #[test]
 fn a_crash_that_a_list_waits_for_starts_one_process() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -401,21 +372,14 @@ fn a_crash_that_a_list_waits_for_starts_one_process() {
         2 spawns
             2< {"id":5,"method":"initialize",…}
         +1s
-        "#,
-    );
+        "#);
 }
 
 /// It was ready when nobody wanted to know what it offers.
 #[test]
 fn a_process_that_a_call_finds_running_is_asked_what_it_offers() {
-    check_with(
-        |settings| {
-            use switchboard_core::catalogue::{Offer, OfferKey};
-            let key = OfferKey::anywhere(r#""v" {}"#);
-            let stale = Offer::new(bytes::Bytes::from_static(br#"{"capabilities":{}}"#));
-            settings.servers[0].offers = vec![(key, std::sync::Arc::new(stale).into())];
-        },
-        r#"
+    run(r#"
+        given stored_capabilities {}
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -434,8 +398,7 @@ fn a_process_that_a_call_finds_running_is_asked_what_it_offers() {
             1< {"id":4,"method":"custom/thing"}
         1> {"id":3,"result":{"tools":[{"name":"read"}]}}
             store 0
-        "#,
-    );
+        "#);
 }
 
 #[test]
@@ -469,9 +432,8 @@ fn a_server_that_goes_with_the_config_finishes_what_it_is_at() {
 
 #[test]
 fn a_server_that_goes_while_a_client_is_greeted_is_not_shown() {
-    check_with(
-        two,
-        r#"
+    run(r#"
+        given servers more
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -491,16 +453,13 @@ fn a_server_that_goes_while_a_client_is_greeted_is_not_shown() {
         1> {"id":3,"result":{"tools":[]}}
             store 0
             A< {"id":1,"result":{"tools":[]}}
-        "#,
-    );
+        "#);
 }
 
 /// It did not wait for the answer to its handshake, and never says that it is ready.
 #[test]
 fn a_list_that_waited_for_the_handshake_does_not_wait_for_initialized() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -514,8 +473,7 @@ fn a_list_that_waited_for_the_handshake_does_not_wait_for_initialized() {
         1> {"id":4,"result":{"tools":[{"name":"read"}]}}
             store 0
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
@@ -583,9 +541,8 @@ fn a_level_holds_for_servers_that_log_without_having_said_so() {
 /// Stopped as idle while it was being asked, it is started again for the next list.
 #[test]
 fn a_server_is_not_stopped_before_it_has_said_what_it_offers() {
-    check_with(
-        |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(1)),
-        r#"
+    run(r#"
+        given idle_ttl 1s
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -602,16 +559,13 @@ fn a_server_is_not_stopped_before_it_has_said_what_it_offers() {
         +2s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+        "#);
 }
 
 /// Its server may refuse to forget it, or have more to say before it does.
 #[test]
 fn what_a_client_listens_to_no_longer_keeps_its_name_until_the_server_agrees() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -634,6 +588,5 @@ fn what_a_client_listens_to_no_longer_keeps_its_name_until_the_server_agrees() {
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://1"}}
         1> {"method":"notifications/resources/updated","params":{"uri":"db://1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy://template/files/db://1"}}
-        "#,
-    );
+        "#);
 }

@@ -1,18 +1,11 @@
 //! What is kept for a client has limits, by count and by bytes.
 
-use crate::story::check_with;
-use switchboard_core::Settings;
-
-fn few(settings: &mut Settings) {
-    settings.limits.subscriptions_per_client = 2;
-    settings.limits.subscription_bytes = 100;
-}
+use crate::story::run;
 
 #[test]
 fn subscriptions_are_counted() {
-    check_with(
-        few,
-        r#"
+    run(r#"
+        given subscriptions_per_client 2; subscription_bytes 100
         A opens 1
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"a:1"}}
             1< {"id":2,"method":"resources/subscribe","params":{"uri":"a:1"}}
@@ -36,14 +29,14 @@ fn subscriptions_are_counted() {
             A< {"id":6,"result":{}}
         A> {"id":7,"method":"resources/subscribe","params":{"uri":"a:3"}}
             1< {"id":6,"method":"resources/subscribe","params":{"uri":"a:3"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn subscriptions_are_measured() {
     let long = "x".repeat(96);
     let story = r#"
+        given subscriptions_per_client 2; subscription_bytes 100
         A opens 1
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"LONGER"}}
             A< {"id":1,"error":{"code":-32603,…"kind":"overloaded"…
@@ -54,15 +47,14 @@ fn subscriptions_are_measured() {
         A> {"id":2,"method":"resources/subscribe","params":{"uri":"a"}}
             A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
     "#;
-    check_with(few, &story.replace("LONGER", &format!("{long}123")).replace("LONG", &long));
+    run(&story.replace("LONGER", &format!("{long}123")).replace("LONG", &long));
 }
 
 /// A client of many servers calls resources by names of ours, which are kept with its subscriptions.
 #[test]
 fn refused_subscriptions_cost_nothing() {
-    check_with(
-        few,
-        r#"
+    run(r#"
+        given subscriptions_per_client 2; subscription_bytes 100
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -93,14 +85,14 @@ fn refused_subscriptions_cost_nothing() {
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy://template/files/db:3"}}
         A> {"id":4,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db:4-and-so-on"}}
             A< {"id":4,"error":{"code":-32603,…"kind":"overloaded"…
-        "#,
-    );
+        "#);
 }
 
 /// What may be sent once more after a crash is kept until it is answered.
 #[test]
 fn open_requests_are_measured() {
     let story = r#"
+        given client_bytes 30000
         A opens 1
         A> {"id":1,"method":"resources/read","params":{"uri":"LONG"}}
             1< …
@@ -117,14 +109,13 @@ fn open_requests_are_measured() {
         A> {"id":4,"method":"resources/read","params":{"uri":"LONG"}}
             1< …
     "#;
-    check_with(|settings| settings.limits.client_bytes = 30_000, &story.replace("LONG", &"x".repeat(20_000)));
+    run(&story.replace("LONG", &"x".repeat(20_000)));
 }
 
 #[test]
 fn cancelled_requests_are_counted() {
-    check_with(
-        |settings| settings.limits.pending_per_client = 2,
-        r#"
+    run(r#"
+        given pending_per_client 2
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< …
@@ -142,8 +133,7 @@ fn cancelled_requests_are_counted() {
             - late answer dropped
         1> {"id":3,"result":{}}
             A< {"id":"b","result":{}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
@@ -159,5 +149,5 @@ fn long_tokens_are_not_remembered() {
         1> {"method":"notifications/progress","params":{"progressToken":2}}
             - late answer dropped
     "#;
-    check_with(|_| {}, &story.replace("LONG", &"x".repeat(2000)));
+    run(&story.replace("LONG", &"x".repeat(2000)));
 }

@@ -1,21 +1,10 @@
 //! How long clients of many servers wait for those that are not known yet, and when these are tried again.
 
-use crate::story::check_with;
-use std::time::Duration;
-use switchboard_core::catalogue::OfferKey;
-use switchboard_core::{FramingChoice, ServerSettings, Settings, Slow};
-
-/// Two servers, `files` and `more`. Nothing ends by itself.
-fn two(settings: &mut Settings) {
-    let first = settings.servers[0].clone();
-    settings.servers.push(ServerSettings { framing: first.framing, ..ServerSettings::new("more") });
-    settings.linger = Some(Duration::from_secs(3600));
-    settings.stays = true;
-}
+use crate::story::run;
 
 /// `files` answers and is known; `more` hangs.
 const ONE_HANGS: &str = r#"
-    given framing newline; server 1; framing newline
+    given framing newline; servers more; linger 3600s; stays
     A comes; folder /p; server all
     A greets
         start 1 at /p
@@ -39,7 +28,7 @@ const ONE_HANGS: &str = r#"
 
 #[track_caller]
 fn after_hang(story: &str) {
-    check_with(two, &format!("{ONE_HANGS}{story}"));
+    run(&format!("{ONE_HANGS}{story}"));
 }
 
 #[test]
@@ -99,13 +88,8 @@ fn a_slow_server_is_retried_in_the_background() {
 /// A client that comes a minute after the last try is a reason for another; nobody waits for it.
 #[test]
 fn a_new_client_retries_a_slow_server() {
-    check_with(
-        |settings| {
-            two(settings);
-            settings.servers[0].is_listed = false;
-            settings.servers[1].record.slow = Some(Slow { tries: 7, retry_in: Duration::from_secs(3000) });
-        },
-        r#"
+    run(r#"
+        given servers more; linger 3600s; stays; unlisted; server 1; slow 7 3000s
         A comes; folder /p; server all
         A greets
             record 1: slow, try 8
@@ -118,20 +102,14 @@ fn a_new_client_retries_a_slow_server() {
             1< {"id":3,"method":"tools/list"}
         1> {"id":3,"result":{"tools":[{"name":"write"}]}}
             store 1
-        "#,
-    );
+        "#);
 }
 
 /// It was slow in an earlier run, a moment ago.
 #[test]
 fn a_stored_verdict_counts_from_the_start() {
-    check_with(
-        |settings| {
-            two(settings);
-            settings.servers[0].is_listed = false;
-            settings.servers[1].record.slow = Some(Slow { tries: 1, retry_in: Duration::from_secs(50) });
-        },
-        r#"
+    run(r#"
+        given servers more; linger 3600s; stays; unlisted; server 1; slow 1 50s
         A comes; folder /p; server all
         A greets
             A< {"id":0,"result":{"capabilities":{"completions":{},"logging":{},"prompts":…}}
@@ -141,18 +119,13 @@ fn a_stored_verdict_counts_from_the_start() {
         +1s
             record 1: slow, try 2
             start 1 at /p
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn codex_gets_its_answer_within_four_seconds() {
-    check_with(
-        |settings| {
-            two(settings);
-            settings.servers[1].is_listed = false;
-        },
-        r#"
+    run(r#"
+        given servers more; linger 3600s; stays; server 1; unlisted
         A comes; folder /p; server all
         A greets as codex-mcp-client
             start 1 at /p
@@ -162,16 +135,14 @@ fn codex_gets_its_answer_within_four_seconds() {
         +0.1s
             record 0: slow, try 1
             A< {"id":0,"result":…}
-        "#,
-    );
+        "#);
 }
 
 /// A list that fails once is no reason to believe that the server has none: nothing is stored, and it is asked again.
 #[test]
 fn a_list_that_fails_is_asked_for_again() {
-    check_with(
-        |settings| settings.linger = Some(Duration::from_secs(3600)),
-        r#"
+    run(r#"
+        given linger 3600s
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -195,21 +166,14 @@ fn a_list_that_fails_is_asked_for_again() {
             store 0
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        "#,
-    );
+        "#);
 }
 
 /// Four that hang do not hold up the fifth, also when nothing else happens.
 #[test]
 fn hanging_starts_hold_up_nobody() {
-    check_with(
-        |settings| {
-            two(settings);
-            let first = settings.servers[0].clone();
-            settings.servers.push(ServerSettings { framing: first.framing, ..ServerSettings::new("third") });
-            settings.pool.max_list_starts = 1;
-        },
-        r#"
+    run(r#"
+        given servers more third; linger 3600s; stays; pool.max_list_starts 1
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -223,37 +187,28 @@ fn hanging_starts_hold_up_nobody() {
             2< …
         +3s
             start 3 at /p
-        "#,
-    );
+        "#);
 }
 
 /// A second handshake takes the place of the first, which is answered too.
 #[test]
 fn a_second_handshake_answers_the_first() {
-    check_with(
-        two,
-        r#"
+    run(r#"
+        given servers more; linger 3600s; stays
         A comes; folder /p; server all
         A greets
             start 1 at /p
             start 2 at /p
         A greets
             A< {"id":0,"error":{"code":-32600,…}}
-        "#,
-    );
+        "#);
 }
 
 /// It would begin without any tools: what is stored is not held up for the rest.
 #[test]
 fn codex_does_not_wait_where_something_is_stored() {
-    check_with(
-        |settings| {
-            two(settings);
-            let welcome = bytes::Bytes::from_static(br#"{"capabilities":{"tools":{}}}"#);
-            let offer = std::sync::Arc::new(switchboard_core::catalogue::Offer::new(welcome));
-            settings.servers[0].offers = vec![(OfferKey::anywhere("another kind"), offer.into())];
-        },
-        r#"
+    run(r#"
+        given servers more; linger 3600s; stays; stored_capabilities {"tools":{}} for another kind
         A comes; folder /p; server all
         A greets as codex-mcp-client
             start 1 at /p
@@ -266,16 +221,14 @@ fn codex_does_not_wait_where_something_is_stored() {
         A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[]}}
         +10s
-        "#,
-    );
+        "#);
 }
 
 /// The budget is counted from the handshake: later there is nothing to wait for.
 #[test]
 fn a_server_added_later_delays_no_list() {
-    check_with(
-        |settings| settings.linger = Some(Duration::from_secs(3600)),
-        r#"
+    run(r#"
+        given linger 3600s
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -302,16 +255,14 @@ fn a_server_added_later_delays_no_list() {
             store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        "#,
-    );
+        "#);
 }
 
 /// It fails at once: that costs nobody any time, and the next client gives it another chance.
 #[test]
 fn a_server_that_fails_fast_is_not_slow() {
-    check_with(
-        two,
-        r#"
+    run(r#"
+        given servers more; linger 3600s; stays
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -323,19 +274,14 @@ fn a_server_that_fails_fast_is_not_slow() {
         B greets
             start 3 at /q
             start 4 at /q
-        "#,
-    );
+        "#);
 }
 
 /// It did not answer in either framing, because it took so long to start: it is tried once more in the first.
 #[test]
 fn a_slow_server_of_unknown_framing_is_tried_again() {
-    check_with(
-        |settings| {
-            settings.servers[0].framing = FramingChoice::Try;
-            settings.linger = Some(Duration::from_secs(3600));
-        },
-        r#"
+    run(r#"
+        given linger 3600s
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -366,16 +312,14 @@ fn a_slow_server_of_unknown_framing_is_tried_again() {
             store 0
         A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
-        "#,
-    );
+        "#);
 }
 
 /// Those that are missing when a client asks for logs, and those that fail later.
 #[test]
 fn logs_name_servers_that_cannot_be_had() {
-    check_with(
-        |settings| settings.linger = Some(Duration::from_secs(3600)),
-        r#"
+    run(r#"
+        given linger 3600s
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -395,16 +339,14 @@ fn logs_name_servers_that_cannot_be_had() {
             A< {"id":2,"result":{"tools":[]}}
         3 cannot spawn: no
         4 cannot spawn: no
-        "#,
-    );
+        "#);
 }
 
 /// Whatever it asked for, an empty list would be a lie.
 #[test]
 fn a_client_without_a_handshake_is_refused() {
-    check_with(
-        two,
-        r#"
+    run(r#"
+        given servers more; linger 3600s; stays
         A comes; folder /p; server all
         A> {"id":1,"method":"tools/list"}
             A< {"id":1,"error":{"code":-32600,…"kind":"not_initialized"…,"message":"this client has not sent `initialize` yet"}}
@@ -412,19 +354,14 @@ fn a_client_without_a_handshake_is_refused() {
             A< {"id":2,"error":{"code":-32600,…}}
         A> {"id":3,"method":"ping"}
             A< {"id":3,"result":{}}
-        "#,
-    );
+        "#);
 }
 
 /// Servers of which nothing is known start a few at a time. One that does not answer soon holds up nobody.
 #[test]
 fn starts_for_lists_are_limited() {
-    check_with(
-        |settings| {
-            two(settings);
-            settings.pool.max_list_starts = 1;
-        },
-        r#"
+    run(r#"
+        given servers more; linger 3600s; stays; pool.max_list_starts 1
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -434,17 +371,10 @@ fn starts_for_lists_are_limited() {
         +2s
         +1s
             start 2 at /p
-        "#,
-    );
+        "#);
     // And nothing that runs has to go for it.
-    check_with(
-        |settings| {
-            two(settings);
-            let first = settings.servers[0].clone();
-            settings.servers.push(ServerSettings { framing: first.framing, ..ServerSettings::new("third") });
-            settings.pool.max_list_starts = 1;
-        },
-        r#"
+    run(r#"
+        given servers more third; linger 3600s; stays; pool.max_list_starts 1
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -458,16 +388,14 @@ fn starts_for_lists_are_limited() {
         1> {"id":3,"result":{"tools":[]}}
             store 0
             start 2 at /p
-        "#,
-    );
+        "#);
 }
 
 /// `more` may have the same URI, and is still starting.
 #[test]
 fn a_plain_uri_waits_for_all_servers() {
-    check_with(
-        two,
-        r#"
+    run(r#"
+        given servers more; linger 3600s; stays
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -494,6 +422,5 @@ fn a_plain_uri_waits_for_all_servers() {
         1> {"id":7,"result":{"resourceTemplates":[]}}
             store 0
             A< {"id":1,"error":…"servers":["files","more"]…}
-        "#,
-    );
+        "#);
 }

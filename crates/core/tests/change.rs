@@ -1,7 +1,6 @@
 //! A new config: who notices, and what of it.
 
-use crate::story::check_with;
-use std::time::Duration;
+use crate::story::run;
 
 /// Two clients of one instance.
 const TWO: &str = r#"
@@ -22,7 +21,7 @@ const TWO: &str = r#"
 
 #[track_caller]
 fn two(story: &str) {
-    check_with(|settings| settings.linger = Some(Duration::from_secs(30)), &format!("{TWO}{story}"));
+    run(&format!("given linger 30s\n{TWO}{story}"));
 }
 
 /// The old instance finishes what it is at, and then goes; the new one serves whatever comes.
@@ -162,9 +161,8 @@ fn subscriptions_move_along() {
 /// A handshake is made to its end where it was begun, and what follows goes to the new instance.
 #[test]
 fn a_client_that_is_being_greeted_moves_afterwards() {
-    check_with(
-        |settings| settings.linger = Some(Duration::from_secs(30)),
-        r#"
+    run(r#"
+        given linger 30s
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -183,8 +181,7 @@ fn a_client_that_is_being_greeted_moves_afterwards() {
         2 greets
             2< {"method":"notifications/initialized"}
             2< {"id":2,"method":"tools/list"}
-        "#,
-    );
+        "#);
 }
 
 /// Mended in the config, it is tried at once, and for those who wait already.
@@ -245,9 +242,8 @@ fn room_and_linger_count_at_once() {
 /// Clients that have their lists from the old one are told to ask again.
 #[test]
 fn lists_are_asked_for_anew() {
-    check_with(
-        |settings| settings.linger = Some(Duration::from_secs(30)),
-        r#"
+    run(r#"
+        given linger 30s
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -261,6 +257,5 @@ fn lists_are_asked_for_anew() {
             A< {"method":"notifications/tools/list_changed"}
             - its settings have changed
             stop 1
-        "#,
-    );
+        "#);
 }

@@ -1,13 +1,11 @@
 //! A server that dies: whoever waits learns why at once, what is safe is asked again, and nothing that was
 //! handed over is done twice.
 
-use crate::story::{check, check_with};
-use switchboard_core::RetryAfterCrash;
+use crate::story::run;
 
 #[test]
 fn a_pending_call_is_answered_at_once_with_the_reason() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -20,14 +18,12 @@ fn a_pending_call_is_answered_at_once_with_the_reason() {
             2< {"id":3,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
         2> {"id":3,"result":{}}
             2< {"method":"notifications/initialized"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn lists_are_asked_once_more_and_the_rest_waits_in_its_order() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"list","method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
@@ -58,29 +54,25 @@ fn lists_are_asked_once_more_and_the_rest_waits_in_its_order() {
             A< {"id":"call","error":{"code":-32002,…
             - retry: ping
             - restart after a pause
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn nothing_is_asked_again_if_the_config_says_so() {
-    check_with(
-        |settings| settings.servers[0].retry_after_crash = RetryAfterCrash::Off,
-        r#"
+    run(r#"
+        given retry_after_crash off
         A opens 1
         A> {"id":1,"method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
         1 ends: signal 9
             A< {"id":1,"error":{"code":-32002,…
             - restart after a pause
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_process_that_cannot_be_made_is_an_answer_with_the_reason() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         A> {"id":1,"method":"initialize"}
@@ -89,14 +81,12 @@ fn a_process_that_cannot_be_made_is_an_answer_with_the_reason() {
         +10min
         A> {"id":2,"method":"initialize"}
             start 2 at nowhere
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_process_that_dies_before_the_handshake_is_an_answer_at_once() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -108,14 +98,12 @@ fn a_process_that_dies_before_the_handshake_is_an_answer_at_once() {
             A< {"id":1,"error":{"code":-32001,…Cannot find module…
             A< {"id":2,"error":{"code":-32001,…Cannot find module…
         +10min
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_server_that_has_answered_is_restarted_even_if_nobody_greeted_it() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -133,14 +121,12 @@ fn a_server_that_has_answered_is_restarted_even_if_nobody_greeted_it() {
         2 spawns
         A> {"id":3,"method":"tools/call"}
             2< {"id":3,"method":"tools/call"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn what_the_dead_process_asked_is_withdrawn() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> {"id":7,"method":"elicitation/create"}
             A< {"id":1,"method":"elicitation/create"}
@@ -148,14 +134,12 @@ fn what_the_dead_process_asked_is_withdrawn() {
             A< {"method":"notifications/cancelled","params":{"reason":"the server that asked is gone","requestId":1}}
             - restart after a pause
         A> {"id":1,"result":{}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn late_words_of_a_dead_process_mean_nothing() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
@@ -172,14 +156,12 @@ fn late_words_of_a_dead_process_mean_nothing() {
         2> {"id":3,"result":{}}
             2< {"method":"notifications/initialized"}
             2< {"id":2,"method":"tools/list"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_replay_that_is_refused_or_not_answered_is_as_good_as_a_crash() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1 ends: exit code 1
             - restart after a pause
@@ -201,8 +183,7 @@ fn a_replay_that_is_refused_or_not_answered_is_as_good_as_a_crash() {
             stop 3 now
         3 ends: signal 9
             - restart after a pause
-        "#,
-    );
+        "#);
 }
 
 /// Five crashes, each followed by a start.
@@ -250,7 +231,7 @@ fn after_more_than_five_crashes_it_rests_and_requests_fail_fast() {
         7> {"id":3,"result":{}}
             A< {"id":"b","result":{}}
     "#;
-    check(&format!("{FIVE_CRASHES}{story}"));
+    run(&format!("{FIVE_CRASHES}{story}"));
 }
 
 #[test]
@@ -267,5 +248,5 @@ fn a_trial_that_fails_is_the_only_one() {
         A> {"id":"c","method":"tools/list"}
             A< {"id":"c","error":{"code":-32002,…
     "#;
-    check(&format!("{FIVE_CRASHES}{story}"));
+    run(&format!("{FIVE_CRASHES}{story}"));
 }

@@ -1,13 +1,10 @@
 //! Old bridges leave `jsonrpc` out: servers get it all the same, and whoever sends it gets it back.
 
-use crate::story::{check, check_with};
-use switchboard_protocol::Dialect;
-use switchboard_protocol::dialect::LearntDialect;
+use crate::story::run;
 
 #[test]
 fn a_bare_client_is_answered_as_it_speaks() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -23,14 +20,12 @@ fn a_bare_client_is_answered_as_it_speaks() {
             1< {"id":5,"result":{"roots":[]}}
         A> raw {"id":2,"method":"server/discover"}
             A< raw {"id":2,"error":{"code":-32601,…
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_bare_client_hears_no_jsonrpc_in_our_own_words_either() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -41,14 +36,12 @@ fn a_bare_client_hears_no_jsonrpc_in_our_own_words_either() {
         1 ends: exit code 1
             A< raw {"id":1,"error":{"code":-32001,…
             A< raw {"method":"notifications/cancelled","params":{…"requestId":1}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn whoever_sent_the_field_once_always_gets_it_back() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -62,15 +55,13 @@ fn whoever_sent_the_field_once_always_gets_it_back() {
             1< {"id":3,"method":"ping"}
         1> {"id":3,"result":{}}
             A< {"id":3,"result":{}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn the_config_may_settle_it() {
-    check_with(
-        |settings| settings.dialect = LearntDialect::Fixed(Dialect::Bare),
-        r#"
+    run(r#"
+        given bare
         A comes
             start 1 at nowhere
         1 spawns
@@ -78,19 +69,16 @@ fn the_config_may_settle_it() {
             1< {"id":1,"method":"ping"}
         1> {"id":1,"result":{}}
             A< raw {"id":1,"result":{}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_server_that_leaves_it_out_gets_it_added() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":1,"method":"ping"}
             1< {"id":2,"method":"ping"}
         1> raw {"id":2,"result":{}}
             A< {"id":1,"result":{}}
-        "#,
-    );
+        "#);
 }

@@ -1,12 +1,10 @@
 //! The end: no new requests, what is in flight may finish within a grace time, and nothing is left running.
 
-use crate::story::{check, check_with};
-use switchboard_core::Settings;
+use crate::story::run;
 
 #[test]
 fn shutdown_is_answered_when_everything_before_it_is() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"call","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -21,14 +19,12 @@ fn shutdown_is_answered_when_everything_before_it_is() {
         1 ends
         A> {"method":"exit"}
             finished
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn what_does_not_finish_within_the_grace_time_is_answered_by_us() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"call","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -38,14 +34,12 @@ fn what_does_not_finish_within_the_grace_time_is_answered_by_us() {
             - switchboard ends
             stop 1
             A< {"id":"bye","result":null}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn shutdown_is_answered_also_when_the_end_has_begun() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         drain
             - switchboard ends
@@ -56,14 +50,12 @@ fn shutdown_is_answered_also_when_the_end_has_begun() {
             A< {"id":"again","error":{"code":-32603,…"kind":"shutting_down"…
         1 ends
             finished
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn exit_ends_at_once() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"call","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -73,14 +65,12 @@ fn exit_ends_at_once() {
             stop 1 now
         1 ends: signal 9
             finished
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_client_that_closes_its_end_still_gets_its_answers() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> {"id":5,"method":"roots/list"}
             A< {"id":1,"method":"roots/list"}
@@ -96,14 +86,12 @@ fn a_client_that_closes_its_end_still_gets_its_answers() {
             stop 1
         1 ends
             finished
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_client_that_is_lost_is_not_waited_for() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> {"id":5,"method":"roots/list"}
             A< {"id":1,"method":"roots/list"}
@@ -116,14 +104,12 @@ fn a_client_that_is_lost_is_not_waited_for() {
         A> {"id":"was on its way","method":"tools/call"}
         1 ends
             finished
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn requests_that_wait_for_a_start_are_served_before_the_end() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         A> {"id":1,"method":"tools/list"}
@@ -136,23 +122,19 @@ fn requests_that_wait_for_a_start_are_served_before_the_end() {
             stop 1
         1 ends
             finished
-        "#,
-    );
+        "#);
 }
 
 /// A client that only closes its end leaves its server the time to do the same; one that sends a signal does not.
 #[test]
 fn a_signal_skips_the_wait_for_closed_input() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A closes its end
             - switchboard ends
             stop 1
-        "#,
-    );
-    check(
-        r#"
+        "#);
+    run(r#"
         A opens 1
         A> {"id":"call","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -163,14 +145,12 @@ fn a_signal_skips_the_wait_for_closed_input() {
             stop 1 within 5s
         1 ends: signal 15
             finished
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_second_order_to_end_is_in_more_of_a_hurry() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":1,"method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -181,14 +161,12 @@ fn a_second_order_to_end_is_in_more_of_a_hurry() {
             stop 1 within 800ms
         1 ends: signal 15
             finished
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn an_order_to_end_at_once_does_not_wait() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":1,"method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -199,14 +177,12 @@ fn an_order_to_end_at_once_does_not_wait() {
             stop 1 now
         1 ends: signal 9
             finished
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_process_that_is_still_being_made_is_stopped_too() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         drain
@@ -215,10 +191,8 @@ fn a_process_that_is_still_being_made_is_stopped_too() {
         1 spawns
         1 ends: signal 15
             finished
-        "#,
-    );
-    check(
-        r#"
+        "#);
+    run(r#"
         A comes
             start 1 at nowhere
         drain
@@ -226,14 +200,12 @@ fn a_process_that_is_still_being_made_is_stopped_too() {
             stop 1 within 5s
         1 cannot spawn: no such file
             finished
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_crash_in_the_end_is_the_end() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":1,"method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
@@ -241,21 +213,14 @@ fn a_crash_in_the_end_is_the_end() {
         1 ends: signal 11
             A< {"id":1,"error":{"code":-32002,…
             finished
-        "#,
-    );
-}
-
-fn attached(settings: &mut Settings) {
-    settings.servers[0].relays = true;
-    settings.servers[0].refusal_mark = Some("m1".into());
+        "#);
 }
 
 /// Behind an attachment that carries the messages: what an ending daemon turns away waits for the next one, in order.
 #[test]
 fn what_a_daemon_turns_away_waits_for_the_next() {
-    check_with(
-        attached,
-        r#"
+    run(r#"
+        given relays; refusal_mark m1
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -279,16 +244,14 @@ fn what_a_daemon_turns_away_waits_for_the_next() {
             2< {"id":3,"method":"tools/call"}
             2< {"id":4,"method":"tools/call"}
             2< {"id":5,"method":"tools/list"}
-        "#,
-    );
+        "#);
 }
 
 /// What a server says is passed on, whatever it sounds like: it may have acted.
 #[test]
 fn what_a_server_says_of_its_end_is_an_answer() {
-    check_with(
-        attached,
-        r#"
+    run(r#"
+        given relays; refusal_mark m1
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -298,21 +261,18 @@ fn what_a_server_says_of_its_end_is_an_answer() {
             1< {"id":3,"method":"tools/call"}
         1> {"id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m2"}}}
             A< {"id":"b","error":{"code":-32603,…
-        "#,
-    );
+        "#);
 }
 
 /// A call that was open until the end may have run: nobody asks for it again.
 #[test]
 fn what_a_daemon_drops_in_the_end_is_not_repeated() {
-    check_with(
-        attached,
-        r#"
+    run(r#"
+        given relays; refusal_mark m1
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
         1> {"id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":false,"mark":"m1"}}}
             A< {"id":"a","error":{"code":-32603,…
-        "#,
-    );
+        "#);
 }

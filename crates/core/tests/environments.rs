@@ -1,41 +1,18 @@
 //! Clients with different variables: who shares a process with whom.
 
-use crate::story::{check_with, settings};
+use crate::story::{run, settings};
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::environment::Source;
 use switchboard_core::{
-    Action, ClientId, Core, Environment, Event, Launch, Moment, Scope, ScopeReason, ServerId, Settings,
-    StatePolicy, Surroundings,
+    Action, ClientId, Core, Environment, Event, Launch, Moment, ServerId, Settings, Surroundings,
 };
-
-/// A story that begins with A, whose process is ready.
-fn after_a(environment: &str, story: &str) -> String {
-    format!(
-        r#"
-        A comes; folder /p; env {environment}
-            start 1 at /p with env {environment}
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
-        {story}
-        "#
-    )
-}
 
 /// A server that was taken for one that ignores the folder. A, who names roots, is ready.
 fn taken_for_global(story: &str) {
-    check_with(
-        |settings| {
-            settings.servers[0].scope = Scope::Global;
-            settings.servers[0].scope_reason = ScopeReason::KnownPackage("x".into());
-        },
-        &format!(
-            r#"
+    run(&format!(
+        r#"
+            given scope global; known_package x
             A comes; folder /p
                 start 1 at home
             1 spawns
@@ -47,16 +24,13 @@ fn taken_for_global(story: &str) {
                 1< …
             {story}
             "#
-        ),
-    );
+    ));
 }
 
 /// A client with fewer variables joins. It gets more than alone, which does no harm.
 #[test]
 fn client_with_fewer_variables_joins() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p; env X=1 Y=1
             start 1 at /p with env X=1 Y=1
         1 spawns
@@ -70,18 +44,14 @@ fn client_with_fewer_variables_joins() {
         C comes; folder /p; env X=2
         C greets
             start 2 at /p with env X=2
-        "#,
-    );
+        "#);
 }
 
 /// A client with more variables gets a new process, which serves the others from then on.
 #[test]
 fn client_with_more_variables_brings_a_process() {
-    check_with(
-        |_| {},
-        &after_a(
-            "X=1",
-            r#"
+    run(r#"
+        A opens 1; env X=1
         A> {"id":1,"method":"tools/call","params":{"name":"slow"}}
             1< {"id":2,…}
         B comes; folder /p; env X=1 Y=1
@@ -102,19 +72,14 @@ fn client_with_more_variables_brings_a_process() {
         C comes; folder /p; env X=1
         C greets
             C< …
-        "#,
-        ),
-    );
+        "#);
 }
 
 /// Each has a variable that the other lacks: one process has both.
 #[test]
 fn variables_of_two_clients_are_merged() {
-    check_with(
-        |_| {},
-        &after_a(
-            "X=1",
-            r#"
+    run(r#"
+        A opens 1; env X=1
         B comes; folder /p; env Y=1
         B greets
             - no longer shared by 1
@@ -128,19 +93,14 @@ fn variables_of_two_clients_are_merged() {
             2< …
         A> {"id":1,"method":"tools/call","params":{}}
             2< …
-        "#,
-        ),
-    );
+        "#);
 }
 
 /// A client that has left is forgotten: the next process gets nothing of it.
 #[test]
 fn values_go_with_their_client() {
-    check_with(
-        |_| {},
-        &after_a(
-            "X=1 Y=1",
-            r#"
+    run(r#"
+        A opens 1; env X=1 Y=1
         B comes; folder /p; env Y=1
         B greets
             B< …
@@ -151,19 +111,15 @@ fn values_go_with_their_client() {
         B> {"id":1,"method":"tools/call","params":{}}
         +5s
             start 2 at /p with env Y=1
-        "#,
-        ),
-    );
+        "#);
 }
 
 /// What a process keeps for its clients is not given up for the sake of sharing.
 #[test]
 fn process_with_state_stays() {
-    check_with(
-        |settings| settings.servers[0].state = StatePolicy::Backend,
-        &after_a(
-            "X=1",
-            r#"
+    run(r#"
+        given state backend
+        A opens 1; env X=1
         B comes; folder /p; env X=1 Y=1
         B greets
             start 2 at /p with env X=1 Y=1
@@ -171,9 +127,7 @@ fn process_with_state_stays() {
             1< …
         C comes; folder /p; env X=1
         C greets
-        "#,
-        ),
-    );
+        "#);
 }
 
 /// A server that was taken for one without a workspace, and asks for roots, has one process per workspace from then on.
@@ -239,11 +193,9 @@ fn values_are_forgotten_with_the_last_process() {
 /// Two terminals whose values differ take turns: each finds the process that it left.
 #[test]
 fn terminals_that_take_turns_keep_their_processes() {
-    check_with(
-        |settings| settings.linger = Some(Duration::from_secs(600)),
-        &after_a(
-            "X=1",
-            r#"
+    run(r#"
+        given linger 600s
+        A opens 1; env X=1
         A leaves
         B comes; folder /p; env X=2
         B greets
@@ -258,19 +210,15 @@ fn terminals_that_take_turns_keep_their_processes() {
         C comes; folder /p; env X=1
         C greets
             C< …
-        "#,
-        ),
-    );
+        "#);
 }
 
 /// The same, where the entry names the variable that differs.
 #[test]
 fn terminals_with_other_tokens_keep_their_processes() {
-    check_with(
-        |settings| settings.linger = Some(Duration::from_secs(600)),
-        &after_a(
-            "1",
-            r#"
+    run(r#"
+        given linger 600s
+        A opens 1; env 1
         A leaves
         B comes; folder /p; env 2
         B greets
@@ -285,17 +233,14 @@ fn terminals_with_other_tokens_keep_their_processes() {
         C comes; folder /p; env 1
         C greets
             C< …
-        "#,
-        ),
-    );
+        "#);
 }
 
 /// A window without the variable works at its process, while two terminals whose values differ take turns.
 #[test]
 fn window_stays_while_terminals_take_turns() {
-    check_with(
-        |settings| settings.linger = Some(Duration::from_secs(600)),
-        r#"
+    run(r#"
+        given linger 600s
         W comes; folder /p; env Y=1
             start 1 at /p with env Y=1
         1 spawns
@@ -324,22 +269,15 @@ fn window_stays_while_terminals_take_turns() {
         B comes; folder /p; env X=2 Y=1
         B greets
             start 3 at /p with env X=2 Y=1
-        "#,
-    );
+        "#);
 }
 
 /// Two backends with other variables: the second takes the first one's place, and the first does not come back.
 #[test]
 fn other_variables_are_no_return() {
-    check_with(
-        |settings| {
-            settings.linger = Some(Duration::from_secs(600));
-            settings.servers[0].max_backends = 1;
-            settings.servers[0].state = StatePolicy::None;
-        },
-        &after_a(
-            "X=1",
-            r#"
+    run(r#"
+        given linger 600s; max_backends 1
+        A opens 1; env X=1
         B comes; folder /p; env X=2
         B greets
             - waits for room
@@ -347,9 +285,7 @@ fn other_variables_are_no_return() {
             stop 1
         1 ends
             start 2 at /p with env X=2
-        "#,
-        ),
-    );
+        "#);
 }
 
 /// A server that was taken for one without a workspace asks for roots in the middle of a call, as server-filesystem would.

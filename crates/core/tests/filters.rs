@@ -1,22 +1,9 @@
 //! The filters of a server's entry, for clients of that server alone: what they may name, and what they are shown.
 
-use crate::story::check_with;
-use bytes::Bytes;
-use std::sync::Arc;
-use switchboard_core::Settings;
-use switchboard_core::catalogue::{Filter, List, Listing, NameStyle, Naming, Offer, OfferKey};
-
-fn naming(allow: &[&str], deny: &[&str], rename: &[(&str, &str)]) -> Naming {
-    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-    let rename = rename.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect();
-    let filter = Filter { allow: texts(allow), deny: texts(deny), rename };
-    let resources = Filter { rename: Vec::new(), ..filter.clone() };
-    Naming { tools: filter.clone(), prompts: filter, resources, ..Naming::new("files", NameStyle::Prefixed) }
-}
-
-/// After the handshake of a client of the one server.
+use crate::story::run;
+/// A client of the one server, after the handshake.
 #[track_caller]
-fn greeted(naming: Naming, story: &str) {
+fn greeted(story: &str) {
     let before = r#"
         A comes; folder /p
             start 1 at /p
@@ -26,18 +13,14 @@ fn greeted(naming: Naming, story: &str) {
         1 greets with {"tools":{},"prompts":{},"resources":{"subscribe":true}}
             A< {"id":0,…}
     "#;
-    check_with(|settings| settings.servers[0].naming = naming.into(), &format!("{before}{story}"));
-}
-
-fn writes_hidden() -> Naming {
-    naming(&[], &["write*"], &[("read", "get")])
+    run(&format!("{before}{story}"));
 }
 
 #[test]
 fn hidden_tools_are_unknown() {
     greeted(
-        writes_hidden(),
         r#"
+        given deny write*; rename read get
         A> {"id":1,"method":"tools/call","params":{"name":"write_all"}}
             A< {"id":1,"error":{…"kind":"unknown_name"…"Unknown tool: write_all"}}
         A> {"id":2,"method":"tools/call","params":{"name":"\u0077rite"}}
@@ -55,8 +38,8 @@ fn hidden_tools_are_unknown() {
 #[test]
 fn renames_hold_in_both_directions() {
     greeted(
-        writes_hidden(),
         r#"
+        given deny write*; rename read get
         A> {"id":1,"method":"tools/call","params":{"name":"get","n":0.70}}
             1< {"id":2,"method":"tools/call","params":{"name":"read","n":0.70}}
         A> {"id":2,"method":"prompts/get","params":{"name":"read"}}
@@ -74,8 +57,8 @@ fn renames_hold_in_both_directions() {
 #[test]
 fn every_page_is_filtered() {
     greeted(
-        writes_hidden(),
         r#"
+        given deny write*; rename read get
         A> {"id":1,"method":"tools/list","params":{"cursor":"7"}}
             1< {"id":2,"method":"tools/list","params":{"cursor":"7"}}
         1> {"result":{"n":0.70,"tools":[ {"name":"write"}, {"x":1.0,"name":"a"} ],"nextCursor":"8"},"id":2}
@@ -95,8 +78,8 @@ fn every_page_is_filtered() {
 #[test]
 fn hidden_resources_are_not_found() {
     greeted(
-        naming(&[], &["*.env"], &[]),
         r#"
+        given deny *.env
         A> {"id":1,"method":"resources/read","params":{"uri":"file:///p/.%65nv"}}
             A< {"id":1,"error":{"code":-32002,…"kind":"resource_not_found"…"Resource not found: file:///p/.%65nv"}}
         A> {"id":2,"method":"resources/subscribe","params":{"uri":"file:///p/.env?x"}}
@@ -117,8 +100,8 @@ fn hidden_resources_are_not_found() {
 #[test]
 fn unknown_methods_are_refused() {
     greeted(
-        naming(&[], &["*.env"], &[]),
         r#"
+        given deny *.env
         A> {"id":1,"method":"resources/delete","params":{"path":"/p/.env"}}
             A< {"id":1,"error":{…"kind":"method_not_found"…}}
         A> {"id":2,"method":"Tools/Call","params":{"name":"x"}}
@@ -129,7 +112,11 @@ fn unknown_methods_are_refused() {
     );
 }
 
-const BY_TEMPLATE: &str = r#"
+/// After the handshake, with two reads that wait for the templates.
+#[track_caller]
+fn by_template(story: &str) {
+    let before = r#"
+    given allow doc:///p/{name} doc:x
     A confirms
         1< {"method":"notifications/initialized"}
         1< {"id":2,"method":"tools/list"}
@@ -143,52 +130,42 @@ const BY_TEMPLATE: &str = r#"
     A> {"id":2,"method":"resources/read","params":{"uri":"doc:///q/a"}}
     A> {"id":3,"method":"tools/call","params":{"name":"doc:x"}}
         1< {"id":8,"method":"tools/call","params":{"name":"doc:x"}}
-"#;
+    "#;
+    greeted(&format!("{before}{story}"));
+}
 
 /// A request waits for the templates that it depends on, and nothing else waits with it.
 #[test]
 fn templates_are_fetched_to_decide() {
-    let naming = naming(&["doc:///p/{name}", "doc:x"], &[], &[]);
-    greeted(
-        naming,
-        &format!(
-            "{BY_TEMPLATE}{}",
-            r#"
+    by_template(
+        r#"
     1> {"id":5,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"},{"uriTemplate":"doc:///q/{name}"}]}}
         store 0
         1< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
         A< {"id":2,"error":{…"resource_not_found"…}}
     A> {"id":4,"method":"resources/read","params":{"uri":"doc:///p/..%2fq"}}
         A< {"id":4,"error":{…"resource_not_found"…}}
-    "#
-        ),
+    "#,
     );
 }
 
 #[test]
 fn unknown_templates_let_nothing_in() {
-    let naming = naming(&["doc:///p/{name}", "doc:x"], &[], &[]);
-    greeted(
-        naming,
-        &format!(
-            "{BY_TEMPLATE}{}",
-            r#"
+    by_template(
+        r#"
     +30s
         record 0: slow, try 1
         A< {"id":1,"error":{…"resource_not_found"…}}
         A< {"id":2,"error":{…"resource_not_found"…}}
-    "#
-        ),
+    "#,
     );
 }
 
 /// A request for a server that is being started waits for it, and is judged then.
 #[test]
 fn a_failed_start_answers_what_is_undecided() {
-    let naming = naming(&["doc:///p/{name}"], &[], &[]);
-    check_with(
-        |settings| settings.servers[0].naming = naming.into(),
-        r#"
+    run(r#"
+        given allow doc:///p/{name}
         A comes; folder /p
             start 1 at /p
         A greets
@@ -196,18 +173,13 @@ fn a_failed_start_answers_what_is_undecided() {
         1 cannot spawn: no
             A< {"id":0,"error":{…"backend_spawn_failed"…}}
             A< {"id":1,"error":{…"backend_spawn_failed"…}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_crash_restarts_what_is_undecided() {
-    let naming = naming(&["doc:///p/{name}", "doc:x"], &[], &[]);
-    greeted(
-        naming,
-        &format!(
-            "{BY_TEMPLATE}{}",
-            r#"
+    by_template(
+        r#"
     1 ends
         A< {"id":3,"error":{…}}
         - restart after a pause
@@ -224,27 +196,14 @@ fn a_crash_restarts_what_is_undecided() {
         store 0
         2< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
         A< {"id":2,"error":{…"resource_not_found"…}}
-    "#
-        ),
+    "#,
     );
-}
-
-fn stored(settings: &mut Settings, naming: Naming) {
-    let welcome = br#"{"serverInfo":"stored","capabilities":{"tools":{}}}"#;
-    let page = Bytes::from_static(br#"{"tools":[{"name":"read"},{"name":"write"},{"name":"wrote"}]}"#);
-    let tools = Listing::read(List::Tools, &[page], &naming).expect("a list");
-    let offer = Arc::new(Offer::new(Bytes::from_static(welcome)).with(Arc::new(tools)));
-    let server = &mut settings.servers[0];
-    server.stores_lists = true;
-    server.offers.push((OfferKey::anywhere(r#""v" {}"#), offer.into()));
-    server.naming = naming.into();
 }
 
 #[test]
 fn stored_lists_are_filtered() {
-    check_with(
-        |settings| stored(settings, writes_hidden()),
-        r#"
+    run(r#"
+        given deny write*; rename read get; stored read write wrote
         A comes; folder /p
             start 1 at /p
         A greets
@@ -261,14 +220,12 @@ fn stored_lists_are_filtered() {
             1< {"method":"notifications/initialized"}
             1< {"id":5,"method":"tools/list"}
             1< {"id":3,"method":"tools/call","params":{"name":"read"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_reload_changes_what_is_shown() {
     greeted(
-        Naming::new("files", NameStyle::Prefixed),
         r#"
         A> {"id":1,"method":"tools/call","params":{"name":"read"}}
             1< {"id":2,"method":"tools/call","params":{"name":"read"}}
@@ -313,9 +270,8 @@ fn a_reload_ends_hidden_subscriptions() {
         1> {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
     "#;
-    check_with(|_| {}, all);
+    run(all);
     greeted(
-        Naming::new("files", NameStyle::Prefixed),
         r#"
         A confirms
             1< {"method":"notifications/initialized"}
@@ -338,10 +294,8 @@ fn a_reload_ends_hidden_subscriptions() {
 /// An aggregate of one server passes on what it does not know, and a completion may name two things.
 #[test]
 fn aggregates_check_what_else_is_named() {
-    let naming = naming(&[], &["*.env"], &[]);
-    check_with(
-        |settings| settings.servers[0].naming = naming.into(),
-        r#"
+    run(r#"
+        given deny *.env
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -361,17 +315,14 @@ fn aggregates_check_what_else_is_named() {
             A< {"id":3,"error":{…"kind":"method_not_found"…}}
         A> {"id":4,"method":"custom/thing"}
             1< {"id":5,"method":"custom/thing"}
-        "#,
-    );
+        "#);
 }
 
 /// Also when it was accepted before, and its server is yet to be ready.
 #[test]
 fn a_reload_refuses_what_waits() {
-    let open = || Naming::new("files", NameStyle::Prefixed);
-    check_with(
-        |settings| stored(settings, open()),
-        r#"
+    run(r#"
+        given stored read write wrote
         A comes; folder /p
             start 1 at /p
         A greets
@@ -386,11 +337,9 @@ fn a_reload_refuses_what_waits() {
             1< {"id":4,"method":"initialize",…}
         1 greets with {"tools":{}}
             1< {"id":3,"method":"tools/call","params":{"name":"wrote"}}
-        "#,
-    );
-    check_with(
-        |settings| stored(settings, open()),
-        r#"
+        "#);
+    run(r#"
+        given stored read write wrote
         A comes; folder /p; server all
         A greets
             A< …
@@ -399,6 +348,5 @@ fn a_reload_refuses_what_waits() {
         A> {"id":2,"method":"tools/call","params":{"name":"files__wrote"}}
         config denies read
             A< {"id":1,"error":{…"Unknown tool: files__read"}}
-        "#,
-    );
+        "#);
 }

@@ -1,13 +1,10 @@
 //! Towards a server we speak first: by lines, and if nothing comes back, once more with `Content-Length`.
 
-use crate::story::{check, check_with};
-use switchboard_core::FramingChoice;
-use switchboard_protocol::Framing;
+use crate::story::run;
 
 #[test]
 fn a_server_that_does_not_answer_is_tried_with_content_length() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -36,14 +33,12 @@ fn a_server_that_does_not_answer_is_tried_with_content_length() {
             - restart after a pause
         +1s
             start 3 at nowhere by content-length
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn what_it_prints_besides_messages_does_not_count_as_an_answer() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -56,14 +51,12 @@ fn what_it_prints_besides_messages_does_not_count_as_an_answer() {
             stop 1 now
         1 ends: signal 9
             start 2 at nowhere by content-length
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_server_that_answers_neither_is_given_up_and_tried_anew_later() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -84,15 +77,13 @@ fn a_server_that_answers_neither_is_given_up_and_tried_anew_later() {
         +10min
         A> {"id":2,"method":"initialize"}
             start 3 at nowhere
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn what_is_asked_while_it_is_being_given_up_is_served_by_another_process() {
-    check_with(
-        |settings| settings.servers[0].framing = FramingChoice::Fixed(Framing::Newline),
-        r#"
+    run(r#"
+        given framing newline
         A comes
             start 1 at nowhere
         1 spawns
@@ -109,14 +100,12 @@ fn what_is_asked_while_it_is_being_given_up_is_served_by_another_process() {
             start 2 at nowhere
         2 spawns
             2< {"id":2,"method":"initialize"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn the_last_word_of_the_first_process_settles_it() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -131,6 +120,5 @@ fn the_last_word_of_the_first_process_settles_it() {
             start 2 at nowhere
         2 spawns
             2< {"id":1,"method":"initialize"}
-        "#,
-    );
+        "#);
 }

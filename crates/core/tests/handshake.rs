@@ -1,11 +1,10 @@
 //! The client greets the server through us, as if it spoke to it directly.
 
-use crate::story::check;
+use crate::story::run;
 
 #[test]
 fn the_server_and_the_client_get_what_the_other_said_byte_for_byte() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -15,14 +14,12 @@ fn the_server_and_the_client_get_what_the_other_said_byte_for_byte() {
             A< raw {"result":{"protocolVersion":"2025-06-18","n":1E2,"unknown":[ ]},"jsonrpc":"2.0","id":"a"}
         A> raw {"method":"notifications/initialized","jsonrpc":"2.0"}
             1< raw {"method":"notifications/initialized","jsonrpc":"2.0"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_client_may_say_everything_at_once_before_there_is_a_process() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         A> {"id":1,"method":"initialize"}
@@ -36,14 +33,12 @@ fn a_client_may_say_everything_at_once_before_there_is_a_process() {
             A< {"id":2,"result":{"tools":[]}}
         1> {"id":1,"result":{}}
             A< {"id":1,"result":{}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn requests_before_a_handshake_are_the_servers_affair() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -51,14 +46,12 @@ fn requests_before_a_handshake_are_the_servers_affair() {
             1< {"id":1,"method":"tools/list"}
         1> {"id":1,"error":{"code":-32002,"message":"not initialized"}}
             A< {"id":1,"error":{"code":-32002,"message":"not initialized"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn discover_is_answered_by_us() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -66,14 +59,12 @@ fn discover_is_answered_by_us() {
             A< {"id":1,"error":{"code":-32601,…
         A> {"id":2,"method":"initialize"}
             1< {"id":1,"method":"initialize"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_refused_handshake_is_not_replayed() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -86,14 +77,12 @@ fn a_refused_handshake_is_not_replayed() {
             start 2 at nowhere
         2 spawns
             2< {"id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_replayed_handshake_has_a_token_of_its_own() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         1 spawns
@@ -110,14 +99,12 @@ fn a_replayed_handshake_has_a_token_of_its_own() {
             start 2 at nowhere
         2 spawns
             2< {"id":3,"method":"initialize","params":{"_meta":{"progressToken":3}}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_second_handshake_that_fails_does_not_undo_the_first() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":5,"method":"initialize","params":{"again":true}}
             1< {"id":2,"method":"initialize","params":{"again":true}}
@@ -131,6 +118,5 @@ fn a_second_handshake_that_fails_does_not_undo_the_first() {
             2< {"id":3,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
         2> {"id":3,"result":{}}
             2< {"method":"notifications/initialized"}
-        "#,
-    );
+        "#);
 }

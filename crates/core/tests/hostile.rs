@@ -1,52 +1,42 @@
 //! Sequences that a hostile review found: messages, tasks, roots and subscriptions that reached the wrong client, or nobody.
 
-use crate::story::{TWO_CLIENTS, check_with};
-use switchboard_core::{Capabilities, Settings};
-
-fn shared(settings: &mut Settings) {
-    settings.servers[0].capabilities = Capabilities::Shared;
-}
+use super::aggregates::open;
+use crate::story::run;
 
 /// The client's home is gone with the reload.
 #[test]
 fn unknown_task_after_reload() {
-    check_with(
-        shared,
-        &format!(
-            r#"{TWO_CLIENTS}
-    A> {{"id":1,"method":"tools/call","params":{{}}}}
-        1< {{"id":3,…}}
-    1> {{"id":3,"result":{{}}}}
+    run(r#"
+        given shared
+        A opens 1
+        B joins 1
+    A> {"id":1,"method":"tools/call","params":{}}
+        1< {"id":3,…}
+    1> {"id":3,"result":{}}
         A< …
     config changes
         - its settings have changed
         stop 1
     1 ends
-    A> {{"id":2,"method":"tools/call","params":{{"task":{{}}}}}}
+    A> {"id":2,"method":"tools/call","params":{"task":{}}}
         start 2 at /p
     2 spawns
         2< …"initialize"…
     2 greets
         2< …
-        2< {{"id":4,…}}
-    2> {{"id":4,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
+        2< {"id":4,…}
+    2> {"id":4,"result":{"task":{"taskId":"t1","status":"working"}}}
         A< …
-    B> {{"id":7,"method":"tasks/result","params":{{"taskId":"t1"}}}}
-        B< {{"id":7,"error":…}}
-    "#
-        ),
-    );
+    B> {"id":7,"method":"tasks/result","params":{"taskId":"t1"}}
+        B< {"id":7,"error":…}
+    "#);
 }
 
 /// The request names a place in another client's workspace.
 #[test]
 fn unknown_task_by_place() {
-    check_with(
-        |s| {
-            shared(s);
-            s.servers[0].splits = true;
-        },
-        r#"
+    run(r#"
+    given shared; splits
     A comes; folder /p
     A greets
         start 1 at /p
@@ -71,19 +61,14 @@ fn unknown_task_by_place() {
         2< …
     B at /p/x> {"id":7,"method":"tasks/result","params":{"taskId":"t1"}}
         B< {"id":7,"error":…}
-    "#,
-    );
+    "#);
 }
 
 /// B's call waits its turn when the server asks for A's roots.
 #[test]
 fn roots_asked_while_b_waits_its_turn() {
-    check_with(
-        |s| {
-            shared(s);
-            s.servers[0].max_in_flight = 1;
-        },
-        r#"
+    run(r#"
+    given shared; max_in_flight 1
     A comes; folder /p
         start 1 at /p
     1 spawns
@@ -114,20 +99,19 @@ fn roots_asked_while_b_waits_its_turn() {
     found /b
         - no longer shared by 1
         start 2 at /b
-    "#,
-    );
+    "#);
 }
 
 /// Ids of tasks are used again by the next process.
 #[test]
 fn stale_task_takes_a_question() {
-    check_with(
-        shared,
-        &format!(
-            r#"{TWO_CLIENTS}
-    A> {{"id":2,"method":"tools/call","params":{{"task":{{}}}}}}
-        1< {{"id":3,…}}
-    1> {{"id":3,"result":{{"task":{{"taskId":"1","status":"working"}}}}}}
+    run(r#"
+        given shared
+        A opens 1
+        B joins 1
+    A> {"id":2,"method":"tools/call","params":{"task":{}}}
+        1< {"id":3,…}
+    1> {"id":3,"result":{"task":{"taskId":"1","status":"working"}}}
         A< …
     owner restarts
         - …
@@ -138,77 +122,62 @@ fn stale_task_takes_a_question() {
         2< …
     2 greets
         2< …
-    B> {{"id":3,"method":"tools/call","params":{{"task":{{}}}}}}
-        2< {{"id":5,…}}
-    2> {{"id":"q","method":"elicitation/create","params":{{"of":"B","_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"1"}}}}}}}}
+    B> {"id":3,"method":"tools/call","params":{"task":{}}}
+        2< {"id":5,…}
+    2> {"id":"q","method":"elicitation/create","params":{"of":"B","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"1"}}}}
         - …
         B< …
-    "#
-        ),
-    );
+    "#);
 }
 
 /// The owner of the task keeps the process, although another has used it longer.
 #[test]
 fn task_owner_is_not_longest_user() {
-    check_with(
-        shared,
-        &format!(
-            r#"{TWO_CLIENTS}
-    B> {{"id":1,"method":"tools/call","params":{{}}}}
-        1< {{"id":3,…}}
-    A> {{"id":1,"method":"tools/call","params":{{"task":{{}}}}}}
-        1< {{"id":4,…}}
-    1> {{"id":4,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
+    run(r#"
+        given shared
+        A opens 1
+        B joins 1
+    B> {"id":1,"method":"tools/call","params":{}}
+        1< {"id":3,…}
+    A> {"id":1,"method":"tools/call","params":{"task":{}}}
+        1< {"id":4,…}
+    1> {"id":4,"result":{"task":{"taskId":"t1","status":"working"}}}
         A< …
-    1> {{"id":"q","method":"elicitation/create","params":{{"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t1"}}}}}}}}
+    1> {"id":"q","method":"elicitation/create","params":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}}
         - no longer shared by 1
         A< …
-    A> {{"id":5,"method":"tools/call","params":{{}}}}
-        1< {{"id":5,…}}
-    "#
-        ),
-    );
+    A> {"id":5,"method":"tools/call","params":{}}
+        1< {"id":5,…}
+    "#);
 }
 
 /// The client has named its roots for another server already, so nothing has to be waited for.
 #[test]
 fn known_roots_are_not_waited_for() {
-    check_with(
-        |s| {
-            super::aggregates::two(s);
-            for x in &mut s.servers {
-                x.record.asks_roots = true;
-            }
-        },
-        &format!(
-            r#"{}
+    open(
+        r#"
+    given asks_roots; server 1; asks_roots
     B comes; folder /p; server all
-    B greets with {{"roots":{{}}}}
-        B< {{"id":0,…}}
+    B greets with {"roots":{}}
+        B< {"id":0,…}
     B confirms
-    B> {{"id":1,"method":"tools/call","params":{{"name":"files__read"}}}}
-        B< raw {{"method":"roots/list","jsonrpc":"2.0","id":1}}
-    B> {{"id":1,"result":{{"roots":[{{"uri":"file:///p"}}]}}}}
+    B> {"id":1,"method":"tools/call","params":{"name":"files__read"}}
+        B< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+    B> {"id":1,"result":{"roots":[{"uri":"file:///p"}]}}
         look up /p
     found /p
         1< …
-    B> {{"id":2,"method":"tools/call","params":{{"name":"more__read"}}}}
+    B> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
         2< …
     "#,
-            super::aggregates::OPEN
-        ),
     );
 }
 
 /// A has left, and what the process does is still A's affair.
 #[test]
 fn roots_of_b_for_an_operation_of_a() {
-    check_with(
-        |s| {
-            s.linger = Some(std::time::Duration::from_secs(60));
-        },
-        r#"
+    run(r#"
+    given linger 60s
     A comes; folder /p
         start 1 at /p
     1 spawns
@@ -229,16 +198,14 @@ fn roots_of_b_for_an_operation_of_a() {
     A leaves
     1> {"id":"r","method":"roots/list"}
         1< {"id":"r","error":…}
-    "#,
-    );
+    "#);
 }
 
 /// Both are in the middle of their handshakes.
 #[test]
 fn retired_while_both_greet() {
-    check_with(
-        shared,
-        r#"
+    run(r#"
+    given shared
     A comes; folder /p
         start 1 at /p
     1 spawns
@@ -263,71 +230,62 @@ fn retired_while_both_greet() {
     2 greets
         2< …
         2< …
-    "#,
-    );
+    "#);
 }
 
 /// There is room for one process only.
 #[test]
 fn separated_without_room() {
-    check_with(
-        |s| {
-            shared(s);
-            s.pool.max_backends = 1;
-        },
-        &format!(
-            r#"{TWO_CLIENTS}
-    A> {{"id":1,"method":"tools/call","params":{{"task":{{}}}}}}
-        1< {{"id":3,…}}
-    1> {{"id":3,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
+    run(r#"
+        given shared; pool.max_backends 1
+        A opens 1
+        B joins 1
+    A> {"id":1,"method":"tools/call","params":{"task":{}}}
+        1< {"id":3,…}
+    1> {"id":3,"result":{"task":{"taskId":"t1","status":"working"}}}
         A< …
-    B> {{"id":1,"method":"tools/call","params":{{}}}}
-        1< {{"id":4,…}}
-    1> {{"id":"q","method":"sampling/createMessage","params":{{}}}}
+    B> {"id":1,"method":"tools/call","params":{}}
+        1< {"id":4,…}
+    1> {"id":"q","method":"sampling/createMessage","params":{}}
         - no longer shared by 2
-        1< {{"id":"q","error":…}}
-    1> {{"id":4,"result":{{}}}}
+        1< {"id":"q","error":…}
+    1> {"id":4,"result":{}}
         B< …
-    B> {{"id":2,"method":"tools/call","params":{{}}}}
+    B> {"id":2,"method":"tools/call","params":{}}
         - waits for room
     +600s
-        B< {{"id":2,"error":…}}
+        B< {"id":2,"error":…}
     +3000s
         - it asks its clients questions
         stop 1
-    "#
-        ),
-    );
+    "#);
 }
 
 /// An error without an id may speak of a call that was cancelled.
 #[test]
 fn error_without_id_of_a_cancelled_call() {
-    check_with(
-        shared,
-        &format!(
-            r#"{TWO_CLIENTS}
-    A> {{"id":1,"method":"tools/call","params":{{}}}}
-        1< {{"id":3,…}}
-    A> {{"method":"notifications/cancelled","params":{{"requestId":1}}}}
+    run(r#"
+        given shared
+        A opens 1
+        B joins 1
+    A> {"id":1,"method":"tools/call","params":{}}
+        1< {"id":3,…}
+    A> {"method":"notifications/cancelled","params":{"requestId":1}}
         1< …
-    B> {{"id":1,"method":"tools/call","params":{{}}}}
-        1< {{"id":4,…}}
-    1> {{"id":null,"error":{{"code":1,"message":"secret of A"}}}}
+    B> {"id":1,"method":"tools/call","params":{}}
+        1< {"id":4,…}
+    1> {"id":null,"error":{"code":1,"message":"secret of A"}}
         - late answer dropped
-    1> {{"id":4,"result":{{}}}}
-        B< {{"id":1,"result":{{}}}}
-    "#
-        ),
-    );
+    1> {"id":4,"result":{}}
+        B< {"id":1,"result":{}}
+    "#);
 }
 
 /// Subscriptions move to processes of their own, and do not meet again there.
 #[test]
 fn subscribers_with_other_roots() {
-    check_with(
-        shared,
-        r#"
+    run(r#"
+    given shared
     A comes; folder /p
         start 1 at /p
     1 spawns
@@ -365,66 +323,54 @@ fn subscribers_with_other_roots() {
         start 3 at /p
         - its clients have different roots
         stop 1
-    "#,
-    );
+    "#);
 }
 
 #[test]
 fn unknown_task_while_starting() {
-    check_with(
-        shared,
-        &format!(
-            r#"{TWO_CLIENTS}
+    run(r#"
+        given shared
+        A opens 1
+        B joins 1
     owner restarts
         - …
         stop 1
     1 ends
         start 2 at /p
-    A> {{"id":2,"method":"tools/call","params":{{"task":{{}}}}}}
-    B> {{"id":7,"method":"tasks/result","params":{{"taskId":"t1"}}}}
+    A> {"id":2,"method":"tools/call","params":{"task":{}}}
+    B> {"id":7,"method":"tasks/result","params":{"taskId":"t1"}}
     2 spawns
         2< …
     2 greets
         2< …
-        2< {{"id":3,…}}
-        B< {{"id":7,"error":…"Unknown task: t1"…}}
-    "#
-        ),
-    );
+        2< {"id":3,…}
+        B< {"id":7,"error":…"Unknown task: t1"…}
+    "#);
 }
 
 #[test]
 fn reload_refuses_hidden_waiting_calls() {
-    check_with(
-        |s| {
-            shared(s);
-            s.servers[0].max_in_flight = 1;
-        },
-        &format!(
-            r#"{TWO_CLIENTS}
-    A> {{"id":1,"method":"tools/call","params":{{"name":"x"}}}}
-        1< {{"id":3,…}}
-    B> {{"id":1,"method":"tools/call","params":{{"name":"read"}}}}
+    run(r#"
+        given shared; max_in_flight 1
+        A opens 1
+        B joins 1
+    A> {"id":1,"method":"tools/call","params":{"name":"x"}}
+        1< {"id":3,…}
+    B> {"id":1,"method":"tools/call","params":{"name":"read"}}
     config changes and denies read
-        B< {{"id":1,"error":…"Unknown tool: read"…}}
-    1> {{"id":3,"result":{{}}}}
+        B< {"id":1,"error":…"Unknown tool: read"…}
+    1> {"id":3,"result":{}}
         A< …
         - its settings have changed
         stop 1
-    "#
-        ),
-    );
+    "#);
 }
 
 /// Subscriptions go with a client whose roots have changed.
 #[test]
 fn subscriptions_after_roots_change() {
-    check_with(
-        |s| {
-            shared(s);
-            s.servers[0].record.asks_roots = true;
-        },
-        r#"
+    run(r#"
+    given shared; asks_roots
     A comes; folder /p
         start 1 at /p
     1 spawns
@@ -460,16 +406,13 @@ fn subscriptions_after_roots_change() {
         - no longer shared by 1
         1< …unsubscribe…
         start 2 at /p
-    "#,
-    );
+    "#);
 }
 
 /// Folders of a client on another machine, or without a token, reach no server.
 #[test]
 fn foreign_folders_reach_no_server() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
     A comes; elsewhere yes
         start 1 at nowhere
     1 spawns
@@ -481,19 +424,14 @@ fn foreign_folders_reach_no_server() {
         1< …
     1> {"id":"r","method":"roots/list"}
         1< {"id":"r",…}
-    "#,
-    );
+    "#);
 }
 
 /// Equal roots share, also with a window that comes after the first has left.
 #[test]
 fn equal_roots_share_after_leave() {
-    check_with(
-        |s| {
-            s.servers[0].record.asks_roots = true;
-            s.linger = Some(std::time::Duration::from_secs(60));
-        },
-        r#"
+    run(r#"
+    given asks_roots; linger 60s
     A comes; folder /p
         start 1 at /p
     1 spawns
@@ -529,34 +467,27 @@ fn equal_roots_share_after_leave() {
         look up /p /q
     found /p /q
         1< …list_changed…
-    "#,
-    );
+    "#);
 }
 
 /// The answer that shows client state also frees a turn.
 #[test]
 fn moves_come_before_freed_turns() {
-    check_with(
-        |s| {
-            shared(s);
-            s.servers[0].max_in_flight = 1;
-            s.servers[0].state = switchboard_core::StatePolicy::Auto;
-        },
-        &format!(
-            r#"{TWO_CLIENTS}
-    A> {{"id":1,"method":"tools/call","params":{{}}}}
-        1< {{"id":3,…}}
-    1> {{"id":3,"result":{{}}}}
+    run(r#"
+        given shared; max_in_flight 1; state auto
+        A opens 1
+        B joins 1
+    A> {"id":1,"method":"tools/call","params":{}}
+        1< {"id":3,…}
+    1> {"id":3,"result":{}}
         A< …
-    B> {{"id":1,"method":"tools/list"}}
-        1< {{"id":4,…}}
-    B> {{"id":2,"method":"tools/call","params":{{"name":"browser_navigate"}}}}
-    1> {{"id":4,"result":{{"tools":[{{"name":"browser_navigate"}}]}}}}
+    B> {"id":1,"method":"tools/list"}
+        1< {"id":4,…}
+    B> {"id":2,"method":"tools/call","params":{"name":"browser_navigate"}}
+    1> {"id":4,"result":{"tools":[{"name":"browser_navigate"}]}}
         - keeps state: browser_navigate
         - no longer shared by 1
         B< …
         start 2 at /p
-    "#
-        ),
-    );
+    "#);
 }

@@ -1,8 +1,7 @@
 //! Ids, progress tokens and cancellations travel mapped, in both directions, and come back as they were
 //! spelled.
 
-use crate::story::{check, check_with};
-use std::time::Duration;
+use crate::story::run;
 
 #[test]
 fn ids_come_back_as_they_were_spelled() {
@@ -20,7 +19,7 @@ fn ids_come_back_as_they_were_spelled() {
         "\"3f6c1a52-7d1e-4c3b-9a57-0d6a1f5f7c11-and-longer\"",
         "null",
     ] {
-        check(&format!(
+        run(&format!(
             r#"
             A opens 1
             A> {{"id":{id},"method":"tools/call","params":{{"name":"x","arguments":{{"id":{id}}}}}}}
@@ -35,7 +34,7 @@ fn ids_come_back_as_they_were_spelled() {
 #[test]
 fn a_server_may_respell_our_ids() {
     for id in ["2", "\"2\"", "2.0"] {
-        check(&format!(
+        run(&format!(
             r#"
             A opens 1
             A> {{"id":"x","method":"ping"}}
@@ -49,8 +48,7 @@ fn a_server_may_respell_our_ids() {
 
 #[test]
 fn answers_may_come_in_any_order_but_only_once() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -64,27 +62,23 @@ fn answers_may_come_in_any_order_but_only_once() {
             A< {"id":"a","result":"a"}
         1> {"id":99,"result":"never asked"}
             - late answer dropped
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn an_error_without_an_id_belongs_to_the_only_open_request() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
         1> {"id":null,"error":{"code":-32700,"message":"what?"}}
             A< {"id":"a","error":{"code":-32700,"message":"what?"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn with_two_open_requests_an_error_without_an_id_belongs_to_neither() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -92,8 +86,7 @@ fn with_two_open_requests_an_error_without_an_id_belongs_to_neither() {
             1< {"id":3,"method":"tools/call"}
         1> {"id":null,"error":{"code":-32700,"message":"what?"}}
             - late answer dropped
-        "#,
-    );
+        "#);
 }
 
 /// Many hand-written servers answer `notifications/initialized` as if it were a request.
@@ -104,7 +97,7 @@ fn an_answer_to_a_notification_ends_no_request() {
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}"#,
         r#"{"jsonrpc":"2.0","id":null,"result":{}}"#,
     ] {
-        check(&format!(
+        run(&format!(
             r#"
             A opens 1
             A> {{"id":"a","method":"tools/call"}}
@@ -124,8 +117,7 @@ fn an_answer_to_a_notification_ends_no_request() {
 
 #[test]
 fn an_error_about_a_cancelled_request_ends_no_other() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -137,14 +129,13 @@ fn an_error_about_a_cancelled_request_ends_no_other() {
             - late answer dropped
         1> {"id":3,"result":{}}
             A< {"id":"b","result":{}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn progress_tokens_are_mapped_and_given_back_in_their_own_spelling() {
     for token in ["\"t\"", "0", "1.50", "\"2\""] {
-        check(&format!(
+        run(&format!(
             r#"
             A opens 1
             A> {{"id":9,"method":"tools/call","params":{{"_meta":{{"progressToken":{token}}}}}}}
@@ -162,8 +153,7 @@ fn progress_tokens_are_mapped_and_given_back_in_their_own_spelling() {
 
 #[test]
 fn a_task_goes_on_reporting_after_its_answer() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":9,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":"t"}}}
             1< {"id":2,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":2}}}
@@ -171,14 +161,12 @@ fn a_task_goes_on_reporting_after_its_answer() {
             A< {"id":9,"result":{"task":{"taskId":"k"}}}
         1> {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
             A< {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_cancellation_names_the_request_as_the_server_knows_it() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -187,14 +175,12 @@ fn a_cancellation_names_the_request_as_the_server_knows_it() {
         A> {"method":"notifications/cancelled","params":{"requestId":"never"}}
         1> {"id":2,"result":"all the same"}
             A< {"id":"a","result":"all the same"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn what_was_not_sent_yet_is_taken_back_without_a_trace() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         A> {"id":1,"method":"tools/call"}
@@ -202,14 +188,12 @@ fn what_was_not_sent_yet_is_taken_back_without_a_trace() {
         A> {"method":"notifications/cancelled","params":{"requestId":1}}
         1 spawns
             1< {"id":2,"method":"tools/list"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_servers_questions_are_mapped_too() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> {"id":"s-1","method":"sampling/createMessage","params":{"_meta":{"progressToken":"s-1"}}}
             A< {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
@@ -218,15 +202,13 @@ fn a_servers_questions_are_mapped_too() {
         A> {"id":1,"result":{"text":"hi"}}
             1< {"id":"s-1","result":{"text":"hi"}}
         A> {"id":1,"result":{"text":"again"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_server_that_takes_its_question_back_needs_no_answer() {
-    check_with(
-        |settings| settings.limits.asked_per_backend = 1,
-        r#"
+    run(r#"
+        given asked_per_backend 1
         A opens 1
         1> {"id":7,"method":"elicitation/create"}
             A< {"id":1,"method":"elicitation/create"}
@@ -235,20 +217,17 @@ fn a_server_that_takes_its_question_back_needs_no_answer() {
         A> {"id":1,"result":{"action":"too late"}}
         1> {"id":8,"method":"elicitation/create"}
             A< {"id":2,"method":"elicitation/create"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_question_nobody_answers_is_refused_in_the_end() {
-    check_with(
-        |settings| settings.servers[0].hard_timeout = Some(Duration::from_secs(900)),
-        r#"
+    run(r#"
+        given hard_timeout 900s
         A opens 1
         1> {"id":7,"method":"elicitation/create"}
             A< {"id":1,"method":"elicitation/create"}
         +15min
             1< {"id":7,"error":{"code":-32603,…
-        "#,
-    );
+        "#);
 }

@@ -1,15 +1,13 @@
 //! Nobody gets another client's questions, logs, tasks or roots, whatever became of the request that they belong to.
 
-use super::aggregates::{OPEN, two};
-use crate::story::{TWO_CLIENTS, check_with};
-use switchboard_core::{Capabilities, Scope, ServerSettings, Settings, StatePolicy};
-
-fn shared(settings: &mut Settings) {
-    settings.servers[0].capabilities = Capabilities::Shared;
-}
+use super::aggregates::open;
+use crate::story::run;
 
 /// A and B share the first process. A has called a tool, under the id 3.
 const A_CALLED: &str = r#"
+    given shared
+    A opens 1
+    B joins 1
     A> {"id":1,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
         1< {"id":3,…}
 "#;
@@ -31,7 +29,7 @@ const B_IS_SAFE: &str = r#"
 
 #[track_caller]
 fn after_call(story: &str) {
-    check_with(shared, &format!("{TWO_CLIENTS}{A_CALLED}{story}"));
+    run(&format!("{A_CALLED}{story}"));
 }
 
 #[test]
@@ -73,18 +71,14 @@ fn question_of_a_timed_out_call() {
 
 #[test]
 fn question_of_a_client_that_left() {
-    check_with(
-        |settings| {
-            shared(settings);
-            settings.linger = Some(std::time::Duration::from_secs(60));
-        },
-        &format!(
-            r#"{TWO_CLIENTS}{A_CALLED}
+    run(&format!(
+        r#"
+            given linger 60s
+            {A_CALLED}
             A leaves
                 1< …
             {B_IS_SAFE}"#
-        ),
-    );
+    ));
 }
 
 /// The retired process finishes what is open, and ends. Nobody is told the answer of another.
@@ -130,9 +124,8 @@ fn the_only_user_is_asked() {
 /// A question before anybody has used the process goes to its only client; with two it is refused.
 #[test]
 fn question_before_any_use() {
-    check_with(
-        shared,
-        r#"
+    run(r#"
+        given shared
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -146,21 +139,18 @@ fn question_before_any_use() {
             A< …
         B comes; folder /p
             start 2 at /p
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_stored_verdict_separates_from_the_start() {
-    check_with(
-        |settings| settings.servers[0].record.asks_questions = true,
-        r#"
+    run(r#"
+        given asks_questions
         A comes; folder /p
             start 1 at /p
         B comes; folder /p
             start 2 at /p
-        "#,
-    );
+        "#);
 }
 
 /// A related task says whose question it is, whoever else uses the process.
@@ -197,13 +187,10 @@ fn a_ping_separates_nobody() {
 /// Requests that wait their turn at a retired process go to the new one.
 #[test]
 fn unsent_requests_move_with_their_client() {
-    check_with(
-        |settings| {
-            shared(settings);
-            settings.servers[0].max_in_flight = 2;
-        },
-        &format!(
-            r#"{TWO_CLIENTS}{A_CALLED}
+    run(&format!(
+        r#"
+            given max_in_flight 2
+            {A_CALLED}
             B> {{"id":1,"method":"tools/call","params":{{}}}}
                 1< {{"id":4,…}}
             B> {{"id":2,"method":"tools/call","params":{{"n":2}}}}
@@ -212,8 +199,7 @@ fn unsent_requests_move_with_their_client() {
                 1< {{"id":"q","error":…}}
                 start 2 at /p
             "#
-        ),
-    );
+    ));
 }
 
 #[test]
@@ -252,16 +238,8 @@ fn logs_go_to_the_only_user() {
 /// Global servers without state are shared between principals, but what they log is not.
 #[test]
 fn principals_share_global_servers_only() {
-    check_with(
-        |settings| {
-            settings.servers[0].scope = Scope::Global;
-            settings.servers.push(ServerSettings {
-                framing: settings.servers[0].framing,
-                state: StatePolicy::Backend,
-                ..settings.servers[0].clone()
-            });
-        },
-        r#"
+    run(r#"
+        given scope global; servers more; server 1; scope global; state backend
         A comes; folder /p
             start 1 at home
         1 spawns
@@ -294,15 +272,12 @@ fn principals_share_global_servers_only() {
         D comes; folder /p; server 1; principal 1
         D greets
             start 3 at home
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn principals_never_share_a_folder() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -313,20 +288,16 @@ fn principals_never_share_a_folder() {
         B comes; folder /p; principal 1
         B greets
             start 2 at /p
-        "#,
-    );
+        "#);
 }
 
 /// The longest user keeps the process. What others have open is still answered there.
 #[test]
 fn client_state_learnt_late() {
-    check_with(
-        |settings| {
-            shared(settings);
-            settings.servers[0].state = StatePolicy::Auto;
-        },
-        &format!(
-            r#"{TWO_CLIENTS}{A_CALLED}
+    run(&format!(
+        r#"
+            given state auto
+            {A_CALLED}
             B> {{"id":1,"method":"tools/call","params":{{}}}}
                 1< {{"id":4,…}}
             B> {{"id":2,"method":"tools/list"}}
@@ -344,8 +315,7 @@ fn client_state_learnt_late() {
             C comes; folder /p
                 start 3 at /p
             "#
-        ),
-    );
+    ));
 }
 
 /// B can neither list, read nor cancel a task of A, and does not hear of it.
@@ -403,17 +373,14 @@ fn tasks_pass_untouched_to_the_only_user() {
 /// A server that guesses the id of a request to another server cannot answer it.
 #[test]
 fn answers_of_another_server_are_dropped() {
-    check_with(
-        two,
-        &format!(
-            r#"{OPEN}
-            A> {{"id":"c","method":"tools/call","params":{{"name":"more__read"}}}}
-                2< {{"id":10,…}}
-            1> {{"id":10,"result":{{"content":["forged"]}}}}
+    open(
+        r#"
+            A> {"id":"c","method":"tools/call","params":{"name":"more__read"}}
+                2< {"id":10,…}
+            1> {"id":10,"result":{"content":["forged"]}}
                 - late answer dropped
-            2> {{"id":10,"result":{{"content":[]}}}}
-                A< {{"id":"c","result":{{"content":[]}}}}
-            "#
-        ),
+            2> {"id":10,"result":{"content":[]}}
+                A< {"id":"c","result":{"content":[]}}
+            "#,
     );
 }

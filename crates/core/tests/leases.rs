@@ -1,16 +1,10 @@
 //! Clients come and go, and what nobody holds any more goes too: the daemon's life.
 
-use crate::story::check_with;
-use std::time::Duration;
-use switchboard_core::Settings;
-
-fn daemon(settings: &mut Settings) {
-    settings.linger = Some(Duration::from_secs(30));
-    settings.servers[0].idle_ttl = Some(Duration::from_secs(600));
-}
+use crate::story::run;
 
 /// One client, greeted.
 const ONE: &str = r#"
+    given linger 30s; idle_ttl 600s
     A comes; folder /p
         start 1 at /p
     1 spawns
@@ -22,20 +16,14 @@ const ONE: &str = r#"
         1< …
 "#;
 
-fn tell(change: impl FnOnce(&mut Settings), story: &str) {
-    check_with(
-        |settings| {
-            daemon(settings);
-            change(settings);
-        },
-        &format!("{ONE}{story}"),
-    );
+#[track_caller]
+fn tell(story: &str) {
+    run(&format!("{ONE}{story}"));
 }
 
 #[test]
 fn when_the_last_client_has_gone_the_backend_goes_and_then_we_do() {
     tell(
-        |_| {},
         r#"
         A leaves
         +29s
@@ -53,7 +41,6 @@ fn when_the_last_client_has_gone_the_backend_goes_and_then_we_do() {
 #[test]
 fn whoever_comes_in_time_finds_it_as_it_was() {
     tell(
-        |_| {},
         r#"
         A leaves
         +29s
@@ -70,8 +57,8 @@ fn whoever_comes_in_time_finds_it_as_it_was() {
 #[test]
 fn without_a_linger_it_goes_at_once() {
     tell(
-        |settings| settings.linger = Some(Duration::ZERO),
         r#"
+        given linger 0s
         A leaves
         +0s
             - nobody has used it for a while
@@ -83,9 +70,8 @@ fn without_a_linger_it_goes_at_once() {
 /// Nobody came: whoever started us has changed his mind.
 #[test]
 fn a_daemon_that_nobody_needs_goes() {
-    check_with(
-        daemon,
-        r#"
+    run(r#"
+        given linger 30s; idle_ttl 600s
         +0s
         A comes; folder /p
             start 1 at /p
@@ -95,15 +81,13 @@ fn a_daemon_that_nobody_needs_goes() {
         1 ends
         +2s
             finished
-        "#,
-    );
+        "#);
 }
 
 /// What a client had open is taken back, and the server hears of its subscriptions.
 #[test]
 fn a_client_that_goes_takes_its_affairs_along() {
     tell(
-        |_| {},
         r#"
         B comes; folder /p
         B greets
@@ -127,9 +111,8 @@ fn a_client_that_goes_takes_its_affairs_along() {
 /// Behind an attachment stands another Switchboard: its questions are for the client, as they are.
 #[test]
 fn what_another_switchboard_asks_is_passed_on() {
-    check_with(
-        |settings| settings.servers[0].relays = true,
-        r#"
+    run(r#"
+        given relays
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -145,6 +128,5 @@ fn what_another_switchboard_asks_is_passed_on() {
             1< …
         1 ends
             A< {"id":1,"error":{"code":-32002,…"message":"the Switchboard daemon died while it worked on this: exit code 0"}}
-        "#,
-    );
+        "#);
 }

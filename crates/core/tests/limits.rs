@@ -1,17 +1,11 @@
 //! Whoever does not read is told so, or counted; nobody else waits for it.
 
-use crate::story::check_with;
-use switchboard_core::Settings;
-
-fn narrow_client(settings: &mut Settings) {
-    settings.limits.client_bytes = 200;
-}
+use crate::story::run;
 
 #[test]
 fn an_answer_beyond_a_slow_clients_budget_becomes_a_small_error() {
-    check_with(
-        narrow_client,
-        r#"
+    run(r#"
+        given client_bytes 200
         A opens 1
         A> {"id":1,"method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
@@ -27,15 +21,13 @@ fn an_answer_beyond_a_slow_clients_budget_becomes_a_small_error() {
             1< {"id":4,"method":"tools/list"}
         1> {"id":4,"result":"again"}
             A< {"id":3,"result":"again"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn notifications_for_a_slow_client_are_dropped_and_counted() {
-    check_with(
-        narrow_client,
-        r#"
+    run(r#"
+        given client_bytes 200
         A opens 1
         A stops reading
         1> {"method":"notifications/message","params":{"n":1}}
@@ -48,15 +40,13 @@ fn notifications_for_a_slow_client_are_dropped_and_counted() {
         A reads
         1> {"method":"notifications/message","params":{"n":4}}
             A< {"method":"notifications/message","params":{"n":4}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_server_that_does_not_read_is_not_sent_more_and_more() {
-    check_with(
-        |settings| settings.limits.backend_bytes = 100,
-        r#"
+    run(r#"
+        given backend_bytes 100
         A opens 1
         1 stops reading
         A> {"id":1,"method":"tools/call","params":{"n":1}}
@@ -68,15 +58,13 @@ fn a_server_that_does_not_read_is_not_sent_more_and_more() {
         1 reads
         A> {"id":3,"method":"tools/call","params":{"n":3}}
             1< {"id":3,"method":"tools/call","params":{"n":3}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn only_so_many_requests_of_a_client_are_open() {
-    check_with(
-        |settings| settings.limits.pending_per_client = 1,
-        r#"
+    run(r#"
+        given pending_per_client 1
         A opens 1
         A> {"id":1,"method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -86,44 +74,37 @@ fn only_so_many_requests_of_a_client_are_open() {
             A< {"id":1,"result":{}}
         A> {"id":3,"method":"tools/call"}
             1< {"id":3,"method":"tools/call"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn only_so_much_waits_for_a_server_to_be_ready() {
-    check_with(
-        |settings| settings.servers[0].max_queue = 1,
-        r#"
+    run(r#"
+        given max_queue 1
         A comes
             start 1 at nowhere
         A> {"id":1,"method":"initialize"}
         A> {"id":2,"method":"tools/list"}
             A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        "#,
-    );
-    check_with(
-        |settings| settings.limits.backend_bytes = 80,
-        r#"
+        "#);
+    run(r#"
+        given backend_bytes 80
         A comes
             start 1 at nowhere
         A> {"id":1,"method":"initialize"}
         A> {"id":2,"method":"tools/list"}
             A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn only_so_many_questions_of_a_server_are_open() {
-    check_with(
-        |settings| settings.limits.asked_per_backend = 1,
-        r#"
+    run(r#"
+        given asked_per_backend 1
         A opens 1
         1> {"id":1,"method":"roots/list"}
             A< {"id":1,"method":"roots/list"}
         1> {"id":2,"method":"roots/list"}
             1< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        "#,
-    );
+        "#);
 }

@@ -1,11 +1,10 @@
 //! What a server prints on its stdout that is no message reaches nobody, and what it spoils is answered.
 
-use crate::story::check;
+use crate::story::run;
 
 #[test]
 fn chatter_and_structured_logs_are_quarantined() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> raw listening on stdio
             - quarantined: listening on stdio
@@ -15,28 +14,24 @@ fn chatter_and_structured_logs_are_quarantined() {
             - quarantined: {"level":30,"method":"GET","id":1,"url":"/"}
         1> {"method":"notifications/message","params":{"level":"info"}}
             A< {"method":"notifications/message","params":{"level":"info"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_message_behind_a_log_text_is_recovered() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":1,"method":"ping"}
             1< {"id":2,"method":"ping"}
         1> raw [info] done {"jsonrpc":"2.0","id":2,"result":{}}
             A< {"id":1,"result":{}}
             - quarantined: [info] done…
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_log_about_a_request_is_not_taken_for_one() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> {"id":1,"method":"roots/list"}
             A< {"id":1,"method":"roots/list"}
@@ -44,40 +39,34 @@ fn a_log_about_a_request_is_not_taken_for_one() {
             - quarantined: received …
         A> {"id":1,"result":{"roots":[]}}
             1< {"id":1,"result":{"roots":[]}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_broken_answer_is_an_error_for_its_request() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
         1> {"id":2,"result":{"x":NaN}}
             - quarantined: {"jsonrpc":"2.0","id":2,"result":{"x":NaN}}
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_broken_question_is_refused() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> {"id":"q","method":"sampling/createMessage","params":{"temperature":NaN}}
             - quarantined: …
             1< {"id":"q","error":{"code":-32700,…
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn an_answer_that_is_too_long_is_an_error_for_its_request() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"resources/read"}
             1< {"id":2,"method":"resources/read"}
@@ -85,14 +74,12 @@ fn an_answer_that_is_too_long_is_an_error_for_its_request() {
             A< {"id":"a","error":{"code":-32603,…"kind":"message_too_large"…
         A> {"id":"b","method":"ping"}
             1< {"id":3,"method":"ping"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn what_a_client_sends_that_is_no_message_is_answered() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> raw hello
             A< {"id":null,"error":{"code":-32700,…
@@ -104,21 +91,18 @@ fn what_a_client_sends_that_is_no_message_is_answered() {
             A< {"id":null,"error":{"code":-32600,…
         A> (too long) {"method":"tools/call","params":{"text":"xxx"},"id":"last"}
             A< {"id":"last","error":{"code":-32603,…"kind":"message_too_large"…
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_broken_answer_of_the_client_is_an_error_for_the_server_that_waits() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> {"id":"q","method":"roots/list"}
             A< {"id":1,"method":"roots/list"}
         A> {"id":1,"result":{"x":NaN}}
             1< {"id":"q","error":{"code":-32700,…
-        "#,
-    );
+        "#);
 }
 
 /// A call under `"a"`, which the server knows as 2, and its broken answer.
@@ -131,7 +115,7 @@ fn broken_answer(line: &str) {
             - quarantined: …
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
     "#;
-    check(&story.replace("LINE", line));
+    run(&story.replace("LINE", line));
 }
 
 #[test]
@@ -163,14 +147,13 @@ fn a_result_without_an_id_is_an_error() {
                 - quarantined: …
                 A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
         "#;
-        check(&story.replace("LINE", line));
+        run(&story.replace("LINE", line));
     }
 }
 
 #[test]
 fn a_broken_answer_beside_a_whole_one() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -183,15 +166,13 @@ fn a_broken_answer_beside_a_whole_one() {
             - quarantined: …
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
             A< {"id":"c","error":{"code":-32603,…"kind":"bad_answer"…
-        "#,
-    );
+        "#);
 }
 
 /// A structured result may hold what looks like an answer.
 #[test]
 fn nothing_inside_a_broken_answer_is_one() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -202,14 +183,12 @@ fn nothing_inside_a_broken_answer_is_one() {
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
         1> {"id":3,"result":{}}
             A< {"id":"b","result":{}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn an_error_without_id_is_for_the_only_request() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -226,14 +205,12 @@ fn an_error_without_id_is_for_the_only_request() {
         1> {"error":{"code":-32700,"message":"Parse error"}}
             A< raw {"id":"b","jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}
             - quarantined: …
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn logs_end_no_request() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -247,6 +224,5 @@ fn logs_end_no_request() {
             - quarantined: …
         1> {"id":2,"result":{}}
             A< {"id":"a","result":{}}
-        "#,
-    );
+        "#);
 }

@@ -1,6 +1,6 @@
 //! What the owner says about a server.
 
-use crate::story::check_with;
+use crate::story::run;
 
 /// A client that was greeted and has asked one thing.
 const AT_WORK: &str = r#"
@@ -17,10 +17,7 @@ const AT_WORK: &str = r#"
 
 #[track_caller]
 fn at_work(story: &str) {
-    check_with(
-        |settings| settings.linger = Some(std::time::Duration::from_secs(30)),
-        &format!("{AT_WORK}{story}"),
-    );
+    run(&format!("given linger 30s\n{AT_WORK}{story}"));
 }
 
 /// Lists are asked again; a call may have taken effect.
@@ -129,11 +126,9 @@ fn an_order_is_over_the_breaker() {
 /// It would be started for somebody who will not get it.
 #[test]
 fn nothing_of_a_stopped_server_is_started_early() {
-    check_with(
-        |settings| settings.linger = Some(std::time::Duration::from_secs(30)),
-        r#"
+    run(r#"
+        given linger 30s
         owner stops
         A comes; folder /p
-        "#,
-    );
+        "#);
 }

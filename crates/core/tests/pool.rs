@@ -1,17 +1,10 @@
 //! How many backends run, which of them go first, and what a new one is told.
 
-use crate::story::check_with;
-use std::time::Duration;
-use switchboard_core::{Settings, StatePolicy};
-
-/// An instance per root, two at most.
-fn two(settings: &mut Settings) {
-    settings.servers[0].splits = true;
-    settings.servers[0].max_backends = 2;
-}
+use crate::story::run;
 
 /// A client with its instance at /a, and one at /b.
 const TWO: &str = r#"
+    given splits; max_backends 2
     A comes; folder /a
     A greets
         start 1 at /a
@@ -33,21 +26,15 @@ const TWO: &str = r#"
     +1s
 "#;
 
-fn tell(change: impl FnOnce(&mut Settings), story: &str) {
-    check_with(
-        |settings| {
-            two(settings);
-            change(settings);
-        },
-        &format!("{TWO}{story}"),
-    );
+#[track_caller]
+fn tell(story: &str) {
+    run(&format!("{TWO}{story}"));
 }
 
 /// The new one starts when the old one is gone, and not before.
 #[test]
 fn the_least_recently_used_makes_room() {
     tell(
-        |_| {},
         r#"
         A at /c/x> {"id":2,"method":"tools/call","params":{}}
             - waits for room
@@ -77,8 +64,8 @@ fn the_least_recently_used_makes_room() {
 #[test]
 fn nobody_is_stopped_who_is_needed() {
     tell(
-        |settings| settings.servers[0].timeout = Duration::from_secs(100),
         r#"
+        given timeout 100s
         A at /a/x> {"id":2,"method":"tools/call","params":{}}
             1< …
         A at /b/x> {"id":3,"method":"tools/call","params":{}}
@@ -99,11 +86,8 @@ fn nobody_is_stopped_who_is_needed() {
 #[test]
 fn whoever_gets_no_room_in_time_is_told_why() {
     tell(
-        |settings| {
-            settings.servers[0].timeout = Duration::from_secs(100);
-            settings.servers[0].hard_timeout = Some(Duration::from_secs(1000));
-        },
         r#"
+        given timeout 100s; hard_timeout 1000s
         A at /a/x> {"id":2,"method":"tools/call","params":{"_meta":{"progressToken":1}}}
             1< …
         A at /b/x> {"id":3,"method":"tools/call","params":{"_meta":{"progressToken":2}}}
@@ -124,9 +108,8 @@ fn whoever_gets_no_room_in_time_is_told_why() {
 /// What the client set is told to the next process, before anything else.
 #[test]
 fn a_new_process_is_told_what_the_old_one_was() {
-    check_with(
-        |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(60)),
-        r#"
+    run(r#"
+        given idle_ttl 60s
         A comes; folder /a
             start 1 at /a
         1 spawns
@@ -154,15 +137,14 @@ fn a_new_process_is_told_what_the_old_one_was() {
             2< {"method":"notifications/initialized"}
             2< {"id":5,"method":"logging/setLevel","params":{"level":"error"}}
             2< {"id":6,"method":"resources/subscribe","params":{"uri":"x:/1"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
     tell(
-        |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(60)),
         r#"
+        given idle_ttl 60s
         A at /b/x> {"id":2,"method":"tools/call","params":{}}
             2< …
         A> {"id":3,"method":"ping"}
@@ -190,11 +172,8 @@ fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
 #[test]
 fn what_keeps_something_is_not_stopped_while_someone_is_there() {
     tell(
-        |settings| {
-            settings.servers[0].idle_ttl = Some(Duration::from_secs(60));
-            settings.servers[0].state = StatePolicy::Backend;
-        },
         r#"
+        given idle_ttl 60s; state backend
         +500s
         A at /c/x> {"id":2,"method":"tools/call","params":{}}
             - waits for room
@@ -206,11 +185,8 @@ fn what_keeps_something_is_not_stopped_while_someone_is_there() {
 #[test]
 fn whoever_holds_too_much_is_stopped() {
     tell(
-        |settings| {
-            settings.servers[0].memory_limit = Some(100);
-            settings.servers[0].state = StatePolicy::Backend;
-        },
         r#"
+        given memory_limit 100; state backend
         1 holds 101
             - over its memory limit
         1 holds 99
@@ -227,8 +203,8 @@ fn whoever_holds_too_much_is_stopped() {
         "#,
     );
     tell(
-        |settings| settings.pool.memory_limit = Some(100),
         r#"
+        given pool.memory_limit 100
         2 holds 101
             - all over the memory limit
         2 holds 101
@@ -241,8 +217,8 @@ fn whoever_holds_too_much_is_stopped() {
 #[test]
 fn a_server_in_use_is_asked_for_a_sign_of_life() {
     tell(
-        |settings| settings.servers[0].health = Some(Duration::from_secs(30)),
         r#"
+        given health 30s
         A at /b/x> {"id":2,"method":"tools/list"}
             2< …
         2> {"id":4,"result":{}}
@@ -283,10 +259,8 @@ const BACK: &str = r#"
 
 #[test]
 fn eviction_then_return_warns_once() {
-    tell(
-        |_| {},
-        &format!(
-            r#"
+    tell(&format!(
+        r#"
             {CROWD}
             +60s
             {BACK}
@@ -335,24 +309,20 @@ fn eviction_then_return_warns_once() {
                 - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
                 start 7 at /a
             "#
-        ),
-    );
+    ));
 }
 
 #[test]
 fn late_return_is_no_warning() {
-    tell(
-        |_| {},
-        &format!(
-            r#"
+    tell(&format!(
+        r#"
             {CROWD}
             +121s
             {BACK}
             2 ends
                 start 4 at /a
             "#
-        ),
-    );
+    ));
 }
 
 #[test]
@@ -366,13 +336,7 @@ fn warning_names_the_pool_where_it_is_full() {
             start 4 at /a
         "#
     );
-    tell(
-        |settings| {
-            settings.servers[0].max_backends = 8;
-            settings.pool.max_backends = 2;
-        },
-        &back,
-    );
+    tell(&format!("given max_backends 8; pool.max_backends 2\n{back}"));
 }
 
 const TOO_MUCH: &str = r#"
@@ -382,10 +346,9 @@ const TOO_MUCH: &str = r#"
 
 #[test]
 fn warning_names_the_memory_limit() {
-    tell(
-        |settings| settings.pool.memory_limit = Some(3 << 20),
-        &format!(
-            r#"
+    tell(&format!(
+        r#"
+            given pool.memory_limit 3145728
             {TOO_MUCH}
             2 holds 3145729
                 - all servers together hold more memory than they may
@@ -396,8 +359,7 @@ fn warning_names_the_memory_limit() {
                 - stopped to make room and started again soon after, once in the last 10 minutes; raise `pool.memoryLimit`, now 3 MiB
                 start 3 at /a
             "#
-        ),
-    );
+    ));
 }
 
 /// Open calls are broken off only for a limit that somebody has chosen.
@@ -413,19 +375,14 @@ fn default_memory_limit_spares_busy_instances() {
         2 holds 3145729
         "#
     );
-    tell(|settings| settings.pool.memory_limit = Some(3 << 20), &busy);
-    tell(
-        |settings| {
-            settings.pool.memory_limit = Some(3 << 20);
-            settings.pool.is_memory_limit_given = true;
-        },
-        &format!(
-            r#"
+    tell(&format!("given pool.memory_limit 3145728\n{busy}"));
+    tell(&format!(
+        r#"
+            given pool.memory_limit 3145728; pool.is_memory_limit_given
             {busy}
                 - all servers together hold more memory than they may
                 A< {{"id":3,"error":{{"code":-32002,…}}}}
                 stop 2
             "#
-        ),
-    );
+    ));
 }

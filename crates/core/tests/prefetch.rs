@@ -1,16 +1,10 @@
 //! A start goes on after its client has left, until the server's lists are stored.
 
-use crate::story::check_with;
-use std::time::Duration;
-use switchboard_core::Settings;
+use crate::story::run;
 
 /// A daemon with one server whose lists are stored.
-fn daemon(settings: &mut Settings) {
-    settings.linger = Some(Duration::from_secs(120));
-    settings.servers[0].stores_lists = true;
-}
-
 const STARTED: &str = r#"
+    given linger 120s; stores_lists
     A comes; folder /p; server all
     A greets as codex
         start 1 at /p
@@ -20,7 +14,7 @@ const STARTED: &str = r#"
 
 #[track_caller]
 fn started(story: &str) {
-    check_with(daemon, &format!("{STARTED}{story}"));
+    run(&format!("{STARTED}{story}"));
 }
 
 #[test]
@@ -143,9 +137,8 @@ fn what_a_client_did_not_wait_for_is_slow() {
 /// The client of one server has left before the server answered it.
 #[test]
 fn a_client_of_one_server_leaves_early() {
-    check_with(
-        daemon,
-        r#"
+    run(r#"
+        given linger 120s; stores_lists
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -160,15 +153,13 @@ fn a_client_of_one_server_leaves_early() {
         +30s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_client_of_one_server_leaves_before_the_spawn() {
-    check_with(
-        daemon,
-        r#"
+    run(r#"
+        given linger 120s; stores_lists
         A comes; folder /p
             start 1 at /p
         A greets
@@ -183,16 +174,14 @@ fn a_client_of_one_server_leaves_before_the_spawn() {
         +30s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+        "#);
 }
 
 /// Nothing is asked of a server beside what its client wants to know, until the client leaves.
 #[test]
 fn one_server_is_asked_for_its_lists_at_the_end() {
-    check_with(
-        daemon,
-        r#"
+    run(r#"
+        given linger 120s; stores_lists
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -206,8 +195,7 @@ fn one_server_is_asked_for_its_lists_at_the_end() {
             1< {"id":2,"method":"tools/list"}
         1> {"id":2,"result":{"tools":[{"name":"read"}]}}
             store 0
-        "#,
-    );
+        "#);
 }
 
 /// Told to end, a daemon does not wait for lists.
@@ -228,13 +216,8 @@ fn a_daemon_that_ends_stops_it() {
 /// Where nothing is to linger, it goes as soon as its lists are stored.
 #[test]
 fn without_linger_it_goes_at_once() {
-    let at_once = |settings: &mut Settings| {
-        daemon(settings);
-        settings.linger = Some(Duration::ZERO);
-    };
-    check_with(
-        at_once,
-        r#"
+    run(r#"
+        given linger 0s; stores_lists
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -249,11 +232,9 @@ fn without_linger_it_goes_at_once() {
         +0.1s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
-    check_with(
-        at_once,
-        r#"
+        "#);
+    run(r#"
+        given linger 0s; stores_lists
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -265,8 +246,7 @@ fn without_linger_it_goes_at_once() {
         +0.1s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+        "#);
 }
 
 /// A process that a call has started is in use, although nothing but lists was asked of it since.

@@ -1,34 +1,18 @@
 //! Progress notifications in both directions: after the answer, with unknown tokens, and with tokens of other clients.
 
-use super::aggregates::{OPEN, two};
-use crate::story::{check, check_with};
+use super::aggregates::open;
+use crate::story::run;
 
-/// Two clients of one process: A and B.
-const TWO_CLIENTS: &str = r#"
-    A comes; folder /p
-        start 1 at /p
-    1 spawns
-    A greets
-        1< {"id":1,"method":"initialize",…}
-    1 greets
-        A< …
-    A confirms
-        1< {"method":"notifications/initialized"}
-    B comes; folder /p
-    B greets
-        B< …
-    B confirms
-"#;
-
+/// A and B share the first process.
 #[track_caller]
 fn two_clients(story: &str) {
-    check_with(|_| {}, &format!("{TWO_CLIENTS}{story}"));
+    run(&format!("A opens 1\nB joins 1\n{story}"));
 }
 
 #[test]
 fn unknown_client_token_reaches_server() {
     for token in ["\"mine\"", "99", "7.0", "null", "1.50"] {
-        check(&format!(
+        run(&format!(
             r#"
             A opens 1
             A> {{"method":"notifications/progress","params":{{"progressToken":{token},"progress":0.10}}}}
@@ -42,15 +26,12 @@ fn unknown_client_token_reaches_server() {
 
 #[test]
 fn unknown_client_token_reaches_delegates() {
-    check_with(
-        two,
-        &format!(
-            r#"{OPEN}
-            A> {{"method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
-                1< {{"method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
-                2< {{"method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
-            "#
-        ),
+    open(
+        r#"
+            A> {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+                1< {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+                2< {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+            "#,
     );
 }
 
@@ -96,20 +77,17 @@ fn late_progress_reaches_the_token_owner() {
 
 #[test]
 fn late_progress_in_an_aggregate() {
-    check_with(
-        two,
-        &format!(
-            r#"{OPEN}
-            A> {{"id":"c","method":"tools/call","params":{{"name":"more__read","_meta":{{"progressToken":"t"}}}}}}
-                2< {{"id":10,…}}
-            2> {{"id":10,"result":{{"content":[]}}}}
-                A< {{"id":"c",…}}
-            2> {{"method":"notifications/progress","params":{{"progressToken":10,"progress":1}}}}
-                A< {{"method":"notifications/progress","params":{{"progressToken":"t","progress":1}}}}
-            1> {{"method":"notifications/progress","params":{{"progressToken":10,"progress":2}}}}
+    open(
+        r#"
+            A> {"id":"c","method":"tools/call","params":{"name":"more__read","_meta":{"progressToken":"t"}}}
+                2< {"id":10,…}
+            2> {"id":10,"result":{"content":[]}}
+                A< {"id":"c",…}
+            2> {"method":"notifications/progress","params":{"progressToken":10,"progress":1}}
+                A< {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
+            1> {"method":"notifications/progress","params":{"progressToken":10,"progress":2}}
                 - late answer dropped
-            "#
-        ),
+            "#,
     );
 }
 
@@ -134,36 +112,29 @@ fn progress_after_cancel_reaches_owner_only() {
 /// Neither the client that stays nor the next one gets what belonged to the one that left.
 #[test]
 fn progress_after_disconnect_reaches_nobody() {
-    let lives_on = |settings: &mut switchboard_core::Settings| {
-        settings.linger = Some(std::time::Duration::from_secs(60));
-    };
-    check_with(
-        lives_on,
-        &format!(
-            r#"{TWO_CLIENTS}
-            A> {{"id":7,"method":"tools/call","params":{{"_meta":{{"progressToken":"a"}}}}}}
-                1< {{"id":3,…}}
-            1> {{"id":3,"result":{{}}}}
-                A< {{"id":7,"result":{{}}}}
+    two_clients(
+        r#"
+            given linger 60s
+            A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
+                1< {"id":3,…}
+            1> {"id":3,"result":{}}
+                A< {"id":7,"result":{}}
             A leaves
-            1> {{"method":"notifications/progress","params":{{"progressToken":3,"progress":1}}}}
+            1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
                 - late answer dropped
-            1> {{"method":"notifications/progress","params":{{"progressToken":"3","progress":1}}}}
+            1> {"method":"notifications/progress","params":{"progressToken":"3","progress":1}}
                 - late answer dropped
-            "#
-        ),
+            "#,
     );
 }
 
 #[test]
 fn unknown_server_token_goes_to_the_only_user() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> {"method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
             A< {"method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
-        "#,
-    );
+        "#);
     two_clients(
         r#"
         1> {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
@@ -175,8 +146,7 @@ fn unknown_server_token_goes_to_the_only_user() {
 /// A number that we minted names one request for ever: passed on as it is, it would name another request of the client.
 #[test]
 fn minted_token_never_passes_unmapped() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":9,"method":"tools/call","params":{}}
             1< {"id":2,"method":"tools/call","params":{}}
@@ -184,29 +154,25 @@ fn minted_token_never_passes_unmapped() {
             - late answer dropped
         1> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
             - late answer dropped
-        "#,
-    );
+        "#);
 }
 
 /// A server of an aggregate must not speak for another server's request.
 #[test]
 fn server_cannot_use_anothers_request_token() {
-    check_with(
-        two,
-        &format!(
-            r#"{OPEN}
-            A> {{"id":"c","method":"tools/call","params":{{"name":"more__read","_meta":{{"progressToken":"t"}}}}}}
-                2< {{"id":10,…}}
-            1> {{"method":"notifications/progress","params":{{"progressToken":10,"progress":1}}}}
+    open(
+        r#"
+            A> {"id":"c","method":"tools/call","params":{"name":"more__read","_meta":{"progressToken":"t"}}}
+                2< {"id":10,…}
+            1> {"method":"notifications/progress","params":{"progressToken":10,"progress":1}}
                 - late answer dropped
-            1> {{"method":"notifications/progress","params":{{"progressToken":"t","progress":1}}}}
+            1> {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
                 - late answer dropped
-            2> {{"id":10,"result":{{"content":[]}}}}
-                A< {{"id":"c",…}}
-            1> {{"method":"notifications/progress","params":{{"progressToken":"u","progress":1}}}}
-                A< {{"method":"notifications/progress","params":{{"progressToken":"u","progress":1}}}}
-            "#
-        ),
+            2> {"id":10,"result":{"content":[]}}
+                A< {"id":"c",…}
+            1> {"method":"notifications/progress","params":{"progressToken":"u","progress":1}}
+                A< {"method":"notifications/progress","params":{"progressToken":"u","progress":1}}
+            "#,
     );
 }
 
@@ -243,15 +209,14 @@ fn answered_tokens_are_forgotten_oldest_first() {
             A< {"method":"notifications/progress","params":{"progressToken":"task"}}
         "#,
     );
-    check(&story);
+    run(&story);
 }
 
 /// The question has the token 0 at the server, and 1 at the client. After the answer the client's 1 is still that token,
 /// though the server's next question has the token 1.
 #[test]
 fn late_client_progress_keeps_its_question() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         1> {"id":0,"method":"sampling/createMessage","params":{"_meta":{"progressToken":0}}}
             A< {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
@@ -261,8 +226,7 @@ fn late_client_progress_keeps_its_question() {
             A< {"id":2,"method":"sampling/createMessage","params":{"_meta":{"progressToken":2}}}
         A> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
             1< {"method":"notifications/progress","params":{"progressToken":0,"progress":1}}
-        "#,
-    );
+        "#);
 }
 
 /// A question that names a task reaches the task's owner. Another client with a call in work there cannot report on it.

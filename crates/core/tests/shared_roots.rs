@@ -1,7 +1,6 @@
 //! A process that asks `roots/list` gets the answer of its clients, and only clients with equal answers share it.
 
-use crate::story::check_with;
-use switchboard_core::Settings;
+use crate::story::run;
 
 /// A and B work in the same folder and share the first process. Nobody has used it.
 const TWO: &str = r#"
@@ -22,11 +21,7 @@ const TWO: &str = r#"
 
 #[track_caller]
 fn with_two(story: &str) {
-    check_with(|_| {}, &format!("{TWO}{story}"));
-}
-
-fn asks(settings: &mut Settings) {
-    settings.servers[0].record.asks_roots = true;
+    run(&format!("{TWO}{story}"));
 }
 
 /// The server asks during A's call. B is asked for its roots before anything of it goes there, and moves if they differ.
@@ -129,10 +124,10 @@ fn an_error_passes_through() {
 /// It is known from earlier runs that the server asks, so nobody uses it before their roots are compared.
 #[test]
 fn a_known_asker_is_not_joined_blindly() {
-    check_with(
-        asks,
-        &format!(
-            r#"{TWO}
+    run(&format!(
+        r#"
+            given asks_roots
+            {TWO}
             A> {{"id":1,"method":"tools/call","params":{{}}}}
                 A< raw {{"method":"roots/list","jsonrpc":"2.0","id":1}}
             A> {{"id":1,"result":{{"roots":[{{"uri":"file:///a"}}]}}}}
@@ -149,17 +144,16 @@ fn a_known_asker_is_not_joined_blindly() {
                 - no longer shared by 1
                 start 2 at /b
             "#
-        ),
-    );
+    ));
 }
 
 /// The client that was asked leaves: what the process does is still its affair, and nobody else answers for it.
 #[test]
 fn the_asked_client_leaves() {
-    check_with(
-        |settings| settings.linger = Some(std::time::Duration::from_secs(60)),
-        &format!(
-            r#"{TWO}
+    run(&format!(
+        r#"
+            given linger 60s
+            {TWO}
             A> {{"id":1,"method":"tools/call","params":{{}}}}
                 1< {{"id":3,…}}
             1> {{"id":"r","method":"roots/list"}}
@@ -168,16 +162,13 @@ fn the_asked_client_leaves() {
                 1< …
                 1< {{"id":"r","error":…}}
             "#
-        ),
-    );
+    ));
 }
 
 /// A server that asks as soon as it is ready: B must not work with the roots of A.
 #[test]
 fn aggregates_with_different_roots() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p; server all
         A greets with {"roots":{}}
             start 1 at /p
@@ -207,6 +198,5 @@ fn aggregates_with_different_roots() {
         found /b
             - no longer shared by 1
             start 2 at /b
-        "#,
-    );
+        "#);
 }

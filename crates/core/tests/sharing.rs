@@ -1,18 +1,11 @@
 //! Who shares a backend, and whom its messages concern.
 
-use crate::story::check_with;
-use switchboard_core::{Capabilities, Scope, Settings, StatePolicy};
-
-fn shared(settings: &mut Settings) {
-    settings.servers[0].capabilities = Capabilities::Shared;
-}
+use crate::story::run;
 
 /// The second client hears what the first one heard, and the server notices nothing.
 #[test]
 fn a_second_client_of_a_workspace_starts_nothing() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -37,16 +30,13 @@ fn a_second_client_of_a_workspace_starts_nothing() {
         C comes; folder /p
         C greets
             C< {"id":0,"result":{"serverInfo":1}}
-        "#,
-    );
+        "#);
 }
 
 /// All of them come before one of them has said what it can do.
 #[test]
 fn clients_that_come_at_once_share_what_the_first_had_started() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p
             start 1 at /p
         B comes; folder /p
@@ -64,19 +54,14 @@ fn clients_that_come_at_once_share_what_the_first_had_started() {
             2< {"id":3,"method":"initialize",…}
         2 greets
             C< {"id":0,"result":{"serverInfo":2}}
-        "#,
-    );
+        "#);
 }
 
 /// Whoever asks for more than the server can do waits longer, and not the others.
 #[test]
 fn a_client_that_floods_holds_up_only_itself() {
-    check_with(
-        |settings| {
-            settings.servers[0].max_in_flight = 1;
-            settings.servers[0].max_queue = 4;
-        },
-        r#"
+    run(r#"
+        given max_in_flight 1; max_queue 4
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -116,15 +101,12 @@ fn a_client_that_floods_holds_up_only_itself() {
         1> {"id":9,"result":"2 of B"}
             B< {"id":2,"result":"2 of B"}
             1< {"id":6,…}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn another_folder_or_another_environment_is_another_instance() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -138,8 +120,7 @@ fn another_folder_or_another_environment_is_another_instance() {
         C comes; folder /p; env 1
         C greets
             start 3 at /p with env 1
-        "#,
-    );
+        "#);
 }
 
 /// A server may offer them other tools; unless it was seen that it does not, and it never asked for anything.
@@ -184,13 +165,10 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
     );
     let in_pages = in_pages.replace(r#"2> {"id":4"#, r#"2> {"id":5"#);
     let in_pages = in_pages.replace(r#"2> {"id":3"#, r#"2> {"id":4"#);
-    check_with(
-        |settings| settings.servers[0].state = StatePolicy::None,
-        &format!("{in_pages}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\nstart 3 at /p"),
-    );
     let third = |story: &str, line: &str| {
-        format!("{story}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}")
+        run(&format!("{story}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}"));
     };
+    third(&in_pages, "start 3 at /p");
     // B's next request goes to A's process.
     let united = ASK_BOTH.replacen(
         "B< …\n        B leaves",
@@ -204,21 +182,14 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
             1< {"method":"notifications/cancelled",…}"#,
         1,
     );
-    check_with(
-        |settings| settings.servers[0].state = StatePolicy::None,
-        &third(&united, r#"C< {"id":0,"result":{"serverInfo":1}}"#),
-    );
-    check_with(
-        |settings| settings.servers[0].capabilities = Capabilities::Exact,
-        &third(ASK_BOTH, "start 3 at /p"),
-    );
+    third(&united, r#"C< {"id":0,"result":{"serverInfo":1}}"#);
+    third(&format!("given exact\n{ASK_BOTH}"), "start 3 at /p");
 }
 
 #[test]
 fn if_the_config_says_so_they_share_at_once() {
-    check_with(
-        shared,
-        r#"
+    run(r#"
+        given shared
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -229,28 +200,24 @@ fn if_the_config_says_so_they_share_at_once() {
         B comes; folder /p
         B greets with {"sampling":{}}
             B< {"id":0,"result":{"serverInfo":1}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn with_the_scope_client_nobody_shares() {
-    check_with(
-        |settings| settings.servers[0].scope = Scope::Client,
-        r#"
+    run(r#"
+        given scope client
         A comes; folder /p
             start 1 at /p
         B comes; folder /p
             start 2 at /p
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn updates_reach_subscribers_only() {
-    check_with(
-        shared,
-        r#"
+    run(r#"
+        given shared
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -283,16 +250,14 @@ fn updates_reach_subscribers_only() {
             A< {"id":2,"result":{}}
         1> {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
             B< …
-        "#,
-    );
+        "#);
 }
 
 /// One of several goes: its calls are taken back, its private instance ends, the others go on.
 #[test]
 fn a_client_that_goes_disturbs_nobody() {
-    check_with(
-        shared,
-        r#"
+    run(r#"
+        given shared
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -312,16 +277,14 @@ fn a_client_that_goes_disturbs_nobody() {
         1> {"id":3,"result":"a"}
         1> {"id":4,"result":"b"}
             B< {"id":1,"result":"b"}
-        "#,
-    );
+        "#);
 }
 
 /// What a tool's name tells of the server: from then on each client has its own.
 #[test]
 fn a_browser_is_not_shared() {
-    check_with(
-        |settings| settings.servers[0].state = StatePolicy::Auto,
-        r#"
+    run(r#"
+        given state auto
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -336,6 +299,5 @@ fn a_browser_is_not_shared() {
             A< …
         B comes; folder /p
             start 2 at /p
-        "#,
-    );
+        "#);
 }

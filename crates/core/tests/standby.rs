@@ -1,16 +1,9 @@
 //! Servers that run without a client: Switchboard makes the handshake, real clients join.
 
-use crate::story::check_with;
-use std::time::Duration;
-use switchboard_core::{Capabilities, Scope, Settings};
+use crate::story::run;
 
 /// A daemon with one server for everybody, whose lists are stored.
-fn daemon(settings: &mut Settings) {
-    settings.linger = Some(Duration::from_secs(30));
-    settings.servers[0].stores_lists = true;
-    settings.servers[0].scope = Scope::Global;
-    settings.servers[0].capabilities = Capabilities::Shared;
-}
+const DAEMON: &str = "given linger 30s; stores_lists; scope global; shared\n";
 
 /// Started without a client, and greeted by us.
 const KEPT: &str = r#"
@@ -27,7 +20,7 @@ const KEPT: &str = r#"
 
 #[track_caller]
 fn kept(story: &str) {
-    check_with(daemon, &format!("{KEPT}{story}"));
+    run(&format!("{DAEMON}{KEPT}{story}"));
 }
 
 #[test]
@@ -98,7 +91,7 @@ fn client_joins_the_kept_process() {
             2< …
         +3600s
     "#;
-    check_with(daemon, story);
+    run(&format!("{DAEMON}{story}"));
 }
 
 /// The only client is meant by what a process says unasked: we are none.
@@ -116,13 +109,8 @@ fn our_handshake_is_no_use_of_it() {
 
 #[test]
 fn a_workspace_must_be_named() {
-    let by_root = |settings: &mut Settings| {
-        daemon(settings);
-        settings.servers[0].scope = Scope::Root;
-    };
-    check_with(
-        by_root,
-        r#"
+    run(r#"
+        given linger 30s; stores_lists; scope root; shared
         owner keeps
             - not started: it has an instance for each workspace, and none is named: …
         owner keeps /p
@@ -130,23 +118,16 @@ fn a_workspace_must_be_named() {
         owner stops /p
             - its owner stops it
             stop 1
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn private_servers_wait_for_their_client() {
-    let private = |settings: &mut Settings| {
-        daemon(settings);
-        settings.servers[0].scope = Scope::Client;
-    };
-    check_with(
-        private,
-        r#"
+    run(r#"
+        given linger 30s; stores_lists; scope client; shared
         owner keeps
             - not started: each of its clients has an instance of its own, which starts when the client comes
-        "#,
-    );
+        "#);
 }
 
 #[test]

@@ -1,29 +1,10 @@
 //! Answers from the stored catalogue: to clients of one server while it starts, and to kinds of clients that have no list of
 //! their own yet.
 
-use crate::story::check_with;
-use bytes::Bytes;
-use std::sync::Arc;
-use std::time::Duration;
-use switchboard_core::Settings;
-use switchboard_core::catalogue::{List, Listing, NameStyle, Naming, Offer, OfferKey};
-
-const PROFILE: &str = r#""v" {}"#;
-
-fn offer(tool: &str) -> Arc<Offer> {
-    let welcome = br#"{"serverInfo":"stored","capabilities":{"tools":{}}}"#;
-    let page = Bytes::from(format!(r#"{{"tools":[{{"name":"{tool}"}}]}}"#));
-    let naming = Naming::new("files", NameStyle::Prefixed);
-    let tools = Listing::read(List::Tools, &[page], &naming).expect("a list");
-    Arc::new(Offer::new(Bytes::from_static(welcome)).with(Arc::new(tools)))
-}
-
-fn stored(settings: &mut Settings, key: OfferKey, tool: &str) {
-    settings.servers[0].stores_lists = true;
-    settings.servers[0].offers.push((key, offer(tool).into()));
-}
+use crate::story::run;
 
 const ANSWERED: &str = r#"
+    given stored read
     A comes; folder /p
         start 1 at /p
     A greets
@@ -40,10 +21,7 @@ const ANSWERED: &str = r#"
 
 #[track_caller]
 fn answered(story: &str) {
-    check_with(
-        |settings| stored(settings, OfferKey::anywhere(PROFILE), "read"),
-        &format!("{ANSWERED}{story}"),
-    );
+    run(&format!("{ANSWERED}{story}"));
 }
 
 #[test]
@@ -72,25 +50,22 @@ fn a_stored_list_that_is_wrong_is_corrected() {
 /// A client that was greeted from the store hears that we are there.
 #[test]
 fn a_ping_does_not_wait_for_the_server() {
-    check_with(
-        |settings| stored(settings, OfferKey::anywhere(PROFILE), "read"),
-        r#"
+    run(r#"
+        given stored read
         A comes; folder /p
             start 1 at /p
         A greets
             A< {"id":0,"result":{"serverInfo":"stored",…}}
         A> {"id":1,"method":"ping"}
             A< {"id":1,"result":{}}
-        "#,
-    );
+        "#);
 }
 
 /// A call waits for the server, whatever is stored.
 #[test]
 fn calls_wait_for_the_server() {
-    check_with(
-        |settings| stored(settings, OfferKey::anywhere(PROFILE), "read"),
-        r#"
+    run(r#"
+        given stored read
         A comes; folder /p
             start 1 at /p
         A greets
@@ -104,32 +79,22 @@ fn calls_wait_for_the_server() {
             1< {"method":"notifications/initialized"}
             1< {"id":2,"method":"tools/call","params":{"name":"read"}}
             1< {"id":3,"method":"prompts/list"}
-        "#,
-    );
+        "#);
 }
 
 /// What the server offers may depend on the root that its launch names.
 #[test]
 fn lists_of_one_root_are_not_shown_at_another() {
-    let at_root = |settings: &mut Settings| {
-        let key = OfferKey { profile: PROFILE.into(), root: Some("/p".into()) };
-        stored(settings, key, "read");
-        settings.servers[0].splits = true;
-        settings.servers[0].launch_uses_root = true;
-    };
-    check_with(
-        at_root,
-        r#"
+    run(r#"
+        given stored read at /p; splits; launch_uses_root
         A comes; folder /p; server all
         A greets
             A< {"id":0,"result":…}
         A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
-        "#,
-    );
-    check_with(
-        at_root,
-        r#"
+        "#);
+    run(r#"
+        given stored read at /p; splits; launch_uses_root
         A comes; folder /q; server all
         A greets
             start 1 at /q
@@ -143,20 +108,14 @@ fn lists_of_one_root_are_not_shown_at_another() {
         1> {"id":3,"result":{"tools":[{"name":"write"}]}}
             store 0
             A< {"id":1,"result":{"tools":[{"name":"files__write"}]}}
-        "#,
-    );
+        "#);
 }
 
 /// A kind of client that has no list of its own waits its time, and gets the newest of another kind.
 #[test]
 fn another_kind_of_client_lends_its_lists() {
-    check_with(
-        |settings| {
-            stored(settings, OfferKey::anywhere("new"), "read");
-            stored(settings, OfferKey::anywhere("old"), "old");
-            settings.linger = Some(Duration::from_secs(3600));
-        },
-        r#"
+    run(r#"
+        given stored read for new; stored old for old; linger 3600s
         A comes; folder /p; server all
         A greets
             start 1 at /p
@@ -175,6 +134,5 @@ fn another_kind_of_client_lends_its_lists() {
             store 0
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        "#,
-    );
+        "#);
 }

@@ -55,22 +55,13 @@ use switchboard_protocol::hunt::Hunter;
 use switchboard_protocol::recover::recover;
 use switchboard_protocol::{Framing, Method, Parsed, parse};
 
-/// A and B work in the same folder, and share the first process. Nobody has used it yet.
-pub(crate) const TWO_CLIENTS: &str = "A opens 1\nB joins 1\n";
-
 /// Plays a story; fails at the first event with other outcomes.
 #[track_caller]
-pub(crate) fn check(story: &str) {
-    check_with(|_| {}, story);
-}
-
-#[track_caller]
-pub(crate) fn check_with(change: impl FnOnce(&mut Settings), story: &str) {
+pub(crate) fn run(story: &str) {
     let story = shorthand::expand(story);
     let lines: Vec<&str> = story.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (given, lines): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| line.starts_with("given "));
     let mut settings = settings();
-    change(&mut settings);
     given.iter().for_each(|line| given::apply(&mut settings, line));
     let mut stage = Stage::new(settings);
     let mut at = 0;

@@ -1,13 +1,11 @@
 //! Subscriptions: which resource is meant, and by which name a client hears of it.
 
-use crate::story::check_with;
+use crate::story::run;
 
 /// Two JSON spellings of one string are one resource; two percent-encodings are two.
 #[test]
 fn decoded_strings_are_compared() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -38,8 +36,7 @@ fn decoded_strings_are_compared() {
             A< {"id":2,"result":{}}
         1> {"method":"notifications/resources/updated","params":{"uri":"x://café"}}
             - no listener for notifications/resources/updated
-        "#,
-    );
+        "#);
 }
 
 /// After the handshake of a client of many servers, of which there is one.
@@ -65,7 +62,7 @@ fn aggregated(story: &str) {
         1> {"id":5,"result":{}}
             A< {"id":1,"result":{}}
     "#;
-    check_with(|_| {}, &format!("{before}{story}"));
+    run(&format!("{before}{story}"));
 }
 
 /// The client hears of it by its own name, in its own spelling.

@@ -1,13 +1,10 @@
 //! Every request has a deadline, and a server that misses one must show that it lives.
 
-use crate::story::{check, check_with};
-use std::time::Duration;
-use switchboard_core::{OnTimeout, Settings};
+use crate::story::run;
 
 #[test]
 fn a_request_that_times_out_is_answered_and_taken_back() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -20,14 +17,12 @@ fn a_request_that_times_out_is_answered_and_taken_back() {
         1> {"id":2,"result":"late"}
             - late answer dropped
         +10min
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn lists_have_a_shorter_deadline() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
@@ -38,14 +33,12 @@ fn lists_have_a_shorter_deadline() {
             1< raw {"id":3,"jsonrpc":"2.0","method":"ping"}
         1> {"id":3,"result":{}}
         +10min
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_server_that_gives_no_sign_of_life_is_restarted() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
@@ -67,14 +60,12 @@ fn a_server_that_gives_no_sign_of_life_is_restarted() {
         2> {"id":5,"result":{}}
             2< {"method":"notifications/initialized"}
             2< {"id":4,"method":"tools/call"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_server_at_work_on_an_earlier_call_is_left_alone_until_that_is_over() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"long","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -90,14 +81,12 @@ fn a_server_at_work_on_an_earlier_call_is_left_alone_until_that_is_over() {
             A< {"id":"long","result":"done"}
         1> {"id":4,"result":{}}
         +10min
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn new_requests_do_not_keep_a_hung_server_alive() {
-    check(
-        r#"
+    run(r#"
         A opens 1
         A> {"id":"a","method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
@@ -112,21 +101,13 @@ fn new_requests_do_not_keep_a_hung_server_alive() {
             - it gave no sign of life
             A< {"id":"b","error":{"code":-32002,…no sign of life…
             stop 1 within 1s
-        "#,
-    );
-}
-
-fn hard_limit(settings: &mut Settings) {
-    settings.servers[0].timeout = Duration::from_secs(60);
-    settings.servers[0].hard_timeout = Some(Duration::from_secs(150));
-    settings.servers[0].on_timeout = OnTimeout::Keep;
+        "#);
 }
 
 #[test]
 fn progress_starts_the_clock_anew_up_to_the_hard_limit() {
-    check_with(
-        hard_limit,
-        r#"
+    run(r#"
+        given timeout 60s; hard_timeout 150s; on_timeout keep
         A opens 1
         A> {"id":"a","method":"tools/call","params":{"_meta":{"progressToken":"t"}}}
             1< {"id":2,"method":"tools/call","params":{"_meta":{"progressToken":2}}}
@@ -140,15 +121,13 @@ fn progress_starts_the_clock_anew_up_to_the_hard_limit() {
         +1s
             A< {"id":"a","error":{"code":-32003,…"timeoutMs":150000…
             1< {"method":"notifications/cancelled",…
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn talking_with_the_client_is_progress_too() {
-    check_with(
-        hard_limit,
-        r#"
+    run(r#"
+        given timeout 60s; hard_timeout 150s; on_timeout keep
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
@@ -161,15 +140,13 @@ fn talking_with_the_client_is_progress_too() {
         +31s
         1> {"id":2,"result":"done"}
             A< {"id":"a","result":"done"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn the_config_may_want_a_restart_at_once_or_none() {
-    check_with(
-        |settings| settings.servers[0].on_timeout = OnTimeout::Restart,
-        r#"
+    run(r#"
+        given on_timeout restart
         A opens 1
         A> {"id":"a","method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
@@ -178,11 +155,9 @@ fn the_config_may_want_a_restart_at_once_or_none() {
             1< {"method":"notifications/cancelled",…
             - a request timed out
             stop 1 within 1s
-        "#,
-    );
-    check_with(
-        |settings| settings.servers[0].on_timeout = OnTimeout::Keep,
-        r#"
+        "#);
+    run(r#"
+        given on_timeout keep
         A opens 1
         A> {"id":"a","method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
@@ -190,15 +165,13 @@ fn the_config_may_want_a_restart_at_once_or_none() {
             A< {"id":"a","error":{"code":-32003,…
             1< {"method":"notifications/cancelled",…
         +10min
-        "#,
-    );
+        "#);
 }
 
 /// A process that is not there in time, and one that is there and does not answer, are two things.
 #[test]
 fn a_spawn_that_takes_too_long_is_told_apart_from_a_handshake_that_does() {
-    check(
-        r#"
+    run(r#"
         A comes
             start 1 at nowhere
         A> {"id":1,"method":"initialize","params":{}}
@@ -210,10 +183,8 @@ fn a_spawn_that_takes_too_long_is_told_apart_from_a_handshake_that_does() {
         1 spawns
         1 ends: killed
             - restart after a pause
-        "#,
-    );
-    check(
-        r#"
+        "#);
+    run(r#"
         A opens 1
         1 ends: exit code 1
             - restart after a pause
@@ -227,6 +198,5 @@ fn a_spawn_that_takes_too_long_is_told_apart_from_a_handshake_that_does() {
             stop 2 now
         +30s
             A< {"id":2,"error":{"code":-32003,…was started, and did not answer the handshake within…
-        "#,
-    );
+        "#);
 }

@@ -1,16 +1,6 @@
 //! What several clients of one server do to each other: nothing. Found by the simulator of the pool.
 
-use crate::story::check_with;
-use switchboard_core::{Capabilities, Settings};
-
-fn shared(settings: &mut Settings) {
-    settings.servers[0].capabilities = Capabilities::Shared;
-}
-
-fn split(settings: &mut Settings) {
-    shared(settings);
-    settings.servers[0].splits = true;
-}
+use crate::story::run;
 
 /// Two clients of one process, both greeted.
 const BOTH: &str = r#"
@@ -28,7 +18,7 @@ const BOTH: &str = r#"
 
 #[track_caller]
 fn both(story: &str) {
-    check_with(shared, &format!("{BOTH}{story}"));
+    run(&format!("given shared\n{BOTH}{story}"));
 }
 
 /// Whoever says it first says it for both.
@@ -106,9 +96,8 @@ fn the_subscriptions_of_a_client_go_with_it() {
 /// The answer to an earlier question must not stand for the answer to the last.
 #[test]
 fn only_the_last_look_at_the_roots_counts() {
-    check_with(
-        split,
-        r#"
+    run(r#"
+        given shared; splits
         A comes; folder /p
         A greets with {"roots":{}}
             start 1 at /p
@@ -129,16 +118,14 @@ fn only_the_last_look_at_the_roots_counts() {
         found /p /q
         A at /q/x> {"id":5,"method":"tools/call","params":{}}
             start 2 at /q
-        "#,
-    );
+        "#);
 }
 
 /// What it was asked before, it still answers.
 #[test]
 fn a_workspace_that_is_left_finishes_its_work() {
-    check_with(
-        split,
-        r#"
+    run(r#"
+        given shared; splits
         A comes; folder /p
         A greets with {"roots":{}}
             start 1 at /p
@@ -163,6 +150,5 @@ fn a_workspace_that_is_left_finishes_its_work() {
             A< {"id":5,"result":1}
             - nobody works there any more
             stop 1
-        "#,
-    );
+        "#);
 }

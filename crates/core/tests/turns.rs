@@ -1,24 +1,11 @@
 //! How many requests a server works on at a time.
 
-use crate::story::check_with;
-use std::time::Duration;
-use switchboard_core::{OnTimeout, Settings};
-
-fn one_at_a_time(settings: &mut Settings) {
-    settings.servers[0].max_in_flight = 1;
-}
-
-fn one_at_a_time_for_a_minute(settings: &mut Settings) {
-    one_at_a_time(settings);
-    settings.servers[0].timeout = Duration::from_secs(60);
-    settings.servers[0].on_timeout = OnTimeout::Keep;
-}
+use crate::story::run;
 
 #[test]
 fn the_next_one_goes_when_one_is_answered() {
-    check_with(
-        one_at_a_time,
-        r#"
+    run(r#"
+        given max_in_flight 1
         A opens 1
         A> {"id":"a","method":"tools/call","params":{"name":"one"}}
             1< {"id":2,"method":"tools/call","params":{"name":"one"}}
@@ -30,16 +17,14 @@ fn the_next_one_goes_when_one_is_answered() {
         1> {"id":3,"error":{"code":1,"message":"no"}}
             A< {"id":"b","error":{"code":1,"message":"no"}}
             1< {"id":4,"method":"tools/list"}
-        "#,
-    );
+        "#);
 }
 
 /// What a request in work may need does not wait behind it.
 #[test]
 fn pings_notifications_and_cancellations_do_not_wait() {
-    check_with(
-        one_at_a_time,
-        r#"
+    run(r#"
+        given max_in_flight 1
         A opens 1
         A> {"id":"a","method":"tools/call","params":{"name":"one"}}
             1< {"id":2,"method":"tools/call","params":{"name":"one"}}
@@ -51,15 +36,13 @@ fn pings_notifications_and_cancellations_do_not_wait() {
         A> {"method":"notifications/cancelled","params":{"requestId":"a"}}
             1< {"method":"notifications/cancelled","params":{"requestId":2}}
             1< {"id":3,"method":"tools/call","params":{"name":"two"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn one_that_is_taken_back_while_it_waits_is_never_sent() {
-    check_with(
-        one_at_a_time,
-        r#"
+    run(r#"
+        given max_in_flight 1
         A opens 1
         A> {"id":"a","method":"tools/call","params":{"name":"one"}}
             1< {"id":2,"method":"tools/call","params":{"name":"one"}}
@@ -69,33 +52,26 @@ fn one_that_is_taken_back_while_it_waits_is_never_sent() {
         1> {"id":2,"result":{}}
             A< {"id":"a","result":{}}
             1< {"id":4,"method":"tools/call","params":{"name":"three"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn one_more_than_may_wait_is_refused() {
-    check_with(
-        |settings| {
-            settings.servers[0].max_in_flight = 1;
-            settings.servers[0].max_queue = 1;
-        },
-        r#"
+    run(r#"
+        given max_in_flight 1; max_queue 1
         A opens 1
         A> {"id":"a","method":"tools/list"}
             1< {"id":2,"method":"tools/list"}
         A> {"id":"b","method":"tools/list"}
         A> {"id":"c","method":"tools/list"}
             A< {"id":"c","error":{"code":-32603,…"kind":"overloaded","retryable":true,…"message":"too much at once: the server works on as many requests as it may (1), and too many wait"}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn one_that_does_not_get_its_turn_is_told_why() {
-    check_with(
-        one_at_a_time_for_a_minute,
-        r#"
+    run(r#"
+        given max_in_flight 1; timeout 60s; on_timeout keep
         A opens 1
         A> {"id":"a","method":"tools/call","params":{"name":"slow","_meta":{"progressToken":1}}}
             1< {"id":2,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":2}}}
@@ -105,16 +81,14 @@ fn one_that_does_not_get_its_turn_is_told_why() {
             A< {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
         +30s
             A< {"id":"b","error":{"code":-32003,"data":{"hint":"raise `maxInFlight` …","kind":"backend_timeout",…"message":"no turn within 60.0 s: the server `files` works on as many requests as it may (1)"}}
-        "#,
-    );
+        "#);
 }
 
 /// A time-out and a crash free the place as well.
 #[test]
 fn a_request_that_is_over_in_any_way_makes_room() {
-    check_with(
-        one_at_a_time_for_a_minute,
-        r#"
+    run(r#"
+        given max_in_flight 1; timeout 60s; on_timeout keep
         A opens 1
         A> {"id":"a","method":"tools/call","params":{"name":"one"}}
             1< {"id":2,"method":"tools/call","params":{"name":"one"}}
@@ -124,6 +98,5 @@ fn a_request_that_is_over_in_any_way_makes_room() {
             A< {"id":"a","error":{"code":-32003,…"message":"the server `files` did not answer within 60.0 s"}}
             1< {"method":"notifications/cancelled","params":{"reason":"timed out","requestId":2}}
             1< {"id":3,"method":"tools/call","params":{"name":"two"}}
-        "#,
-    );
+        "#);
 }

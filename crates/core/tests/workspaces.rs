@@ -1,19 +1,11 @@
 //! Which workspace a request belongs to, and what servers are told of workspaces.
 
-use crate::story::check_with;
-use switchboard_core::Settings;
-
-/// Its launch depends on the root.
-fn split(settings: &mut Settings) {
-    settings.servers[0].splits = true;
-    settings.servers[0].needs_root = true;
-}
+use crate::story::run;
 
 #[test]
 fn a_place_decides_and_a_new_root_starts_one_process() {
-    check_with(
-        split,
-        r#"
+    run(r#"
+        given splits; needs_root
         A comes; folder /p
         A greets
             start 1 at /p
@@ -36,15 +28,13 @@ fn a_place_decides_and_a_new_root_starts_one_process() {
             2< {"id":3,…}
         A> {"method":"notifications/cancelled","params":{"requestId":2}}
             2< {"method":"notifications/cancelled","params":{"requestId":3}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn the_clients_roots_are_asked_for_and_followed() {
-    check_with(
-        split,
-        r#"
+    run(r#"
+        given splits; needs_root
         A comes; folder /p
         A greets with {"roots":{}}
             start 1 at /p
@@ -83,16 +73,14 @@ fn the_clients_roots_are_asked_for_and_followed() {
         found /real
         A> {"id":3,"method":"tools/call","params":{}}
             3< …
-        "#,
-    );
+        "#);
 }
 
 /// Nothing can be started before the client has named a root, and it names none before it is greeted.
 #[test]
 fn roots_that_come_late_are_waited_for() {
-    check_with(
-        split,
-        r#"
+    run(r#"
+        given splits; needs_root
         A comes
         A greets with {"roots":{}}
             A< {"id":0,"result":{"capabilities":…,"protocolVersion":"v","serverInfo":{"name":"files",…}}}
@@ -108,15 +96,13 @@ fn roots_that_come_late_are_waited_for() {
         1 greets
             1< {"method":"notifications/initialized"}
             1< {"id":2,"method":"tools/list"}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_client_that_never_names_them_is_told_what_to_do() {
-    check_with(
-        split,
-        r#"
+    run(r#"
+        given splits; needs_root
         A comes
         A greets with {"roots":{}}
             A< …
@@ -128,40 +114,31 @@ fn a_client_that_never_names_them_is_told_what_to_do() {
         B comes
         B greets
             B< {"id":0,"error":{"code":-32004,…}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn without_need_of_a_root_there_is_a_fallback() {
-    check_with(
-        |settings| settings.servers[0].splits = true,
-        r#"
+    run(r#"
+        given splits
         A comes
         A greets
             - no workspace is known
             start 1 at nowhere
-        "#,
-    );
-    check_with(
-        |settings| {
-            settings.servers[0].splits = true;
-            settings.roots.policy.fallback = false;
-        },
-        r#"
+        "#);
+    run(r#"
+        given splits; no_fallback
         A comes
         A greets
             A< {"id":0,"error":{"code":-32004,…}}
-        "#,
-    );
+        "#);
 }
 
 /// Also where one instance would serve all of them.
 #[test]
 fn without_a_fallback_roots_that_come_late_are_waited_for() {
-    check_with(
-        |settings| settings.roots.policy.fallback = false,
-        r#"
+    run(r#"
+        given no_fallback
         A comes
         A greets with {"roots":{}}
             A< {"id":0,"result":…}
@@ -174,15 +151,13 @@ fn without_a_fallback_roots_that_come_late_are_waited_for() {
             look up /q
         found /q
             start 1 at /q
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_pinned_client_stays_where_it_is() {
-    check_with(
-        split,
-        r#"
+    run(r#"
+        given splits; needs_root
         A comes; pinned /p; folder /q
         A greets with {"roots":{}}
             start 1 at /p
@@ -196,16 +171,13 @@ fn a_pinned_client_stays_where_it_is() {
             1< …
         1> {"id":"q","method":"roots/list"}
             1< {"id":"q","result":{"roots":[{"uri":"file:///p"}]}}
-        "#,
-    );
+        "#);
 }
 
 /// A server whose launch does not depend on the root serves all of them, and is told of all of them.
 #[test]
 fn one_instance_for_all_roots_hears_of_them_all() {
-    check_with(
-        |_| {},
-        r#"
+    run(r#"
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -231,18 +203,13 @@ fn one_instance_for_all_roots_hears_of_them_all() {
             1< {"method":"notifications/roots/list_changed"}
         1> {"id":"s","method":"roots/list"}
             1< {"id":"s","result":{"roots":[{"uri":"file:///q"}]}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn notifications_in_quick_succession_are_merged() {
-    check_with(
-        |settings| {
-            let window = std::time::Duration::from_millis(300);
-            settings.servers[0].debounce = vec![("notifications/tools/list_changed".into(), window)];
-        },
-        r#"
+    run(r#"
+        given debounce notifications/tools/list_changed 300ms
         A comes; folder /p
             start 1 at /p
         1 spawns
@@ -262,6 +229,5 @@ fn notifications_in_quick_succession_are_merged() {
         +5s
         1> {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/tools/list_changed"}
-        "#,
-    );
+        "#);
 }
