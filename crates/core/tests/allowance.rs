@@ -1,5 +1,6 @@
-//! What is kept for a client has limits, by count and by bytes.
+//! Limits on what is stored for a client, by count and by bytes.
 
+use super::subscriptions::with_resources;
 use crate::story::run;
 
 #[test]
@@ -29,7 +30,7 @@ fn subscriptions_are_counted() {
             A< {"id":6,"result":{}}
         A> {"id":7,"method":"resources/subscribe","params":{"uri":"a:3"}}
             1< {"id":6,"method":"resources/subscribe","params":{"uri":"a:3"}}
-        "#);
+    "#);
 }
 
 #[test]
@@ -50,25 +51,12 @@ fn subscriptions_are_measured() {
     run(&story.replace("LONGER", &format!("{long}123")).replace("LONG", &long));
 }
 
-/// A client of many servers calls resources by names of ours, which are kept with its subscriptions.
+/// A client of many servers knows resources by our aliases, which are stored with its subscriptions.
 #[test]
 fn refused_subscriptions_cost_nothing() {
-    run(r#"
+    with_resources(
+        r#"
         given subscriptions_per_client 2; subscription_bytes 100
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"resources":{"subscribe":true}}
-            A< …
-            1< …
-            1< {"id":3,"method":"resources/list"}
-            1< {"id":4,"method":"resources/templates/list"}
-        A confirms
-        1> {"id":3,"result":{"resources":[]}}
-        1> {"id":4,"result":{"resourceTemplates":[]}}
-            store 0
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db:1"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"db:1"}}
         1> {"id":5,"error":{"code":1,"message":"no"}}
@@ -85,10 +73,11 @@ fn refused_subscriptions_cost_nothing() {
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy://template/files/db:3"}}
         A> {"id":4,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db:4-and-so-on"}}
             A< {"id":4,"error":{"code":-32603,…"kind":"overloaded"…
-        "#);
+        "#,
+    );
 }
 
-/// What may be sent once more after a crash is kept until it is answered.
+/// A request that may be retried after a crash is stored until it is answered.
 #[test]
 fn open_requests_are_measured() {
     let story = r#"
@@ -133,7 +122,7 @@ fn cancelled_requests_are_counted() {
             - late answer dropped
         1> {"id":3,"result":{}}
             A< {"id":"b","result":{}}
-        "#);
+    "#);
 }
 
 #[test]

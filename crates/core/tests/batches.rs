@@ -13,7 +13,7 @@ fn a_batch_is_answered_as_a_batch() {
         1> {"id":3,"result":{}}
         1> {"id":2,"result":1}
             A< raw [{"jsonrpc":"2.0","id":"b","result":{}},{"jsonrpc":"2.0","id":"a","result":1}]
-        "#);
+    "#);
 }
 
 #[test]
@@ -23,11 +23,11 @@ fn notifications_alone_are_not_answered() {
         A> raw [{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","method":"notifications/y"}]
             1< {"method":"notifications/x"}
             1< {"method":"notifications/y"}
-        "#);
+    "#);
 }
 
 #[test]
-fn members_that_are_no_messages_are_answered_in_their_place() {
+fn invalid_members_are_answered_in_place() {
     run(r#"
         A opens 1
         A> raw [1, {"id":5}, {"jsonrpc":"2.0","id":"a","method":"ping"}]
@@ -40,11 +40,11 @@ fn members_that_are_no_messages_are_answered_in_their_place() {
             A< {"id":null,"error":{"code":-32600,…}}
         A> raw [{"jsonrpc":"2.0","id":7,"method":"ping"},
             A< {"id":7,"error":{"code":-32700,…}}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_member_that_is_taken_back_does_not_hold_up_the_rest() {
+fn a_cancelled_member_delays_no_other() {
     run(r#"
         A opens 1
         A> raw [{"jsonrpc":"2.0","id":"a","method":"tools/call"},{"jsonrpc":"2.0","id":"b","method":"tools/call"}]
@@ -56,7 +56,7 @@ fn a_member_that_is_taken_back_does_not_hold_up_the_rest() {
             1< {"method":"notifications/cancelled","params":{"requestId":2}}
         1> {"id":2,"result":"too late for an array"}
             - late answer dropped
-        "#);
+    "#);
 }
 
 #[test]
@@ -70,5 +70,5 @@ fn a_crash_completes_a_batch() {
         1 ends: signal 9
             A< raw [{"jsonrpc":"2.0","id":"a","result":1},{"jsonrpc":"2.0","id":"b","error":{"code":-32002,…}}]
             - restart after a pause
-        "#);
+    "#);
 }

@@ -1,23 +1,18 @@
-//! How long clients of many servers wait for those that are not known yet, and when these are tried again.
+//! Time that clients of many servers wait for unknown servers, and retries of slow ones.
 
 use crate::story::run;
 
 /// `files` answers and is known; `more` hangs.
 const ONE_HANGS: &str = r#"
     given framing newline; servers more; linger 3600s; stays
-    A comes; folder /p; server all
-    A greets
-        start 1 at /p
-        start 2 at /p
+    A greets all: 1 2
     1 spawns
         1< …
     2 spawns
         2< …
     1 greets with {"tools":{}}
         1< {"method":"notifications/initialized"}
-        1< {"id":4,"method":"tools/list"}
-    1> {"id":4,"result":{"tools":[{"name":"read"}]}}
-        store 0
+    1 lists 4: read
     +10s
         record 1: slow, try 1
         A< {"id":0,"result":…}
@@ -44,9 +39,9 @@ fn a_slow_server_is_not_waited_for_again() {
     );
 }
 
-/// The start that was under way fails after 30 s; then the server is tried after 1, 2 and 4 minutes.
+/// The start under way fails after 30 s; then the server is tried after 1, 2 and 4 minutes.
 #[test]
-fn a_slow_server_is_retried_in_the_background() {
+fn a_slow_server_is_retried_in_background() {
     after_hang(
         r#"
         +20s
@@ -70,13 +65,8 @@ fn a_slow_server_is_retried_in_the_background() {
         +1s
             record 1: slow, try 3
             start 4 at /p
-        4 spawns
-            4< …
-        4 greets with {"tools":{}}
-            4< {"method":"notifications/initialized"}
-            4< {"id":8,"method":"tools/list"}
-        4> {"id":8,"result":{"tools":[{"name":"write"}]}}
-            store 1
+        4 completes handshake 7; offers {"tools":{}}
+        4 lists 8: write; store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
         A> {"id":2,"method":"tools/list"}
@@ -85,7 +75,7 @@ fn a_slow_server_is_retried_in_the_background() {
     );
 }
 
-/// A client that comes a minute after the last try is a reason for another; nobody waits for it.
+/// A client that comes a minute after the last try causes another; no client waits for it.
 #[test]
 fn a_new_client_retries_a_slow_server() {
     run(r#"
@@ -95,17 +85,12 @@ fn a_new_client_retries_a_slow_server() {
             record 1: slow, try 8
             start 1 at /p
             A< {"id":0,"result":{…"instructions":"`more` is unavailable; run `switchboard status`"…}}
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            1< …
-            1< {"id":3,"method":"tools/list"}
-        1> {"id":3,"result":{"tools":[{"name":"write"}]}}
-            store 1
-        "#);
+        1 completes handshake 2; offers {"tools":{}}
+        1 lists 3: write; store 1
+    "#);
 }
 
-/// It was slow in an earlier run, a moment ago.
+/// An earlier run found the server slow, a moment ago.
 #[test]
 fn a_stored_verdict_counts_from_the_start() {
     run(r#"
@@ -119,38 +104,30 @@ fn a_stored_verdict_counts_from_the_start() {
         +1s
             record 1: slow, try 2
             start 1 at /p
-        "#);
+    "#);
 }
 
 #[test]
-fn codex_gets_its_answer_within_four_seconds() {
+fn codex_is_answered_within_four_seconds() {
     run(r#"
         given servers more; linger 3600s; stays; server 1; unlisted
-        A comes; folder /p; server all
-        A greets as codex-mcp-client
-            start 1 at /p
+        A greets all: 1; as codex-mcp-client
         1 spawns
             1< …
         +3.9s
         +0.1s
             record 0: slow, try 1
             A< {"id":0,"result":…}
-        "#);
+    "#);
 }
 
-/// A list that fails once is no reason to believe that the server has none: nothing is stored, and it is asked again.
+/// A failed list does not mean that the server has none: no list is stored, and the server is asked again.
 #[test]
 fn a_list_that_fails_is_asked_for_again() {
     run(r#"
         given linger 3600s
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"tools":{},"prompts":{}}
-            A< …
-            1< …
+        A greets all: 1
+        1 completes handshake 2; offers {"tools":{},"prompts":{}}; answers A
             1< {"id":3,"method":"tools/list"}
             1< {"id":4,"method":"prompts/list"}
         A confirms
@@ -161,12 +138,10 @@ fn a_list_that_fails_is_asked_for_again() {
         A> {"id":2,"method":"tools/call","params":{"name":"files__read"}}
             1< …
         +60s
-            1< {"id":7,"method":"tools/list"}
-        1> {"id":7,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        1 lists 7: read
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        "#);
+    "#);
 }
 
 /// Four that hang do not hold up the fifth, also when nothing else happens.
@@ -174,9 +149,7 @@ fn a_list_that_fails_is_asked_for_again() {
 fn hanging_starts_hold_up_nobody() {
     run(r#"
         given servers more third; linger 3600s; stays; pool.max_list_starts 1
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
+        A greets all: 1
             - waits for room
             - waits for room
         1 spawns
@@ -187,7 +160,7 @@ fn hanging_starts_hold_up_nobody() {
             2< …
         +3s
             start 3 at /p
-        "#);
+    "#);
 }
 
 /// A second handshake takes the place of the first, which is answered too.
@@ -195,24 +168,18 @@ fn hanging_starts_hold_up_nobody() {
 fn a_second_handshake_answers_the_first() {
     run(r#"
         given servers more; linger 3600s; stays
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-            start 2 at /p
+        A greets all: 1 2
         A greets
             A< {"id":0,"error":{"code":-32600,…}}
-        "#);
+    "#);
 }
 
-/// It would begin without any tools: what is stored is not held up for the rest.
+/// Codex would begin without any tools: stored lists are not held up for the rest.
 #[test]
-fn codex_does_not_wait_where_something_is_stored() {
+fn codex_does_not_wait_if_lists_are_stored() {
     run(r#"
         given servers more; linger 3600s; stays; stored_capabilities {"tools":{}} for another kind
-        A comes; folder /p; server all
-        A greets as codex-mcp-client
-            start 1 at /p
-            start 2 at /p
+        A greets all: 1 2; as codex-mcp-client
             A< {"id":0,"result":…}
         1 spawns
             1< …
@@ -221,25 +188,17 @@ fn codex_does_not_wait_where_something_is_stored() {
         A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[]}}
         +10s
-        "#);
+    "#);
 }
 
-/// The budget is counted from the handshake: later there is nothing to wait for.
+/// The budget counts from the handshake; a later server is not waited for.
 #[test]
 fn a_server_added_later_delays_no_list() {
     run(r#"
         given linger 3600s
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            A< …
-            1< …
-            1< {"id":3,"method":"tools/list"}
-        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        A greets all: 1
+        1 completes handshake 2; offers {"tools":{}}; answers A
+        1 lists 3: read
         A confirms
         +15s
         config adds one
@@ -250,41 +209,31 @@ fn a_server_added_later_delays_no_list() {
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         2 greets with {"tools":{}}
             2< …
-            2< {"id":6,"method":"tools/list"}
-        2> {"id":6,"result":{"tools":[{"name":"read"}]}}
-            store 1
+        2 lists 6: read; store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        "#);
+    "#);
 }
 
-/// It fails at once: that costs nobody any time, and the next client gives it another chance.
+/// A fast failure costs no time, and the next client gives the server another chance.
 #[test]
 fn a_server_that_fails_fast_is_not_slow() {
     run(r#"
         given servers more; linger 3600s; stays
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-            start 2 at /p
+        A greets all: 1 2
         1 cannot spawn: no
         2 cannot spawn: no
             A< {"id":0,"result":…}
-        B comes; folder /q; server all
-        B greets
-            start 3 at /q
-            start 4 at /q
-        "#);
+        B greets all: 3 4; folder /q
+    "#);
 }
 
-/// It did not answer in either framing, because it took so long to start: it is tried once more in the first.
+/// A server that is slow to start answers in neither framing; the next try is by line again.
 #[test]
-fn a_slow_server_of_unknown_framing_is_tried_again() {
+fn a_slow_server_is_retried_by_line() {
     run(r#"
         given linger 3600s
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
+        A greets all: 1
         1 spawns
             1< …
         +10s
@@ -303,26 +252,19 @@ fn a_slow_server_of_unknown_framing_is_tried_again() {
             stop 2 now
         2 ends
             start 3 at /p
-        3 spawns
-            3< …
-        3 greets with {"tools":{}}
-            3< …
-            3< {"id":5,"method":"tools/list"}
-        3> {"id":5,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        3 completes handshake 4; offers {"tools":{}}
+        3 lists 5: read
         A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
-        "#);
+    "#);
 }
 
-/// Those that are missing when a client asks for logs, and those that fail later.
+/// Servers that are missing when a client asks for logs, and servers that fail later.
 #[test]
-fn logs_name_servers_that_cannot_be_had() {
+fn logs_name_unavailable_servers() {
     run(r#"
         given linger 3600s
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
+        A greets all: 1
         1 cannot spawn: no
             A< …
         A confirms
@@ -339,10 +281,10 @@ fn logs_name_servers_that_cannot_be_had() {
             A< {"id":2,"result":{"tools":[]}}
         3 cannot spawn: no
         4 cannot spawn: no
-        "#);
+    "#);
 }
 
-/// Whatever it asked for, an empty list would be a lie.
+/// An empty list would be a false answer.
 #[test]
 fn a_client_without_a_handshake_is_refused() {
     run(r#"
@@ -354,41 +296,32 @@ fn a_client_without_a_handshake_is_refused() {
             A< {"id":2,"error":{"code":-32600,…}}
         A> {"id":3,"method":"ping"}
             A< {"id":3,"result":{}}
-        "#);
+    "#);
 }
 
-/// Servers of which nothing is known start a few at a time. One that does not answer soon holds up nobody.
+/// Unknown servers start a few at a time. A server that hangs holds up no other.
 #[test]
 fn starts_for_lists_are_limited() {
     run(r#"
         given servers more; linger 3600s; stays; pool.max_list_starts 1
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
+        A greets all: 1
             - waits for room
         1 spawns
             1< …
         +2s
         +1s
             start 2 at /p
-        "#);
-    // And nothing that runs has to go for it.
+    "#);
+    // No running process is evicted for a list.
     run(r#"
         given servers more third; linger 3600s; stays; pool.max_list_starts 1
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
+        A greets all: 1
             - waits for room
             - waits for room
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            1< …
-            1< {"id":3,"method":"tools/list"}
-        1> {"id":3,"result":{"tools":[]}}
-            store 0
+        1 completes handshake 2; offers {"tools":{}}
+        1 lists 3
             start 2 at /p
-        "#);
+    "#);
 }
 
 /// `more` may have the same URI, and is still starting.
@@ -396,16 +329,10 @@ fn starts_for_lists_are_limited() {
 fn a_plain_uri_waits_for_all_servers() {
     run(r#"
         given servers more; linger 3600s; stays
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-            start 2 at /p
+        A greets all: 1 2
         1 spawns
             1< …
-        2 spawns
-            2< …
-        2 greets with {"resources":{}}
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 3; offers {"resources":{}}
             2< {"id":4,"method":"resources/list"}
             2< {"id":5,"method":"resources/templates/list"}
         1 greets with {"resources":{}}
@@ -422,5 +349,5 @@ fn a_plain_uri_waits_for_all_servers() {
         1> {"id":7,"result":{"resourceTemplates":[]}}
             store 0
             A< {"id":1,"error":…"servers":["files","more"]…}
-        "#);
+    "#);
 }

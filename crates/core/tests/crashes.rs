@@ -1,10 +1,9 @@
-//! A server that dies: whoever waits learns why at once, what is safe is asked again, and nothing that was
-//! handed over is done twice.
+//! A server that dies: open requests fail at once with the reason, safe ones are retried, and no call runs twice.
 
 use crate::story::run;
 
 #[test]
-fn a_pending_call_is_answered_at_once_with_the_reason() {
+fn a_crash_answers_open_calls_with_a_reason() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
@@ -14,15 +13,12 @@ fn a_pending_call_is_answered_at_once_with_the_reason() {
             - restart after a pause
         +1s
             start 2 at /p
-        2 spawns
-            2< {"id":3,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
-        2> {"id":3,"result":{}}
-            2< {"method":"notifications/initialized"}
-        "#);
+        2 completes handshake 3
+    "#);
 }
 
 #[test]
-fn lists_are_asked_once_more_and_the_rest_waits_in_its_order() {
+fn lists_are_retried_and_the_rest_waits() {
     run(r#"
         A opens 1
         A> {"id":"list","method":"tools/list"}
@@ -54,11 +50,11 @@ fn lists_are_asked_once_more_and_the_rest_waits_in_its_order() {
             A< {"id":"call","error":{"code":-32002,…
             - retry: ping
             - restart after a pause
-        "#);
+    "#);
 }
 
 #[test]
-fn nothing_is_asked_again_if_the_config_says_so() {
+fn the_config_turns_retries_off() {
     run(r#"
         given retry_after_crash off
         A opens 1
@@ -67,11 +63,11 @@ fn nothing_is_asked_again_if_the_config_says_so() {
         1 ends: signal 9
             A< {"id":1,"error":{"code":-32002,…
             - restart after a pause
-        "#);
+    "#);
 }
 
 #[test]
-fn a_process_that_cannot_be_made_is_an_answer_with_the_reason() {
+fn a_failed_spawn_is_answered_with_a_reason() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -81,11 +77,11 @@ fn a_process_that_cannot_be_made_is_an_answer_with_the_reason() {
         +10min
         A> {"id":2,"method":"initialize"}
             start 2 at nowhere
-        "#);
+    "#);
 }
 
 #[test]
-fn a_process_that_dies_before_the_handshake_is_an_answer_at_once() {
+fn a_crash_before_the_handshake_is_answered() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -98,11 +94,11 @@ fn a_process_that_dies_before_the_handshake_is_an_answer_at_once() {
             A< {"id":1,"error":{"code":-32001,…Cannot find module…
             A< {"id":2,"error":{"code":-32001,…Cannot find module…
         +10min
-        "#);
+    "#);
 }
 
 #[test]
-fn a_server_that_has_answered_is_restarted_even_if_nobody_greeted_it() {
+fn an_ungreeted_server_is_restarted_too() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -121,11 +117,11 @@ fn a_server_that_has_answered_is_restarted_even_if_nobody_greeted_it() {
         2 spawns
         A> {"id":3,"method":"tools/call"}
             2< {"id":3,"method":"tools/call"}
-        "#);
+    "#);
 }
 
 #[test]
-fn what_the_dead_process_asked_is_withdrawn() {
+fn a_dead_process_withdraws_its_questions() {
     run(r#"
         A opens 1
         1> {"id":7,"method":"elicitation/create"}
@@ -134,11 +130,11 @@ fn what_the_dead_process_asked_is_withdrawn() {
             A< {"method":"notifications/cancelled","params":{"reason":"the server that asked is gone","requestId":1}}
             - restart after a pause
         A> {"id":1,"result":{}}
-        "#);
+    "#);
 }
 
 #[test]
-fn late_words_of_a_dead_process_mean_nothing() {
+fn late_output_of_a_dead_process_is_ignored() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/list"}
@@ -151,16 +147,13 @@ fn late_words_of_a_dead_process_mean_nothing() {
         1> {"id":2,"result":{}}
         1> {"id":2,"result":{"x":NaN}}
             - quarantined: …
-        2 spawns
-            2< {"id":3,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
-        2> {"id":3,"result":{}}
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 3
             2< {"id":2,"method":"tools/list"}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_replay_that_is_refused_or_not_answered_is_as_good_as_a_crash() {
+fn a_failed_replay_counts_as_a_crash() {
     run(r#"
         A opens 1
         1 ends: exit code 1
@@ -183,36 +176,36 @@ fn a_replay_that_is_refused_or_not_answered_is_as_good_as_a_crash() {
             stop 3 now
         3 ends: signal 9
             - restart after a pause
-        "#);
+    "#);
 }
 
 /// Five crashes, each followed by a start.
 const FIVE_CRASHES: &str = r#"
-        A opens 1
-        1 ends: exit code 1
-            - restart after a pause
-        +200ms
-            start 2 at /p
-        2 ends: exit code 1
-            - restart after a pause
-        +400ms
-            start 3 at /p
-        3 ends: exit code 1
-            - restart after a pause
-        +800ms
-            start 4 at /p
-        4 ends: exit code 1
-            - restart after a pause
-        +2s
-            start 5 at /p
-        5 ends: exit code 1
-            - restart after a pause
-        +3s
-            start 6 at /p
+    A opens 1
+    1 ends: exit code 1
+        - restart after a pause
+    +200ms
+        start 2 at /p
+    2 ends: exit code 1
+        - restart after a pause
+    +400ms
+        start 3 at /p
+    3 ends: exit code 1
+        - restart after a pause
+    +800ms
+        start 4 at /p
+    4 ends: exit code 1
+        - restart after a pause
+    +2s
+        start 5 at /p
+    5 ends: exit code 1
+        - restart after a pause
+    +3s
+        start 6 at /p
 "#;
 
 #[test]
-fn after_more_than_five_crashes_it_rests_and_requests_fail_fast() {
+fn six_crashes_open_the_breaker() {
     let story = r#"
         A> {"id":"waits","method":"tools/call"}
         6 ends: exit code 1
@@ -223,10 +216,7 @@ fn after_more_than_five_crashes_it_rests_and_requests_fail_fast() {
         +15s
         A> {"id":"b","method":"tools/list"}
             start 7 at /p
-        7 spawns
-            7< {"id":4,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
-        7> {"id":4,"result":{}}
-            7< {"method":"notifications/initialized"}
+        7 completes handshake 4
             7< {"id":3,"method":"tools/list"}
         7> {"id":3,"result":{}}
             A< {"id":"b","result":{}}
@@ -235,7 +225,7 @@ fn after_more_than_five_crashes_it_rests_and_requests_fail_fast() {
 }
 
 #[test]
-fn a_trial_that_fails_is_the_only_one() {
+fn a_failed_trial_keeps_the_breaker_open() {
     let story = r#"
         6 ends: exit code 1
             - breaker open for 15 s

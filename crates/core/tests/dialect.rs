@@ -1,4 +1,4 @@
-//! Old bridges leave `jsonrpc` out: servers get it all the same, and whoever sends it gets it back.
+//! Old bridges omit `jsonrpc`: servers get it all the same, and clients that send it get it back.
 
 use crate::story::run;
 
@@ -20,11 +20,11 @@ fn a_bare_client_is_answered_as_it_speaks() {
             1< {"id":5,"result":{"roots":[]}}
         A> raw {"id":2,"method":"server/discover"}
             A< raw {"id":2,"error":{"code":-32601,…
-        "#);
+    "#);
 }
 
 #[test]
-fn a_bare_client_hears_no_jsonrpc_in_our_own_words_either() {
+fn our_messages_to_a_bare_client_are_bare() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -36,11 +36,11 @@ fn a_bare_client_hears_no_jsonrpc_in_our_own_words_either() {
         1 ends: exit code 1
             A< raw {"id":1,"error":{"code":-32001,…
             A< raw {"method":"notifications/cancelled","params":{…"requestId":1}}
-        "#);
+    "#);
 }
 
 #[test]
-fn whoever_sent_the_field_once_always_gets_it_back() {
+fn a_client_that_sent_jsonrpc_gets_it_back() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -55,11 +55,11 @@ fn whoever_sent_the_field_once_always_gets_it_back() {
             1< {"id":3,"method":"ping"}
         1> {"id":3,"result":{}}
             A< {"id":3,"result":{}}
-        "#);
+    "#);
 }
 
 #[test]
-fn the_config_may_settle_it() {
+fn the_config_fixes_the_dialect() {
     run(r#"
         given bare
         A comes
@@ -69,16 +69,16 @@ fn the_config_may_settle_it() {
             1< {"id":1,"method":"ping"}
         1> {"id":1,"result":{}}
             A< raw {"id":1,"result":{}}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_server_that_leaves_it_out_gets_it_added() {
+fn answers_of_a_bare_server_get_jsonrpc() {
     run(r#"
         A opens 1
         A> {"id":1,"method":"ping"}
             1< {"id":2,"method":"ping"}
         1> raw {"id":2,"result":{}}
             A< {"id":1,"result":{}}
-        "#);
+    "#);
 }

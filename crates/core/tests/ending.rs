@@ -1,9 +1,9 @@
-//! The end: no new requests, what is in flight may finish within a grace time, and nothing is left running.
+//! Shutdown: no new requests, open ones finish within a grace time, and no process is left.
 
 use crate::story::run;
 
 #[test]
-fn shutdown_is_answered_when_everything_before_it_is() {
+fn shutdown_waits_for_earlier_requests() {
     run(r#"
         A opens 1
         A> {"id":"call","method":"tools/call"}
@@ -19,11 +19,11 @@ fn shutdown_is_answered_when_everything_before_it_is() {
         1 ends
         A> {"method":"exit"}
             finished
-        "#);
+    "#);
 }
 
 #[test]
-fn what_does_not_finish_within_the_grace_time_is_answered_by_us() {
+fn requests_beyond_the_grace_time_fail() {
     run(r#"
         A opens 1
         A> {"id":"call","method":"tools/call"}
@@ -34,11 +34,11 @@ fn what_does_not_finish_within_the_grace_time_is_answered_by_us() {
             - switchboard ends
             stop 1
             A< {"id":"bye","result":null}
-        "#);
+    "#);
 }
 
 #[test]
-fn shutdown_is_answered_also_when_the_end_has_begun() {
+fn shutdown_is_answered_during_a_drain() {
     run(r#"
         A opens 1
         drain
@@ -50,7 +50,7 @@ fn shutdown_is_answered_also_when_the_end_has_begun() {
             A< {"id":"again","error":{"code":-32603,…"kind":"shutting_down"…
         1 ends
             finished
-        "#);
+    "#);
 }
 
 #[test]
@@ -65,11 +65,11 @@ fn exit_ends_at_once() {
             stop 1 now
         1 ends: signal 9
             finished
-        "#);
+    "#);
 }
 
 #[test]
-fn a_client_that_closes_its_end_still_gets_its_answers() {
+fn a_half_closed_client_gets_its_answers() {
     run(r#"
         A opens 1
         1> {"id":5,"method":"roots/list"}
@@ -86,11 +86,11 @@ fn a_client_that_closes_its_end_still_gets_its_answers() {
             stop 1
         1 ends
             finished
-        "#);
+    "#);
 }
 
 #[test]
-fn a_client_that_is_lost_is_not_waited_for() {
+fn a_lost_client_is_not_waited_for() {
     run(r#"
         A opens 1
         1> {"id":5,"method":"roots/list"}
@@ -104,11 +104,11 @@ fn a_client_that_is_lost_is_not_waited_for() {
         A> {"id":"was on its way","method":"tools/call"}
         1 ends
             finished
-        "#);
+    "#);
 }
 
 #[test]
-fn requests_that_wait_for_a_start_are_served_before_the_end() {
+fn queued_requests_are_served_at_the_end() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -122,7 +122,7 @@ fn requests_that_wait_for_a_start_are_served_before_the_end() {
             stop 1
         1 ends
             finished
-        "#);
+    "#);
 }
 
 /// A client that only closes its end leaves its server the time to do the same; one that sends a signal does not.
@@ -133,7 +133,7 @@ fn a_signal_skips_the_wait_for_closed_input() {
         A closes its end
             - switchboard ends
             stop 1
-        "#);
+    "#);
     run(r#"
         A opens 1
         A> {"id":"call","method":"tools/call"}
@@ -145,11 +145,11 @@ fn a_signal_skips_the_wait_for_closed_input() {
             stop 1 within 5s
         1 ends: signal 15
             finished
-        "#);
+    "#);
 }
 
 #[test]
-fn a_second_order_to_end_is_in_more_of_a_hurry() {
+fn a_second_drain_shortens_the_grace_time() {
     run(r#"
         A opens 1
         A> {"id":1,"method":"tools/call"}
@@ -161,11 +161,11 @@ fn a_second_order_to_end_is_in_more_of_a_hurry() {
             stop 1 within 800ms
         1 ends: signal 15
             finished
-        "#);
+    "#);
 }
 
 #[test]
-fn an_order_to_end_at_once_does_not_wait() {
+fn a_kill_does_not_wait() {
     run(r#"
         A opens 1
         A> {"id":1,"method":"tools/call"}
@@ -177,11 +177,11 @@ fn an_order_to_end_at_once_does_not_wait() {
             stop 1 now
         1 ends: signal 9
             finished
-        "#);
+    "#);
 }
 
 #[test]
-fn a_process_that_is_still_being_made_is_stopped_too() {
+fn a_drain_stops_a_process_that_spawns() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -191,7 +191,7 @@ fn a_process_that_is_still_being_made_is_stopped_too() {
         1 spawns
         1 ends: signal 15
             finished
-        "#);
+    "#);
     run(r#"
         A comes
             start 1 at nowhere
@@ -200,11 +200,11 @@ fn a_process_that_is_still_being_made_is_stopped_too() {
             stop 1 within 5s
         1 cannot spawn: no such file
             finished
-        "#);
+    "#);
 }
 
 #[test]
-fn a_crash_in_the_end_is_the_end() {
+fn a_crash_during_a_drain_ends_it() {
     run(r#"
         A opens 1
         A> {"id":1,"method":"tools/list"}
@@ -213,12 +213,12 @@ fn a_crash_in_the_end_is_the_end() {
         1 ends: signal 11
             A< {"id":1,"error":{"code":-32002,…
             finished
-        "#);
+    "#);
 }
 
-/// Behind an attachment that carries the messages: what an ending daemon turns away waits for the next one, in order.
+/// Behind an attachment: requests that an ending daemon refuses wait for the next one, in order.
 #[test]
-fn what_a_daemon_turns_away_waits_for_the_next() {
+fn requests_refused_by_a_daemon_wait() {
     run(r#"
         given relays; refusal_mark m1
         A opens 1
@@ -237,19 +237,16 @@ fn what_a_daemon_turns_away_waits_for_the_next() {
             - restart after a pause
         +1s
             start 2 at /p
-        2 spawns
-            2< {"id":6,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
-        2> {"id":6,"result":{}}
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 6
             2< {"id":3,"method":"tools/call"}
             2< {"id":4,"method":"tools/call"}
             2< {"id":5,"method":"tools/list"}
-        "#);
+    "#);
 }
 
-/// What a server says is passed on, whatever it sounds like: it may have acted.
+/// A server's error passes, whatever its words: the server may have acted.
 #[test]
-fn what_a_server_says_of_its_end_is_an_answer() {
+fn a_servers_own_shutdown_error_passes() {
     run(r#"
         given relays; refusal_mark m1
         A opens 1
@@ -261,12 +258,12 @@ fn what_a_server_says_of_its_end_is_an_answer() {
             1< {"id":3,"method":"tools/call"}
         1> {"id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m2"}}}
             A< {"id":"b","error":{"code":-32603,…
-        "#);
+    "#);
 }
 
-/// A call that was open until the end may have run: nobody asks for it again.
+/// A call that was open until the end may have run, so it is not repeated.
 #[test]
-fn what_a_daemon_drops_in_the_end_is_not_repeated() {
+fn a_dropped_call_is_not_repeated() {
     run(r#"
         given relays; refusal_mark m1
         A opens 1
@@ -274,5 +271,5 @@ fn what_a_daemon_drops_in_the_end_is_not_repeated() {
             1< {"id":2,"method":"tools/call"}
         1> {"id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":false,"mark":"m1"}}}
             A< {"id":"a","error":{"code":-32603,…
-        "#);
+    "#);
 }

@@ -1,17 +1,11 @@
-//! The filters of a server's entry, for clients of that server alone: what they may name, and what they are shown.
+//! Filters of a server, for clients of that server alone: names that they may use, and lists that they see.
 
 use crate::story::run;
 /// A client of the one server, after the handshake.
 #[track_caller]
 fn greeted(story: &str) {
     let before = r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
-        1 greets with {"tools":{},"prompts":{},"resources":{"subscribe":true}}
-            A< {"id":0,…}
+        A opens 1; offers {"tools":{},"prompts":{},"resources":{"subscribe":true}}; unconfirmed
     "#;
     run(&format!("{before}{story}"));
 }
@@ -96,7 +90,7 @@ fn hidden_resources_are_not_found() {
     );
 }
 
-/// What they would name cannot be known.
+/// The filter cannot tell which resource such a method names.
 #[test]
 fn unknown_methods_are_refused() {
     greeted(
@@ -116,20 +110,20 @@ fn unknown_methods_are_refused() {
 #[track_caller]
 fn by_template(story: &str) {
     let before = r#"
-    given allow doc:///p/{name} doc:x
-    A confirms
-        1< {"method":"notifications/initialized"}
-        1< {"id":2,"method":"tools/list"}
-        1< {"id":3,"method":"prompts/list"}
-        1< {"id":4,"method":"resources/list"}
-        1< {"id":5,"method":"resources/templates/list"}
-    1> {"id":2,"result":{"tools":[]}}
-    1> {"id":3,"result":{"prompts":[]}}
-    1> {"id":4,"result":{"resources":[]}}
-    A> {"id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
-    A> {"id":2,"method":"resources/read","params":{"uri":"doc:///q/a"}}
-    A> {"id":3,"method":"tools/call","params":{"name":"doc:x"}}
-        1< {"id":8,"method":"tools/call","params":{"name":"doc:x"}}
+        given allow doc:///p/{name} doc:x
+        A confirms
+            1< {"method":"notifications/initialized"}
+            1< {"id":2,"method":"tools/list"}
+            1< {"id":3,"method":"prompts/list"}
+            1< {"id":4,"method":"resources/list"}
+            1< {"id":5,"method":"resources/templates/list"}
+        1> {"id":2,"result":{"tools":[]}}
+        1> {"id":3,"result":{"prompts":[]}}
+        1> {"id":4,"result":{"resources":[]}}
+        A> {"id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
+        A> {"id":2,"method":"resources/read","params":{"uri":"doc:///q/a"}}
+        A> {"id":3,"method":"tools/call","params":{"name":"doc:x"}}
+            1< {"id":8,"method":"tools/call","params":{"name":"doc:x"}}
     "#;
     greeted(&format!("{before}{story}"));
 }
@@ -139,13 +133,13 @@ fn by_template(story: &str) {
 fn templates_are_fetched_to_decide() {
     by_template(
         r#"
-    1> {"id":5,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"},{"uriTemplate":"doc:///q/{name}"}]}}
-        store 0
-        1< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
-        A< {"id":2,"error":{…"resource_not_found"…}}
-    A> {"id":4,"method":"resources/read","params":{"uri":"doc:///p/..%2fq"}}
-        A< {"id":4,"error":{…"resource_not_found"…}}
-    "#,
+        1> {"id":5,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"},{"uriTemplate":"doc:///q/{name}"}]}}
+            store 0
+            1< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
+            A< {"id":2,"error":{…"resource_not_found"…}}
+        A> {"id":4,"method":"resources/read","params":{"uri":"doc:///p/..%2fq"}}
+            A< {"id":4,"error":{…"resource_not_found"…}}
+        "#,
     );
 }
 
@@ -153,17 +147,17 @@ fn templates_are_fetched_to_decide() {
 fn unknown_templates_let_nothing_in() {
     by_template(
         r#"
-    +30s
-        record 0: slow, try 1
-        A< {"id":1,"error":{…"resource_not_found"…}}
-        A< {"id":2,"error":{…"resource_not_found"…}}
-    "#,
+        +30s
+            record 0: slow, try 1
+            A< {"id":1,"error":{…"resource_not_found"…}}
+            A< {"id":2,"error":{…"resource_not_found"…}}
+        "#,
     );
 }
 
-/// A request for a server that is being started waits for it, and is judged then.
+/// A request for a server that starts waits for it, and is judged then.
 #[test]
-fn a_failed_start_answers_what_is_undecided() {
+fn a_failed_start_answers_undecided_reads() {
     run(r#"
         given allow doc:///p/{name}
         A comes; folder /p
@@ -173,30 +167,27 @@ fn a_failed_start_answers_what_is_undecided() {
         1 cannot spawn: no
             A< {"id":0,"error":{…"backend_spawn_failed"…}}
             A< {"id":1,"error":{…"backend_spawn_failed"…}}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_crash_restarts_what_is_undecided() {
+fn a_crash_keeps_undecided_reads() {
     by_template(
         r#"
-    1 ends
-        A< {"id":3,"error":{…}}
-        - restart after a pause
-    +1s
-        start 2 at /p
-    2 spawns
-        2< {"id":9,"method":"initialize",…}
-    2 greets with {"resources":{}}
-        2< {"method":"notifications/initialized"}
-        2< {"id":10,"method":"resources/list"}
-        2< {"id":11,"method":"resources/templates/list"}
-    2> {"id":10,"result":{"resources":[]}}
-    2> {"id":11,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"}]}}
-        store 0
-        2< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
-        A< {"id":2,"error":{…"resource_not_found"…}}
-    "#,
+        1 ends
+            A< {"id":3,"error":{…}}
+            - restart after a pause
+        +1s
+            start 2 at /p
+        2 completes handshake 9; offers {"resources":{}}
+            2< {"id":10,"method":"resources/list"}
+            2< {"id":11,"method":"resources/templates/list"}
+        2> {"id":10,"result":{"resources":[]}}
+        2> {"id":11,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"}]}}
+            store 0
+            2< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
+            A< {"id":2,"error":{…"resource_not_found"…}}
+        "#,
     );
 }
 
@@ -214,13 +205,10 @@ fn stored_lists_are_filtered() {
         A> {"id":2,"method":"tools/call","params":{"name":"write"}}
             A< {"id":2,"error":{…"nearest":["wrote"]…"Unknown tool: write"}}
         A> {"id":3,"method":"tools/call","params":{"name":"get"}}
-        1 spawns
-            1< {"id":4,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            1< {"method":"notifications/initialized"}
+        1 completes handshake 4; offers {"tools":{}}
             1< {"id":5,"method":"tools/list"}
             1< {"id":3,"method":"tools/call","params":{"name":"read"}}
-        "#);
+    "#);
 }
 
 #[test]
@@ -242,18 +230,12 @@ fn a_reload_changes_what_is_shown() {
     );
 }
 
-/// Also for clients of many servers.
+/// For clients of one server and of all servers.
 #[test]
 fn a_reload_ends_hidden_subscriptions() {
     let all = r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"resources":{"subscribe":true}}
-            A< …
-            1< …
+        A greets all: 1
+        1 completes handshake 2; offers {"resources":{"subscribe":true}}; answers A
             1< {"id":3,"method":"resources/list"}
             1< {"id":4,"method":"resources/templates/list"}
         1> {"id":3,"result":{"resources":[{"uri":"read"},{"uri":"x:1"}]}}
@@ -291,19 +273,13 @@ fn a_reload_ends_hidden_subscriptions() {
     );
 }
 
-/// An aggregate of one server passes on what it does not know, and a completion may name two things.
+/// An aggregate of one server passes unknown methods on, and a completion may name two things.
 #[test]
-fn aggregates_check_what_else_is_named() {
+fn aggregates_check_every_named_resource() {
     run(r#"
         given deny *.env
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"prompts":{},"completions":{}}
-            A< …
-            1< …
+        A greets all: 1
+        1 completes handshake 2; offers {"prompts":{},"completions":{}}; answers A
             1< {"id":3,"method":"prompts/list"}
         1> {"id":3,"result":{"prompts":[{"name":"p"}]}}
             store 0
@@ -315,12 +291,12 @@ fn aggregates_check_what_else_is_named() {
             A< {"id":3,"error":{…"kind":"method_not_found"…}}
         A> {"id":4,"method":"custom/thing"}
             1< {"id":5,"method":"custom/thing"}
-        "#);
+    "#);
 }
 
-/// Also when it was accepted before, and its server is yet to be ready.
+/// Calls that were accepted before wait for their server; the new filter holds for them too.
 #[test]
-fn a_reload_refuses_what_waits() {
+fn a_reload_refuses_waiting_calls() {
     run(r#"
         given stored read write wrote
         A comes; folder /p
@@ -337,7 +313,7 @@ fn a_reload_refuses_what_waits() {
             1< {"id":4,"method":"initialize",…}
         1 greets with {"tools":{}}
             1< {"id":3,"method":"tools/call","params":{"name":"wrote"}}
-        "#);
+    "#);
     run(r#"
         given stored read write wrote
         A comes; folder /p; server all
@@ -348,5 +324,5 @@ fn a_reload_refuses_what_waits() {
         A> {"id":2,"method":"tools/call","params":{"name":"files__wrote"}}
         config denies read
             A< {"id":1,"error":{…"Unknown tool: files__read"}}
-        "#);
+    "#);
 }

@@ -1,9 +1,9 @@
-//! Towards a server we speak first: by lines, and if nothing comes back, once more with `Content-Length`.
+//! Framing towards a server: by line first, and by `Content-Length` if no answer comes.
 
 use crate::story::run;
 
 #[test]
-fn a_server_that_does_not_answer_is_tried_with_content_length() {
+fn a_silent_server_is_tried_by_length() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -33,11 +33,11 @@ fn a_server_that_does_not_answer_is_tried_with_content_length() {
             - restart after a pause
         +1s
             start 3 at nowhere by content-length
-        "#);
+    "#);
 }
 
 #[test]
-fn what_it_prints_besides_messages_does_not_count_as_an_answer() {
+fn noise_does_not_count_as_an_answer() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -51,11 +51,11 @@ fn what_it_prints_besides_messages_does_not_count_as_an_answer() {
             stop 1 now
         1 ends: signal 9
             start 2 at nowhere by content-length
-        "#);
+    "#);
 }
 
 #[test]
-fn a_server_that_answers_neither_is_given_up_and_tried_anew_later() {
+fn a_server_silent_in_both_is_tried_anew() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -77,11 +77,11 @@ fn a_server_that_answers_neither_is_given_up_and_tried_anew_later() {
         +10min
         A> {"id":2,"method":"initialize"}
             start 3 at nowhere
-        "#);
+    "#);
 }
 
 #[test]
-fn what_is_asked_while_it_is_being_given_up_is_served_by_another_process() {
+fn requests_during_a_stop_get_a_new_process() {
     run(r#"
         given framing newline
         A comes
@@ -100,11 +100,11 @@ fn what_is_asked_while_it_is_being_given_up_is_served_by_another_process() {
             start 2 at nowhere
         2 spawns
             2< {"id":2,"method":"initialize"}
-        "#);
+    "#);
 }
 
 #[test]
-fn the_last_word_of_the_first_process_settles_it() {
+fn a_late_answer_settles_the_framing() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -120,5 +120,5 @@ fn the_last_word_of_the_first_process_settles_it() {
             start 2 at nowhere
         2 spawns
             2< {"id":1,"method":"initialize"}
-        "#);
+    "#);
 }

@@ -1,5 +1,4 @@
-//! Ids, progress tokens and cancellations travel mapped, in both directions, and come back as they were
-//! spelled.
+//! Ids, progress tokens and cancellations are mapped in both directions, and come back as they were spelled.
 
 use crate::story::run;
 
@@ -47,7 +46,7 @@ fn a_server_may_respell_our_ids() {
 }
 
 #[test]
-fn answers_may_come_in_any_order_but_only_once() {
+fn answers_come_in_any_order_but_once() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
@@ -62,22 +61,22 @@ fn answers_may_come_in_any_order_but_only_once() {
             A< {"id":"a","result":"a"}
         1> {"id":99,"result":"never asked"}
             - late answer dropped
-        "#);
+    "#);
 }
 
 #[test]
-fn an_error_without_an_id_belongs_to_the_only_open_request() {
+fn an_error_without_id_ends_one_request() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
             1< {"id":2,"method":"tools/call"}
         1> {"id":null,"error":{"code":-32700,"message":"what?"}}
             A< {"id":"a","error":{"code":-32700,"message":"what?"}}
-        "#);
+    "#);
 }
 
 #[test]
-fn with_two_open_requests_an_error_without_an_id_belongs_to_neither() {
+fn an_error_without_id_ends_none_of_two() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
@@ -86,12 +85,12 @@ fn with_two_open_requests_an_error_without_an_id_belongs_to_neither() {
             1< {"id":3,"method":"tools/call"}
         1> {"id":null,"error":{"code":-32700,"message":"what?"}}
             - late answer dropped
-        "#);
+    "#);
 }
 
 /// Many hand-written servers answer `notifications/initialized` as if it were a request.
 #[test]
-fn an_answer_to_a_notification_ends_no_request() {
+fn answers_to_notifications_end_no_request() {
     for answer in [
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}"#,
@@ -116,7 +115,7 @@ fn an_answer_to_a_notification_ends_no_request() {
 }
 
 #[test]
-fn an_error_about_a_cancelled_request_ends_no_other() {
+fn an_error_after_a_cancel_ends_no_request() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
@@ -129,11 +128,11 @@ fn an_error_about_a_cancelled_request_ends_no_other() {
             - late answer dropped
         1> {"id":3,"result":{}}
             A< {"id":"b","result":{}}
-        "#);
+    "#);
 }
 
 #[test]
-fn progress_tokens_are_mapped_and_given_back_in_their_own_spelling() {
+fn progress_tokens_return_as_spelled() {
     for token in ["\"t\"", "0", "1.50", "\"2\""] {
         run(&format!(
             r#"
@@ -152,7 +151,7 @@ fn progress_tokens_are_mapped_and_given_back_in_their_own_spelling() {
 }
 
 #[test]
-fn a_task_goes_on_reporting_after_its_answer() {
+fn a_task_reports_after_its_answer() {
     run(r#"
         A opens 1
         A> {"id":9,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":"t"}}}
@@ -161,11 +160,11 @@ fn a_task_goes_on_reporting_after_its_answer() {
             A< {"id":9,"result":{"task":{"taskId":"k"}}}
         1> {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
             A< {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_cancellation_names_the_request_as_the_server_knows_it() {
+fn a_cancellation_carries_the_minted_id() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
@@ -175,11 +174,11 @@ fn a_cancellation_names_the_request_as_the_server_knows_it() {
         A> {"method":"notifications/cancelled","params":{"requestId":"never"}}
         1> {"id":2,"result":"all the same"}
             A< {"id":"a","result":"all the same"}
-        "#);
+    "#);
 }
 
 #[test]
-fn what_was_not_sent_yet_is_taken_back_without_a_trace() {
+fn a_cancelled_unsent_request_is_never_sent() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -188,11 +187,11 @@ fn what_was_not_sent_yet_is_taken_back_without_a_trace() {
         A> {"method":"notifications/cancelled","params":{"requestId":1}}
         1 spawns
             1< {"id":2,"method":"tools/list"}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_servers_questions_are_mapped_too() {
+fn a_servers_questions_are_mapped() {
     run(r#"
         A opens 1
         1> {"id":"s-1","method":"sampling/createMessage","params":{"_meta":{"progressToken":"s-1"}}}
@@ -202,11 +201,11 @@ fn a_servers_questions_are_mapped_too() {
         A> {"id":1,"result":{"text":"hi"}}
             1< {"id":"s-1","result":{"text":"hi"}}
         A> {"id":1,"result":{"text":"again"}}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_server_that_takes_its_question_back_needs_no_answer() {
+fn a_withdrawn_question_needs_no_answer() {
     run(r#"
         given asked_per_backend 1
         A opens 1
@@ -217,11 +216,11 @@ fn a_server_that_takes_its_question_back_needs_no_answer() {
         A> {"id":1,"result":{"action":"too late"}}
         1> {"id":8,"method":"elicitation/create"}
             A< {"id":2,"method":"elicitation/create"}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_question_nobody_answers_is_refused_in_the_end() {
+fn an_unanswered_question_is_refused() {
     run(r#"
         given hard_timeout 900s
         A opens 1
@@ -229,5 +228,5 @@ fn a_question_nobody_answers_is_refused_in_the_end() {
             A< {"id":1,"method":"elicitation/create"}
         +15min
             1< {"id":7,"error":{"code":-32603,…
-        "#);
+    "#);
 }

@@ -1,4 +1,4 @@
-//! Nobody gets another client's questions, logs, tasks or roots, whatever became of the request that they belong to.
+//! No client gets another client's questions, logs, tasks or roots, whatever became of the request behind them.
 
 use super::aggregates::open;
 use crate::story::run;
@@ -73,15 +73,15 @@ fn question_of_a_timed_out_call() {
 fn question_of_a_client_that_left() {
     run(&format!(
         r#"
-            given linger 60s
-            {A_CALLED}
-            A leaves
-                1< …
-            {B_IS_SAFE}"#
+        given linger 60s
+        {A_CALLED}
+        A leaves
+            1< …
+        {B_IS_SAFE}"#
     ));
 }
 
-/// The retired process finishes what is open, and ends. Nobody is told the answer of another.
+/// The retired process finishes its open requests, and ends. Each client gets its own answers.
 #[test]
 fn a_retired_process_finishes_and_ends() {
     after_call(&format!(
@@ -101,7 +101,7 @@ fn a_retired_process_finishes_and_ends() {
     ));
 }
 
-/// A alone has used the process: it may be asked, and B moves before it uses it.
+/// Only A has used the process, so A may be asked; B moves before it uses it.
 #[test]
 fn the_only_user_is_asked() {
     after_call(
@@ -121,39 +121,31 @@ fn the_only_user_is_asked() {
     );
 }
 
-/// A question before anybody has used the process goes to its only client; with two it is refused.
+/// A question before any use goes to the only client; with two clients it is refused.
 #[test]
 fn question_before_any_use() {
     run(r#"
         given shared
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
+        A opens 1
         1> {"id":"q","method":"sampling/createMessage","params":{}}
             A< …
         B comes; folder /p
             start 2 at /p
-        "#);
+    "#);
 }
 
 #[test]
-fn a_stored_verdict_separates_from_the_start() {
+fn a_stored_verdict_separates_at_once() {
     run(r#"
         given asks_questions
         A comes; folder /p
             start 1 at /p
         B comes; folder /p
             start 2 at /p
-        "#);
+    "#);
 }
 
-/// A related task says whose question it is, whoever else uses the process.
+/// A related task tells whose question it is, whoever else uses the process.
 #[test]
 fn a_related_task_names_its_client() {
     after_call(
@@ -169,7 +161,7 @@ fn a_related_task_names_its_client() {
     );
 }
 
-/// A ping is answered by us if nobody can say whom it is for; it is no question.
+/// A ping is no question: we answer it if it may be for either client.
 #[test]
 fn a_ping_separates_nobody() {
     after_call(
@@ -189,16 +181,16 @@ fn a_ping_separates_nobody() {
 fn unsent_requests_move_with_their_client() {
     run(&format!(
         r#"
-            given max_in_flight 2
-            {A_CALLED}
-            B> {{"id":1,"method":"tools/call","params":{{}}}}
-                1< {{"id":4,…}}
-            B> {{"id":2,"method":"tools/call","params":{{"n":2}}}}
-            1> {{"id":"q","method":"sampling/createMessage","params":{{}}}}
-                - no longer shared by 2
-                1< {{"id":"q","error":…}}
-                start 2 at /p
-            "#
+        given max_in_flight 2
+        {A_CALLED}
+        B> {{"id":1,"method":"tools/call","params":{{}}}}
+            1< {{"id":4,…}}
+        B> {{"id":2,"method":"tools/call","params":{{"n":2}}}}
+        1> {{"id":"q","method":"sampling/createMessage","params":{{}}}}
+            - no longer shared by 2
+            1< {{"id":"q","error":…}}
+            start 2 at /p
+        "#
     ));
 }
 
@@ -272,53 +264,47 @@ fn principals_share_global_servers_only() {
         D comes; folder /p; server 1; principal 1
         D greets
             start 3 at home
-        "#);
+    "#);
 }
 
 #[test]
 fn principals_never_share_a_folder() {
     run(r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
+        A opens 1; unconfirmed
         B comes; folder /p; principal 1
         B greets
             start 2 at /p
-        "#);
+    "#);
 }
 
-/// The longest user keeps the process. What others have open is still answered there.
+/// The longest user keeps the process. Open requests of the others are still answered there.
 #[test]
 fn client_state_learnt_late() {
     run(&format!(
         r#"
-            given state auto
-            {A_CALLED}
-            B> {{"id":1,"method":"tools/call","params":{{}}}}
-                1< {{"id":4,…}}
-            B> {{"id":2,"method":"tools/list"}}
-                1< {{"id":5,…}}
-            1> {{"id":5,"result":{{"tools":[{{"name":"browser_navigate"}}]}}}}
-                - keeps state: browser_navigate
-                - no longer shared by 1
-                B< …
-            1> {{"id":4,"result":"b"}}
-                B< {{"id":1,"result":"b"}}
-            B> {{"id":3,"method":"tools/call","params":{{}}}}
-                start 2 at /p
-            A> {{"id":2,"method":"tools/call","params":{{}}}}
-                1< {{"id":7,…}}
-            C comes; folder /p
-                start 3 at /p
-            "#
+        given state auto
+        {A_CALLED}
+        B> {{"id":1,"method":"tools/call","params":{{}}}}
+            1< {{"id":4,…}}
+        B> {{"id":2,"method":"tools/list"}}
+            1< {{"id":5,…}}
+        1> {{"id":5,"result":{{"tools":[{{"name":"browser_navigate"}}]}}}}
+            - keeps state: browser_navigate
+            - no longer shared by 1
+            B< …
+        1> {{"id":4,"result":"b"}}
+            B< {{"id":1,"result":"b"}}
+        B> {{"id":3,"method":"tools/call","params":{{}}}}
+            start 2 at /p
+        A> {{"id":2,"method":"tools/call","params":{{}}}}
+            1< {{"id":7,…}}
+        C comes; folder /p
+            start 3 at /p
+        "#
     ));
 }
 
-/// B can neither list, read nor cancel a task of A, and does not hear of it.
+/// B can neither list, read nor cancel a task of A, and gets no news of it.
 #[test]
 fn tasks_belong_to_their_client() {
     after_call(
@@ -355,7 +341,7 @@ fn tasks_belong_to_their_client() {
     );
 }
 
-/// A client alone on a process sees all that the server has, whoever made it.
+/// A client alone on a process sees every task of the server.
 #[test]
 fn tasks_pass_untouched_to_the_only_user() {
     after_call(
@@ -375,12 +361,12 @@ fn tasks_pass_untouched_to_the_only_user() {
 fn answers_of_another_server_are_dropped() {
     open(
         r#"
-            A> {"id":"c","method":"tools/call","params":{"name":"more__read"}}
-                2< {"id":10,…}
-            1> {"id":10,"result":{"content":["forged"]}}
-                - late answer dropped
-            2> {"id":10,"result":{"content":[]}}
-                A< {"id":"c","result":{"content":[]}}
-            "#,
+        A> {"id":"c","method":"tools/call","params":{"name":"more__read"}}
+            2< {"id":10,…}
+        1> {"id":10,"result":{"content":["forged"]}}
+            - late answer dropped
+        2> {"id":10,"result":{"content":[]}}
+            A< {"id":"c","result":{"content":[]}}
+        "#,
     );
 }

@@ -1,30 +1,12 @@
-//! Clients come and go, and what nobody holds any more goes too: the daemon's life.
+//! The daemon's life: clients come and go, and unused processes stop.
 
 use crate::story::run;
 
-/// One client, greeted.
-const ONE: &str = r#"
-    given linger 30s; idle_ttl 600s
-    A comes; folder /p
-        start 1 at /p
-    1 spawns
-    A greets
-        1< …
-    1 greets
-        A< …
-    A confirms
-        1< …
-"#;
-
-#[track_caller]
-fn tell(story: &str) {
-    run(&format!("{ONE}{story}"));
-}
-
 #[test]
-fn when_the_last_client_has_gone_the_backend_goes_and_then_we_do() {
-    tell(
-        r#"
+fn the_last_client_takes_the_daemon_with_it() {
+    run(r#"
+        given linger 30s; idle_ttl 600s
+        A opens 1
         A leaves
         +29s
         +1s
@@ -34,42 +16,39 @@ fn when_the_last_client_has_gone_the_backend_goes_and_then_we_do() {
         1 ends
         +1s
             finished
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn whoever_comes_in_time_finds_it_as_it_was() {
-    tell(
-        r#"
+fn a_client_within_the_linger_finds_it() {
+    run(r#"
+        given linger 30s; idle_ttl 600s
+        A opens 1
         A leaves
         +29s
-        B comes; folder /p
-        B greets
-            B< {"id":0,"result":{"serverInfo":1}}
+        B joins 1; unconfirmed
         +100s
         B> {"id":1,"method":"tools/list"}
             1< …
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn without_a_linger_it_goes_at_once() {
-    tell(
-        r#"
+fn without_linger_the_process_stops_at_once() {
+    run(r#"
+        given linger 30s; idle_ttl 600s
+        A opens 1
         given linger 0s
         A leaves
         +0s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+    "#);
 }
 
-/// Nobody came: whoever started us has changed his mind.
+/// The client that started the daemon leaves at once.
 #[test]
-fn a_daemon_that_nobody_needs_goes() {
+fn an_unused_daemon_ends() {
     run(r#"
         given linger 30s; idle_ttl 600s
         +0s
@@ -81,17 +60,16 @@ fn a_daemon_that_nobody_needs_goes() {
         1 ends
         +2s
             finished
-        "#);
+    "#);
 }
 
-/// What a client had open is taken back, and the server hears of its subscriptions.
+/// Open requests are cancelled, and the server is told to end the subscriptions.
 #[test]
-fn a_client_that_goes_takes_its_affairs_along() {
-    tell(
-        r#"
-        B comes; folder /p
-        B greets
-            B< …
+fn a_leaving_client_frees_all_it_held() {
+    run(r#"
+        given linger 30s; idle_ttl 600s
+        A opens 1
+        B joins 1; unconfirmed
         B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< {"id":3,…}
         1> {"id":3,"result":{}}
@@ -104,22 +82,15 @@ fn a_client_that_goes_takes_its_affairs_along() {
         1> {"id":4,"result":"too late"}
         A> {"id":1,"method":"tools/list"}
             1< …
-        "#,
-    );
+    "#);
 }
 
-/// Behind an attachment stands another Switchboard: its questions are for the client, as they are.
+/// Behind an attachment stands another Switchboard, whose questions are for the client.
 #[test]
-fn what_another_switchboard_asks_is_passed_on() {
+fn questions_of_another_switchboard_pass() {
     run(r#"
         given relays
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets with {"roots":{}}
-            1< …
-        1 greets
-            A< …
+        A opens 1; with {"roots":{}}; unconfirmed
         1> {"id":700,"method":"roots/list"}
             A< {"id":1,"method":"roots/list"}
         A> {"id":1,"result":{"roots":[]}}
@@ -128,5 +99,5 @@ fn what_another_switchboard_asks_is_passed_on() {
             1< …
         1 ends
             A< {"id":1,"error":{"code":-32002,…"message":"the Switchboard daemon died while it worked on this: exit code 0"}}
-        "#);
+    "#);
 }

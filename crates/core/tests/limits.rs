@@ -1,9 +1,9 @@
-//! Whoever does not read is told so, or counted; nobody else waits for it.
+//! A peer that does not read gets errors, or loses notifications; no other peer waits for it.
 
 use crate::story::run;
 
 #[test]
-fn an_answer_beyond_a_slow_clients_budget_becomes_a_small_error() {
+fn answers_over_the_budget_become_errors() {
     run(r#"
         given client_bytes 200
         A opens 1
@@ -21,11 +21,11 @@ fn an_answer_beyond_a_slow_clients_budget_becomes_a_small_error() {
             1< {"id":4,"method":"tools/list"}
         1> {"id":4,"result":"again"}
             A< {"id":3,"result":"again"}
-        "#);
+    "#);
 }
 
 #[test]
-fn notifications_for_a_slow_client_are_dropped_and_counted() {
+fn slow_clients_lose_notifications() {
     run(r#"
         given client_bytes 200
         A opens 1
@@ -40,11 +40,11 @@ fn notifications_for_a_slow_client_are_dropped_and_counted() {
         A reads
         1> {"method":"notifications/message","params":{"n":4}}
             A< {"method":"notifications/message","params":{"n":4}}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_server_that_does_not_read_is_not_sent_more_and_more() {
+fn a_server_that_does_not_read_gets_no_more() {
     run(r#"
         given backend_bytes 100
         A opens 1
@@ -58,11 +58,11 @@ fn a_server_that_does_not_read_is_not_sent_more_and_more() {
         1 reads
         A> {"id":3,"method":"tools/call","params":{"n":3}}
             1< {"id":3,"method":"tools/call","params":{"n":3}}
-        "#);
+    "#);
 }
 
 #[test]
-fn only_so_many_requests_of_a_client_are_open() {
+fn open_requests_of_a_client_are_limited() {
     run(r#"
         given pending_per_client 1
         A opens 1
@@ -74,11 +74,11 @@ fn only_so_many_requests_of_a_client_are_open() {
             A< {"id":1,"result":{}}
         A> {"id":3,"method":"tools/call"}
             1< {"id":3,"method":"tools/call"}
-        "#);
+    "#);
 }
 
 #[test]
-fn only_so_much_waits_for_a_server_to_be_ready() {
+fn queued_requests_are_limited() {
     run(r#"
         given max_queue 1
         A comes
@@ -86,7 +86,7 @@ fn only_so_much_waits_for_a_server_to_be_ready() {
         A> {"id":1,"method":"initialize"}
         A> {"id":2,"method":"tools/list"}
             A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        "#);
+    "#);
     run(r#"
         given backend_bytes 80
         A comes
@@ -94,11 +94,11 @@ fn only_so_much_waits_for_a_server_to_be_ready() {
         A> {"id":1,"method":"initialize"}
         A> {"id":2,"method":"tools/list"}
             A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        "#);
+    "#);
 }
 
 #[test]
-fn only_so_many_questions_of_a_server_are_open() {
+fn open_questions_of_a_server_are_limited() {
     run(r#"
         given asked_per_backend 1
         A opens 1
@@ -106,5 +106,5 @@ fn only_so_many_questions_of_a_server_are_open() {
             A< {"id":1,"method":"roots/list"}
         1> {"id":2,"method":"roots/list"}
             1< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        "#);
+    "#);
 }

@@ -1,4 +1,4 @@
-//! The promises of this crate, told as stories: what happens, and what comes of it.
+//! The promises of this crate, told as stories: events and their outcomes.
 
 mod story;
 

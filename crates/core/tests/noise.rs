@@ -1,9 +1,9 @@
-//! What a server prints on its stdout that is no message reaches nobody, and what it spoils is answered.
+//! Output of a server that is not a message reaches no client, and requests that it spoils are answered.
 
 use crate::story::run;
 
 #[test]
-fn chatter_and_structured_logs_are_quarantined() {
+fn chatter_and_logs_are_quarantined() {
     run(r#"
         A opens 1
         1> raw listening on stdio
@@ -14,7 +14,7 @@ fn chatter_and_structured_logs_are_quarantined() {
             - quarantined: {"level":30,"method":"GET","id":1,"url":"/"}
         1> {"method":"notifications/message","params":{"level":"info"}}
             A< {"method":"notifications/message","params":{"level":"info"}}
-        "#);
+    "#);
 }
 
 #[test]
@@ -26,11 +26,11 @@ fn a_message_behind_a_log_text_is_recovered() {
         1> raw [info] done {"jsonrpc":"2.0","id":2,"result":{}}
             A< {"id":1,"result":{}}
             - quarantined: [info] done…
-        "#);
+    "#);
 }
 
 #[test]
-fn a_log_about_a_request_is_not_taken_for_one() {
+fn a_logged_request_is_not_a_request() {
     run(r#"
         A opens 1
         1> {"id":1,"method":"roots/list"}
@@ -39,11 +39,11 @@ fn a_log_about_a_request_is_not_taken_for_one() {
             - quarantined: received …
         A> {"id":1,"result":{"roots":[]}}
             1< {"id":1,"result":{"roots":[]}}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_broken_answer_is_an_error_for_its_request() {
+fn a_broken_answer_fails_its_request() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
@@ -51,7 +51,7 @@ fn a_broken_answer_is_an_error_for_its_request() {
         1> {"id":2,"result":{"x":NaN}}
             - quarantined: {"jsonrpc":"2.0","id":2,"result":{"x":NaN}}
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
-        "#);
+    "#);
 }
 
 #[test]
@@ -61,11 +61,11 @@ fn a_broken_question_is_refused() {
         1> {"id":"q","method":"sampling/createMessage","params":{"temperature":NaN}}
             - quarantined: …
             1< {"id":"q","error":{"code":-32700,…
-        "#);
+    "#);
 }
 
 #[test]
-fn an_answer_that_is_too_long_is_an_error_for_its_request() {
+fn an_oversized_answer_fails_its_request() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"resources/read"}
@@ -74,11 +74,11 @@ fn an_answer_that_is_too_long_is_an_error_for_its_request() {
             A< {"id":"a","error":{"code":-32603,…"kind":"message_too_large"…
         A> {"id":"b","method":"ping"}
             1< {"id":3,"method":"ping"}
-        "#);
+    "#);
 }
 
 #[test]
-fn what_a_client_sends_that_is_no_message_is_answered() {
+fn invalid_input_of_a_client_is_answered() {
     run(r#"
         A opens 1
         A> raw hello
@@ -91,18 +91,18 @@ fn what_a_client_sends_that_is_no_message_is_answered() {
             A< {"id":null,"error":{"code":-32600,…
         A> (too long) {"method":"tools/call","params":{"text":"xxx"},"id":"last"}
             A< {"id":"last","error":{"code":-32603,…"kind":"message_too_large"…
-        "#);
+    "#);
 }
 
 #[test]
-fn a_broken_answer_of_the_client_is_an_error_for_the_server_that_waits() {
+fn a_broken_client_answer_fails_a_question() {
     run(r#"
         A opens 1
         1> {"id":"q","method":"roots/list"}
             A< {"id":1,"method":"roots/list"}
         A> {"id":1,"result":{"x":NaN}}
             1< {"id":"q","error":{"code":-32700,…
-        "#);
+    "#);
 }
 
 /// A call under `"a"`, which the server knows as 2, and its broken answer.
@@ -128,7 +128,7 @@ fn answers_without_their_parts_are_errors() {
     broken_answer(r#"[info] {"jsonrpc":"2.0","id":2,"result":NaN}"#);
 }
 
-/// Right after the handshake it could be about `notifications/initialized`.
+/// Right after the handshake such a result could answer `notifications/initialized`.
 #[test]
 fn a_result_without_an_id_is_an_error() {
     for line in [r#"{"jsonrpc":"2.0","id":[3],"result":{}}"#, r#"{"jsonrpc":"2.0","result":{}}"#] {
@@ -166,7 +166,7 @@ fn a_broken_answer_beside_a_whole_one() {
             - quarantined: …
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
             A< {"id":"c","error":{"code":-32603,…"kind":"bad_answer"…
-        "#);
+    "#);
 }
 
 /// A structured result may hold what looks like an answer.
@@ -183,11 +183,11 @@ fn nothing_inside_a_broken_answer_is_one() {
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
         1> {"id":3,"result":{}}
             A< {"id":"b","result":{}}
-        "#);
+    "#);
 }
 
 #[test]
-fn an_error_without_id_is_for_the_only_request() {
+fn a_bare_error_is_for_the_only_request() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
@@ -205,7 +205,7 @@ fn an_error_without_id_is_for_the_only_request() {
         1> {"error":{"code":-32700,"message":"Parse error"}}
             A< raw {"id":"b","jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}
             - quarantined: …
-        "#);
+    "#);
 }
 
 #[test]
@@ -224,5 +224,5 @@ fn logs_end_no_request() {
             - quarantined: …
         1> {"id":2,"result":{}}
             A< {"id":"a","result":{}}
-        "#);
+    "#);
 }

@@ -1,25 +1,14 @@
-//! How many backends run, which of them go first, and what a new one is told.
+//! The number of processes, the order of evictions, and the state that a new process is given.
 
 use crate::story::run;
 
 /// A client with its instance at /a, and one at /b.
 const TWO: &str = r#"
     given splits; max_backends 2
-    A comes; folder /a
-    A greets
-        start 1 at /a
-    1 spawns
-        1< …
-    1 greets
-        A< …
-    A confirms
-        1< …
+    A opens 1; folder /a; on greeting
     A at /b/x> {"id":1,"method":"tools/call","params":{}}
         start 2 at /b
-    2 spawns
-        2< …
-    2 greets
-        2< …
+    2 completes handshake 3
         2< {"id":2,…}
     2> {"id":2,"result":1}
         A< …
@@ -27,14 +16,14 @@ const TWO: &str = r#"
 "#;
 
 #[track_caller]
-fn tell(story: &str) {
+fn two_processes(story: &str) {
     run(&format!("{TWO}{story}"));
 }
 
-/// The new one starts when the old one is gone, and not before.
+/// The new process starts when the old one is gone, and not before.
 #[test]
 fn the_least_recently_used_makes_room() {
-    tell(
+    two_processes(
         r#"
         A at /c/x> {"id":2,"method":"tools/call","params":{}}
             - waits for room
@@ -43,10 +32,7 @@ fn the_least_recently_used_makes_room() {
         A at /c/y> {"id":3,"method":"tools/call","params":{}}
         1 ends
             start 3 at /c
-        3 spawns
-            3< …
-        3 greets
-            3< …
+        3 completes handshake 6
             3< {"id":4,…}
             3< {"id":5,…}
         A> {"id":4,"method":"tools/list"}
@@ -60,10 +46,10 @@ fn the_least_recently_used_makes_room() {
     );
 }
 
-/// Not one that is being waited for; the newcomer waits.
+/// A process with open requests stays; the newcomer waits.
 #[test]
-fn nobody_is_stopped_who_is_needed() {
-    tell(
+fn a_process_in_use_is_not_evicted() {
+    two_processes(
         r#"
         given timeout 100s
         A at /a/x> {"id":2,"method":"tools/call","params":{}}
@@ -84,8 +70,8 @@ fn nobody_is_stopped_who_is_needed() {
 }
 
 #[test]
-fn whoever_gets_no_room_in_time_is_told_why() {
-    tell(
+fn no_room_in_time_is_an_error() {
+    two_processes(
         r#"
         given timeout 100s; hard_timeout 1000s
         A at /a/x> {"id":2,"method":"tools/call","params":{"_meta":{"progressToken":1}}}
@@ -105,20 +91,12 @@ fn whoever_gets_no_room_in_time_is_told_why() {
     );
 }
 
-/// What the client set is told to the next process, before anything else.
+/// The client's settings reach the next process before anything else.
 #[test]
-fn a_new_process_is_told_what_the_old_one_was() {
+fn log_level_and_subscriptions_are_replayed() {
     run(r#"
         given idle_ttl 60s
-        A comes; folder /a
-            start 1 at /a
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
+        A opens 1; folder /a
         A> {"id":1,"method":"logging/setLevel","params":{"level":"error"}}
             1< …
         1> {"id":2,"result":{}}
@@ -131,18 +109,15 @@ fn a_new_process_is_told_what_the_old_one_was() {
             - restart after a pause
         +1s
             start 2 at /a
-        2 spawns
-            2< {"id":4,"method":"initialize",…}
-        2 greets
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 4
             2< {"id":5,"method":"logging/setLevel","params":{"level":"error"}}
             2< {"id":6,"method":"resources/subscribe","params":{"uri":"x:/1"}}
-        "#);
+    "#);
 }
 
 #[test]
-fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
-    tell(
+fn an_idle_process_stops_and_comes_back() {
+    two_processes(
         r#"
         given idle_ttl 60s
         A at /b/x> {"id":2,"method":"tools/call","params":{}}
@@ -170,8 +145,8 @@ fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
 }
 
 #[test]
-fn what_keeps_something_is_not_stopped_while_someone_is_there() {
-    tell(
+fn a_process_with_state_is_not_stopped() {
+    two_processes(
         r#"
         given idle_ttl 60s; state backend
         +500s
@@ -181,10 +156,10 @@ fn what_keeps_something_is_not_stopped_while_someone_is_there() {
     );
 }
 
-/// Once is not enough; a server may need much for a moment.
+/// A single measurement is not enough: a server may need much for a moment.
 #[test]
-fn whoever_holds_too_much_is_stopped() {
-    tell(
+fn a_process_over_its_memory_is_stopped() {
+    two_processes(
         r#"
         given memory_limit 100; state backend
         1 holds 101
@@ -202,7 +177,7 @@ fn whoever_holds_too_much_is_stopped() {
             stop 1
         "#,
     );
-    tell(
+    two_processes(
         r#"
         given pool.memory_limit 100
         2 holds 101
@@ -215,8 +190,8 @@ fn whoever_holds_too_much_is_stopped() {
 }
 
 #[test]
-fn a_server_in_use_is_asked_for_a_sign_of_life() {
-    tell(
+fn a_server_in_use_is_probed() {
+    two_processes(
         r#"
         given health 30s
         A at /b/x> {"id":2,"method":"tools/list"}
@@ -241,10 +216,7 @@ const CROWD: &str = r#"
         stop 1
     1 ends
         start 3 at /c
-    3 spawns
-        3< …
-    3 greets
-        3< …
+    3 completes handshake 5
         3< {"id":4,…}
     3> {"id":4,"result":1}
         A< …
@@ -259,69 +231,60 @@ const BACK: &str = r#"
 
 #[test]
 fn eviction_then_return_warns_once() {
-    tell(&format!(
+    two_processes(&format!(
         r#"
-            {CROWD}
-            +60s
-            {BACK}
-            2 ends
-                - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
-                start 4 at /a
-            4 spawns
-                4< …
-            4 greets
-                4< …
-                4< {{"id":6,…}}
-            4> {{"id":6,"result":1}}
-                A< …
-            A at /b/x> {{"id":4,"method":"tools/call","params":{{}}}}
-                - waits for room
-                - another workspace needs its place
-                stop 3
-            3 ends
-                start 5 at /b
-            5 spawns
-                5< …
-            5 greets
-                5< …
-                5< …
-            5> {{"id":8,"result":1}}
-                A< …
-            +601s
-            A at /c/x> {{"id":5,"method":"tools/call","params":{{}}}}
-                - waits for room
-                - another workspace needs its place
-                stop 4
-            4 ends
-                start 6 at /c
-            6 spawns
-                6< …
-            6 greets
-                6< …
-                6< …
-            6> {{"id":10,"result":1}}
-                A< …
-            A at /a/x> {{"id":6,"method":"tools/call","params":{{}}}}
-                - waits for room
-                - another workspace needs its place
-                stop 5
-            5 ends
-                - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
-                start 7 at /a
-            "#
+        {CROWD}
+        +60s
+        {BACK}
+        2 ends
+            - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
+            start 4 at /a
+        4 completes handshake 7
+            4< {{"id":6,…}}
+        4> {{"id":6,"result":1}}
+            A< …
+        A at /b/x> {{"id":4,"method":"tools/call","params":{{}}}}
+            - waits for room
+            - another workspace needs its place
+            stop 3
+        3 ends
+            start 5 at /b
+        5 completes handshake 9
+            5< …
+        5> {{"id":8,"result":1}}
+            A< …
+        +601s
+        A at /c/x> {{"id":5,"method":"tools/call","params":{{}}}}
+            - waits for room
+            - another workspace needs its place
+            stop 4
+        4 ends
+            start 6 at /c
+        6 completes handshake 11
+            6< …
+        6> {{"id":10,"result":1}}
+            A< …
+        A at /a/x> {{"id":6,"method":"tools/call","params":{{}}}}
+            - waits for room
+            - another workspace needs its place
+            stop 5
+        5 ends
+            - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
+            start 7 at /a
+        "#
     ));
 }
 
 #[test]
 fn late_return_is_no_warning() {
-    tell(&format!(
+    two_processes(&format!(
         r#"
-            {CROWD}
-            +121s
-            {BACK}
-            2 ends
-                start 4 at /a
-            "#
+        {CROWD}
+        +121s
+        {BACK}
+        2 ends
+            start 4 at /a
+        "#
     ));
 }
 
@@ -336,7 +299,7 @@ fn warning_names_the_pool_where_it_is_full() {
             start 4 at /a
         "#
     );
-    tell(&format!("given max_backends 8; pool.max_backends 2\n{back}"));
+    two_processes(&format!("given max_backends 8; pool.max_backends 2\n{back}"));
 }
 
 const TOO_MUCH: &str = r#"
@@ -346,25 +309,25 @@ const TOO_MUCH: &str = r#"
 
 #[test]
 fn warning_names_the_memory_limit() {
-    tell(&format!(
+    two_processes(&format!(
         r#"
-            given pool.memory_limit 3145728
-            {TOO_MUCH}
-            2 holds 3145729
-                - all servers together hold more memory than they may
-                stop 1
-            1 ends
-            +5s
-            A at /a/x> {{"id":3,"method":"tools/call","params":{{}}}}
-                - stopped to make room and started again soon after, once in the last 10 minutes; raise `pool.memoryLimit`, now 3 MiB
-                start 3 at /a
-            "#
+        given pool.memory_limit 3145728
+        {TOO_MUCH}
+        2 holds 3145729
+            - all servers together hold more memory than they may
+            stop 1
+        1 ends
+        +5s
+        A at /a/x> {{"id":3,"method":"tools/call","params":{{}}}}
+            - stopped to make room and started again soon after, once in the last 10 minutes; raise `pool.memoryLimit`, now 3 MiB
+            start 3 at /a
+        "#
     ));
 }
 
-/// Open calls are broken off only for a limit that somebody has chosen.
+/// Open calls are broken off only for a limit that the user has set.
 #[test]
-fn default_memory_limit_spares_busy_instances() {
+fn default_memory_limit_spares_busy_ones() {
     let busy = format!(
         r#"
         A at /a/x> {{"id":2,"method":"tools/call","params":{{}}}}
@@ -375,14 +338,14 @@ fn default_memory_limit_spares_busy_instances() {
         2 holds 3145729
         "#
     );
-    tell(&format!("given pool.memory_limit 3145728\n{busy}"));
-    tell(&format!(
+    two_processes(&format!("given pool.memory_limit 3145728\n{busy}"));
+    two_processes(&format!(
         r#"
-            given pool.memory_limit 3145728; pool.is_memory_limit_given
-            {busy}
-                - all servers together hold more memory than they may
-                A< {{"id":3,"error":{{"code":-32002,…}}}}
-                stop 2
-            "#
+        given pool.memory_limit 3145728; pool.is_memory_limit_given
+        {busy}
+            - all servers together hold more memory than they may
+            A< {{"id":3,"error":{{"code":-32002,…}}}}
+            stop 2
+        "#
     ));
 }

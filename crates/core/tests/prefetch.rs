@@ -5,9 +5,7 @@ use crate::story::run;
 /// A daemon with one server whose lists are stored.
 const STARTED: &str = r#"
     given linger 120s; stores_lists
-    A comes; folder /p; server all
-    A greets as codex
-        start 1 at /p
+    A greets all: 1; as codex
     1 spawns
         1< {"id":2,"method":"initialize",…}
 "#;
@@ -18,15 +16,13 @@ fn started(story: &str) {
 }
 
 #[test]
-fn the_lists_are_stored_and_the_process_goes() {
+fn the_lists_are_stored_before_the_stop() {
     started(
         r#"
         A leaves
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        1 lists 3: read
         +29s
         +1s
             - nobody has used it for a while
@@ -45,9 +41,7 @@ fn the_next_client_is_answered_at_once() {
         A leaves
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        1 lists 3: read
         B comes; folder /p; server all
         B greets as codex
             B< …
@@ -57,17 +51,15 @@ fn the_next_client_is_answered_at_once() {
     );
 }
 
-/// Used by somebody else meanwhile, it stays.
+/// Another client has called a tool meanwhile.
 #[test]
-fn a_process_that_is_used_stays() {
+fn a_process_in_use_stays() {
     started(
         r#"
         A leaves
         1 greets with {"tools":{}}
             1< …
-            1< {"id":3,"method":"tools/list"}
-        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        1 lists 3: read
         B comes; folder /p; server all
         B greets as codex
             B< …
@@ -80,9 +72,9 @@ fn a_process_that_is_used_stays() {
     );
 }
 
-/// It asks for roots and a sample: nobody is there to answer, and nothing is sent to anybody else.
+/// The server asks for roots and a sample; the questions reach no other client.
 #[test]
-fn nothing_is_asked_of_a_client_that_has_left() {
+fn questions_without_a_client_are_refused() {
     started(
         r#"
         A leaves
@@ -102,7 +94,7 @@ fn nothing_is_asked_of_a_client_that_has_left() {
 }
 
 #[test]
-fn a_start_that_fails_keeps_nobody() {
+fn a_failed_start_does_not_keep_the_daemon() {
     started(
         r#"
         given framing newline
@@ -119,9 +111,9 @@ fn a_start_that_fails_keeps_nobody() {
     );
 }
 
-/// The next client does not wait for what this one did not wait for.
+/// The next client does not wait for it either.
 #[test]
-fn what_a_client_did_not_wait_for_is_slow() {
+fn a_start_that_a_client_left_is_slow() {
     started(
         r#"
         +2s
@@ -136,71 +128,50 @@ fn what_a_client_did_not_wait_for_is_slow() {
 
 /// The client of one server has left before the server answered it.
 #[test]
-fn a_client_of_one_server_leaves_early() {
+fn a_client_leaves_before_the_answer() {
     run(r#"
         given linger 120s; stores_lists
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
+        A opens 1; unanswered
         A leaves
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
-            1< {"id":2,"method":"tools/list"}
-        1> {"id":2,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        1 lists 2: read
         +30s
             - nobody has used it for a while
             stop 1
-        "#);
+    "#);
 }
 
 #[test]
-fn a_client_of_one_server_leaves_before_the_spawn() {
+fn a_client_leaves_before_the_spawn() {
     run(r#"
         given linger 120s; stores_lists
         A comes; folder /p
             start 1 at /p
         A greets
         A leaves
-        1 spawns
-            1< {"id":2,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        1 completes handshake 2; offers {"tools":{}}
+        1 lists 3: read
         +30s
             - nobody has used it for a while
             stop 1
-        "#);
+    "#);
 }
 
-/// Nothing is asked of a server beside what its client wants to know, until the client leaves.
+/// While its client is there, a server gets the client's own requests only.
 #[test]
-fn one_server_is_asked_for_its_lists_at_the_end() {
+fn lists_are_fetched_when_the_client_leaves() {
     run(r#"
         given linger 120s; stores_lists
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            A< …
-        A confirms
-            1< …
+        A opens 1; offers {"tools":{}}
         A leaves
-            1< {"id":2,"method":"tools/list"}
-        1> {"id":2,"result":{"tools":[{"name":"read"}]}}
-            store 0
-        "#);
+        1 lists 2: read
+    "#);
 }
 
 /// Told to end, a daemon does not wait for lists.
 #[test]
-fn a_daemon_that_ends_stops_it() {
+fn a_drain_does_not_wait_for_lists() {
     started(
         r#"
         A leaves
@@ -215,41 +186,29 @@ fn a_daemon_that_ends_stops_it() {
 
 /// Where nothing is to linger, it goes as soon as its lists are stored.
 #[test]
-fn without_linger_it_goes_at_once() {
+fn without_linger_it_stops_after_the_lists() {
     run(r#"
         given linger 0s; stores_lists
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
+        A opens 1; unanswered
         A leaves
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
-            1< {"id":2,"method":"tools/list"}
-        1> {"id":2,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        1 lists 2: read
         +0.1s
             - nobody has used it for a while
             stop 1
-        "#);
+    "#);
     run(r#"
         given linger 0s; stores_lists
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            A< …
+        A opens 1; offers {"tools":{}}; unconfirmed
         A leaves
         +0.1s
             - nobody has used it for a while
             stop 1
-        "#);
+    "#);
 }
 
-/// A process that a call has started is in use, although nothing but lists was asked of it since.
+/// A process that a call has started counts as used, although only lists were asked since.
 #[test]
 fn process_started_by_a_call_stays() {
     started(
@@ -257,19 +216,14 @@ fn process_started_by_a_call_stays() {
         1 greets with {"tools":{}}
             A< …
             1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        1 lists 3: read
         B comes; folder /q; server all
         B greets as codex
             B< …
         B confirms
         B> {"id":1,"method":"tools/call","params":{"name":"files__read"}}
             start 2 at /q
-        2 spawns
-            2< …
-        2 greets with {"tools":{}}
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 6; as codex; offers {"tools":{}}
             2< {"id":7,"method":"tools/list"}
             2< {"id":5,"method":"tools/call",…}
         2> {"id":5,"result":{}}

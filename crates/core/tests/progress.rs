@@ -3,12 +3,6 @@
 use super::aggregates::open;
 use crate::story::run;
 
-/// A and B share the first process.
-#[track_caller]
-fn two_clients(story: &str) {
-    run(&format!("A opens 1\nB joins 1\n{story}"));
-}
-
 #[test]
 fn unknown_client_token_reaches_server() {
     for token in ["\"mine\"", "99", "7.0", "null", "1.50"] {
@@ -28,20 +22,22 @@ fn unknown_client_token_reaches_server() {
 fn unknown_client_token_reaches_delegates() {
     open(
         r#"
-            A> {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
-                1< {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
-                2< {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
-            "#,
+        A> {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+            1< {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+            2< {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+        "#,
     );
 }
 
-/// The server's question has the token 0 at the server, and 1 at the client that was asked. The other client gets
-/// neither through, in whichever spelling: some servers read `"0"` as 0.
+/// The question has the token 0 at the server, and 1 at A. B can use neither, in any spelling: some servers read
+/// `"0"` as 0.
 #[test]
-fn client_cannot_use_anothers_question_token() {
+fn question_tokens_belong_to_their_client() {
     for token in ["1", "\"1\"", "1.0", "0", "\"0\"", "0.0", "\"\"", "\"x\""] {
-        two_clients(&format!(
+        run(&format!(
             r#"
+            A opens 1
+            B joins 1
             A> {{"id":7,"method":"tools/call","params":{{}}}}
                 1< {{"id":3,…}}
             1> {{"id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0}}}}}}
@@ -57,8 +53,9 @@ fn client_cannot_use_anothers_question_token() {
 
 #[test]
 fn late_progress_reaches_the_token_owner() {
-    two_clients(
-        r#"
+    run(r#"
+        A opens 1
+        B joins 1
         A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
             1< {"id":3,…}
         B> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
@@ -71,30 +68,30 @@ fn late_progress_reaches_the_token_owner() {
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":1}}
         1> {"method":"notifications/progress","params":{"progressToken":4,"progress":1}}
             B< {"method":"notifications/progress","params":{"progressToken":5,"progress":1}}
-        "#,
-    );
+    "#);
 }
 
 #[test]
 fn late_progress_in_an_aggregate() {
     open(
         r#"
-            A> {"id":"c","method":"tools/call","params":{"name":"more__read","_meta":{"progressToken":"t"}}}
-                2< {"id":10,…}
-            2> {"id":10,"result":{"content":[]}}
-                A< {"id":"c",…}
-            2> {"method":"notifications/progress","params":{"progressToken":10,"progress":1}}
-                A< {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
-            1> {"method":"notifications/progress","params":{"progressToken":10,"progress":2}}
-                - late answer dropped
-            "#,
+        A> {"id":"c","method":"tools/call","params":{"name":"more__read","_meta":{"progressToken":"t"}}}
+            2< {"id":10,…}
+        2> {"id":10,"result":{"content":[]}}
+            A< {"id":"c",…}
+        2> {"method":"notifications/progress","params":{"progressToken":10,"progress":1}}
+            A< {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":10,"progress":2}}
+            - late answer dropped
+        "#,
     );
 }
 
 #[test]
 fn progress_after_cancel_reaches_owner_only() {
-    two_clients(
-        r#"
+    run(r#"
+        A opens 1
+        B joins 1
         A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
             1< {"id":3,…}
         A> {"method":"notifications/cancelled","params":{"requestId":7}}
@@ -105,45 +102,44 @@ fn progress_after_cancel_reaches_owner_only() {
             A< {"id":7,"result":{}}
         1> {"method":"notifications/progress","params":{"progressToken":3,"progress":2}}
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":2}}
-        "#,
-    );
+    "#);
 }
 
-/// Neither the client that stays nor the next one gets what belonged to the one that left.
+/// Neither B nor the next client gets what belonged to A.
 #[test]
 fn progress_after_disconnect_reaches_nobody() {
-    two_clients(
-        r#"
-            given linger 60s
-            A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
-                1< {"id":3,…}
-            1> {"id":3,"result":{}}
-                A< {"id":7,"result":{}}
-            A leaves
-            1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
-                - late answer dropped
-            1> {"method":"notifications/progress","params":{"progressToken":"3","progress":1}}
-                - late answer dropped
-            "#,
-    );
+    run(r#"
+        A opens 1
+        B joins 1
+        given linger 60s
+        A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
+            1< {"id":3,…}
+        1> {"id":3,"result":{}}
+            A< {"id":7,"result":{}}
+        A leaves
+        1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
+            - late answer dropped
+        1> {"method":"notifications/progress","params":{"progressToken":"3","progress":1}}
+            - late answer dropped
+    "#);
 }
 
 #[test]
-fn unknown_server_token_goes_to_the_only_user() {
+fn unknown_server_token_reaches_only_user() {
     run(r#"
         A opens 1
         1> {"method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
             A< {"method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
-        "#);
-    two_clients(
-        r#"
+    "#);
+    run(r#"
+        A opens 1
+        B joins 1
         1> {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
             - late answer dropped
-        "#,
-    );
+    "#);
 }
 
-/// A number that we minted names one request for ever: passed on as it is, it would name another request of the client.
+/// A minted number names one request for ever; passed on unmapped, it would name another request of the client.
 #[test]
 fn minted_token_never_passes_unmapped() {
     run(r#"
@@ -154,31 +150,31 @@ fn minted_token_never_passes_unmapped() {
             - late answer dropped
         1> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
             - late answer dropped
-        "#);
+    "#);
 }
 
-/// A server of an aggregate must not speak for another server's request.
+/// A server of an aggregate must not report on another server's request.
 #[test]
 fn server_cannot_use_anothers_request_token() {
     open(
         r#"
-            A> {"id":"c","method":"tools/call","params":{"name":"more__read","_meta":{"progressToken":"t"}}}
-                2< {"id":10,…}
-            1> {"method":"notifications/progress","params":{"progressToken":10,"progress":1}}
-                - late answer dropped
-            1> {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
-                - late answer dropped
-            2> {"id":10,"result":{"content":[]}}
-                A< {"id":"c",…}
-            1> {"method":"notifications/progress","params":{"progressToken":"u","progress":1}}
-                A< {"method":"notifications/progress","params":{"progressToken":"u","progress":1}}
-            "#,
+        A> {"id":"c","method":"tools/call","params":{"name":"more__read","_meta":{"progressToken":"t"}}}
+            2< {"id":10,…}
+        1> {"method":"notifications/progress","params":{"progressToken":10,"progress":1}}
+            - late answer dropped
+        1> {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
+            - late answer dropped
+        2> {"id":10,"result":{"content":[]}}
+            A< {"id":"c",…}
+        1> {"method":"notifications/progress","params":{"progressToken":"u","progress":1}}
+            A< {"method":"notifications/progress","params":{"progressToken":"u","progress":1}}
+        "#,
     );
 }
 
 /// The memory of answered tokens is bounded; a task's token outlives it.
 #[test]
-fn answered_tokens_are_forgotten_oldest_first() {
+fn oldest_answered_tokens_are_forgotten() {
     let mut story = String::from(
         r#"
         A opens 1
@@ -212,8 +208,8 @@ fn answered_tokens_are_forgotten_oldest_first() {
     run(&story);
 }
 
-/// The question has the token 0 at the server, and 1 at the client. After the answer the client's 1 is still that token,
-/// though the server's next question has the token 1.
+/// The question has the token 0 at the server, and 1 at the client. After the answer the client's 1 still means
+/// that token, although the server's next question has the token 1.
 #[test]
 fn late_client_progress_keeps_its_question() {
     run(r#"
@@ -226,15 +222,17 @@ fn late_client_progress_keeps_its_question() {
             A< {"id":2,"method":"sampling/createMessage","params":{"_meta":{"progressToken":2}}}
         A> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
             1< {"method":"notifications/progress","params":{"progressToken":0,"progress":1}}
-        "#);
+    "#);
 }
 
-/// A question that names a task reaches the task's owner. Another client with a call in work there cannot report on it.
+/// A question about a task reaches the task's owner. Another client with an open call cannot report on it.
 #[test]
 fn a_tasks_question_keeps_its_token() {
     for token in ["1", "0", "\"0\""] {
-        two_clients(&format!(
+        run(&format!(
             r#"
+            A opens 1
+            B joins 1
             A> {{"id":7,"method":"tools/call","params":{{"task":{{}}}}}}
                 1< {{"id":3,…}}
             1> {{"id":3,"result":{{"task":{{"taskId":"k"}}}}}}

@@ -1,16 +1,12 @@
-//! Who shares a backend, and whom its messages concern.
+//! Clients that share a process, and the recipients of its messages.
 
 use crate::story::run;
 
-/// The second client hears what the first one heard, and the server notices nothing.
+/// B gets the answer that A got, and the server notices nothing.
 #[test]
-fn a_second_client_of_a_workspace_starts_nothing() {
+fn a_second_client_joins_the_process() {
     run(r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
+        A opens 1; unanswered
         B comes; folder /p
         B greets
         1 greets
@@ -27,15 +23,13 @@ fn a_second_client_of_a_workspace_starts_nothing() {
             B< {"id":7,"result":"b"}
         1> {"id":3,"result":"a"}
             A< {"id":7,"result":"a"}
-        C comes; folder /p
-        C greets
-            C< {"id":0,"result":{"serverInfo":1}}
-        "#);
+        C joins 1; unconfirmed
+    "#);
 }
 
-/// All of them come before one of them has said what it can do.
+/// The clients connect before one of them has declared its capabilities.
 #[test]
-fn clients_that_come_at_once_share_what_the_first_had_started() {
+fn simultaneous_clients_share_one_start() {
     run(r#"
         A comes; folder /p
             start 1 at /p
@@ -54,26 +48,16 @@ fn clients_that_come_at_once_share_what_the_first_had_started() {
             2< {"id":3,"method":"initialize",…}
         2 greets
             C< {"id":0,"result":{"serverInfo":2}}
-        "#);
+    "#);
 }
 
-/// Whoever asks for more than the server can do waits longer, and not the others.
+/// A client that asks for more than the server can do waits longer, and the others do not.
 #[test]
-fn a_client_that_floods_holds_up_only_itself() {
+fn a_flooding_client_delays_only_itself() {
     run(r#"
         given max_in_flight 1; max_queue 4
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
-        B comes; folder /p
-        B greets
-            B< …
+        A opens 1
+        B joins 1; unconfirmed
         A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
         A> {"id":2,"method":"tools/call","params":{}}
@@ -101,39 +85,28 @@ fn a_client_that_floods_holds_up_only_itself() {
         1> {"id":9,"result":"2 of B"}
             B< {"id":2,"result":"2 of B"}
             1< {"id":6,…}
-        "#);
+    "#);
 }
 
 #[test]
-fn another_folder_or_another_environment_is_another_instance() {
+fn folder_and_environment_separate_clients() {
     run(r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
+        A opens 1; unconfirmed
         B comes; folder /q
         B greets
             start 2 at /q
         C comes; folder /p; env 1
         C greets
             start 3 at /p with env 1
-        "#);
+    "#);
 }
 
-/// A server may offer them other tools; unless it was seen that it does not, and it never asked for anything.
+/// A server may offer other tools to other capabilities. Clients share once the lists were equal, and the server
+/// never asked a question.
 #[test]
-fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
+fn equal_lists_unite_other_capabilities() {
     const ASK_BOTH: &str = r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
+        A opens 1; unconfirmed
         A> {"id":1,"method":"tools/list"}
             1< …
         1> {"id":2,"result":{"tools":[]}}
@@ -152,7 +125,7 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
         B leaves
         2 ends
     "#;
-    // The last page of two lists may be the same though the lists are not.
+    // The last pages of two lists may be equal although the lists differ.
     let in_pages = ASK_BOTH.replacen(r#"{"tools":[]}"#, r#"{"tools":[1],"nextCursor":"x"}"#, 1);
     let in_pages = in_pages.replacen(
         "B comes",
@@ -187,49 +160,31 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
 }
 
 #[test]
-fn if_the_config_says_so_they_share_at_once() {
+fn the_config_makes_capabilities_shared() {
     run(r#"
         given shared
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets with {"roots":{}}
-            1< …
-        1 greets
-            A< …
-        B comes; folder /p
-        B greets with {"sampling":{}}
-            B< {"id":0,"result":{"serverInfo":1}}
-        "#);
+        A opens 1; with {"roots":{}}; unconfirmed
+        B joins 1; with {"sampling":{}}; unconfirmed
+    "#);
 }
 
 #[test]
-fn with_the_scope_client_nobody_shares() {
+fn scope_client_shares_nothing() {
     run(r#"
         given scope client
         A comes; folder /p
             start 1 at /p
         B comes; folder /p
             start 2 at /p
-        "#);
+    "#);
 }
 
 #[test]
 fn updates_reach_subscribers_only() {
     run(r#"
         given shared
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
-        B comes; folder /p
-        B greets
-            B< …
+        A opens 1
+        B joins 1; unconfirmed
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< …
         1> {"id":3,"result":{}}
@@ -250,24 +205,16 @@ fn updates_reach_subscribers_only() {
             A< {"id":2,"result":{}}
         1> {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
             B< …
-        "#);
+    "#);
 }
 
-/// One of several goes: its calls are taken back, its private instance ends, the others go on.
+/// Calls of the leaving client are cancelled; those of the other go on.
 #[test]
-fn a_client_that_goes_disturbs_nobody() {
+fn a_leaving_client_disturbs_no_other() {
     run(r#"
         given shared
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
-        B comes; folder /p
-        B greets
-            B< …
+        A opens 1; unconfirmed
+        B joins 1; unconfirmed
         A> {"id":1,"method":"tools/call","params":{}}
             1< …
         B> {"id":1,"method":"tools/call","params":{}}
@@ -277,21 +224,15 @@ fn a_client_that_goes_disturbs_nobody() {
         1> {"id":3,"result":"a"}
         1> {"id":4,"result":"b"}
             B< {"id":1,"result":"b"}
-        "#);
+    "#);
 }
 
-/// What a tool's name tells of the server: from then on each client has its own.
+/// A tool's name shows client state: from then on each client has its own process.
 #[test]
 fn a_browser_is_not_shared() {
     run(r#"
         given state auto
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
+        A opens 1; unconfirmed
         A> {"id":1,"method":"tools/list"}
             1< …
         1> {"id":2,"result":{"tools":[{"name":"browser_click"}]}}
@@ -299,5 +240,5 @@ fn a_browser_is_not_shared() {
             A< …
         B comes; folder /p
             start 2 at /p
-        "#);
+    "#);
 }

@@ -13,9 +13,7 @@ const KEPT: &str = r#"
         1< raw {"id":1,"jsonrpc":"2.0","method":"initialize","params":{…"clientInfo":{"name":"switchboard",…}
     1 greets with {"tools":{}}
         1< {"method":"notifications/initialized"}
-        1< {"id":2,"method":"tools/list"}
-    1> {"id":2,"result":{"tools":[{"name":"read"}]}}
-        store 0
+    1 lists 2: read
 "#;
 
 #[track_caller]
@@ -53,21 +51,15 @@ fn crashed_process_is_replaced() {
     );
 }
 
-/// The handshake is that of the last kind of client, so that the next one finds what it would have started.
+/// The handshake is that of the last kind of client, so the next client of that kind can join.
 #[test]
 fn client_joins_the_kept_process() {
     let story = r#"
         A comes; folder /p; server all
         A greets
             start 1 at home
-        1 spawns
-            1< {"id":2,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            A< …
-            1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
-            store 0
+        1 completes handshake 2; offers {"tools":{}}; answers A
+        1 lists 3: read
         A leaves
         +30s
             - nobody has used it for a while
@@ -79,12 +71,8 @@ fn client_joins_the_kept_process() {
             2< raw {"id":4,"jsonrpc":"2.0","method":"initialize","params":{…"switchboard"…"protocolVersion":"v"…}
         2 greets with {"tools":{}}
             2< {"method":"notifications/initialized"}
-            2< {"id":5,"method":"tools/list"}
-        2> {"id":5,"result":{"tools":[{"name":"read"}]}}
-            store 0
-        B comes; folder /q
-        B greets
-            B< …
+        2 lists 5: read
+        B joins 2; folder /q; offers {"tools":{}}; unconfirmed
         B> {"id":1,"method":"tools/call","params":{}}
             2< {"id":7,…}
         B leaves
@@ -94,9 +82,9 @@ fn client_joins_the_kept_process() {
     run(&format!("{DAEMON}{story}"));
 }
 
-/// The only client is meant by what a process says unasked: we are none.
+/// Unasked messages are for the only client. Switchboard itself is no client.
 #[test]
-fn our_handshake_is_no_use_of_it() {
+fn our_handshake_is_no_use() {
     kept(
         r#"
         owner keeps
@@ -118,7 +106,7 @@ fn a_workspace_must_be_named() {
         owner stops /p
             - its owner stops it
             stop 1
-        "#);
+    "#);
 }
 
 #[test]
@@ -127,7 +115,7 @@ fn private_servers_wait_for_their_client() {
         given linger 30s; stores_lists; scope client; shared
         owner keeps
             - not started: each of its clients has an instance of its own, which starts when the client comes
-        "#);
+    "#);
 }
 
 #[test]

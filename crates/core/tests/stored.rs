@@ -1,5 +1,4 @@
-//! Answers from the stored catalogue: to clients of one server while it starts, and to kinds of clients that have no list of
-//! their own yet.
+//! Answers from stored lists: to clients of one server while it starts, and to kinds of clients that have none yet.
 
 use crate::story::run;
 
@@ -12,10 +11,7 @@ const ANSWERED: &str = r#"
     A confirms
     A> {"id":1,"method":"tools/list"}
         A< {"id":1,"result":{"tools":[{"name":"read"}]}}
-    1 spawns
-        1< {"id":3,"method":"initialize",…}
-    1 greets with {"tools":{}}
-        1< {"method":"notifications/initialized"}
+    1 completes handshake 3; offers {"tools":{}}
         1< {"id":4,"method":"tools/list"}
 "#;
 
@@ -37,7 +33,7 @@ fn one_server_is_answered_from_the_store() {
 }
 
 #[test]
-fn a_stored_list_that_is_wrong_is_corrected() {
+fn a_wrong_stored_list_is_corrected() {
     answered(
         r#"
         1> {"id":4,"result":{"tools":[{"name":"write"}]}}
@@ -58,7 +54,7 @@ fn a_ping_does_not_wait_for_the_server() {
             A< {"id":0,"result":{"serverInfo":"stored",…}}
         A> {"id":1,"method":"ping"}
             A< {"id":1,"result":{}}
-        "#);
+    "#);
 }
 
 /// A call waits for the server, whatever is stored.
@@ -73,18 +69,15 @@ fn calls_wait_for_the_server() {
         A confirms
         A> {"id":1,"method":"tools/call","params":{"name":"read"}}
         A> {"id":2,"method":"prompts/list"}
-        1 spawns
-            1< {"id":4,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            1< {"method":"notifications/initialized"}
+        1 completes handshake 4; offers {"tools":{}}
             1< {"id":2,"method":"tools/call","params":{"name":"read"}}
             1< {"id":3,"method":"prompts/list"}
-        "#);
+    "#);
 }
 
-/// What the server offers may depend on the root that its launch names.
+/// The server's lists may depend on the root that its launch names.
 #[test]
-fn lists_of_one_root_are_not_shown_at_another() {
+fn stored_lists_belong_to_their_root() {
     run(r#"
         given stored read at /p; splits; launch_uses_root
         A comes; folder /p; server all
@@ -92,33 +85,25 @@ fn lists_of_one_root_are_not_shown_at_another() {
             A< {"id":0,"result":…}
         A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
-        "#);
+    "#);
     run(r#"
         given stored read at /p; splits; launch_uses_root
-        A comes; folder /q; server all
-        A greets
-            start 1 at /q
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            A< …
-            1< …
+        A greets all: 1; folder /q
+        1 completes handshake 2; offers {"tools":{}}; answers A
             1< {"id":3,"method":"tools/list"}
         A> {"id":1,"method":"tools/list"}
         1> {"id":3,"result":{"tools":[{"name":"write"}]}}
             store 0
             A< {"id":1,"result":{"tools":[{"name":"files__write"}]}}
-        "#);
+    "#);
 }
 
-/// A kind of client that has no list of its own waits its time, and gets the newest of another kind.
+/// A kind of client without lists of its own waits its time, and gets the newest of another kind.
 #[test]
 fn another_kind_of_client_lends_its_lists() {
     run(r#"
         given stored read for new; stored old for old; linger 3600s
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
+        A greets all: 1
         1 spawns
             1< …
         +10s
@@ -129,10 +114,8 @@ fn another_kind_of_client_lends_its_lists() {
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         1 greets with {"tools":{}}
             1< …
-            1< {"id":4,"method":"tools/list"}
-        1> {"id":4,"result":{"tools":[{"name":"write"}]}}
-            store 0
+        1 lists 4: write
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        "#);
+    "#);
 }

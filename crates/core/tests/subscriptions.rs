@@ -1,4 +1,4 @@
-//! Subscriptions: which resource is meant, and by which name a client hears of it.
+//! Subscriptions: the resource that a URI means, and the alias that a client knows it by.
 
 use crate::story::run;
 
@@ -6,22 +6,12 @@ use crate::story::run;
 #[test]
 fn decoded_strings_are_compared() {
     run(r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
-        1 greets with {"resources":{"subscribe":true}}
-            A< {"id":0,…}
-        A confirms
-            1< {"method":"notifications/initialized"}
+        A opens 1; offers {"resources":{"subscribe":true}}
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:\/\/caf\u00e9"}}
             1< {"id":2,"method":"resources/subscribe","params":{"uri":"x:\/\/caf\u00e9"}}
         1> {"id":2,"result":{}}
             A< {"id":1,"result":{}}
-        B comes; folder /p
-        B greets
-            B< {"id":0,…}
+        B joins 1; offers {"resources":{"subscribe":true}}; unconfirmed
         B> {"id":1,"method":"resources/subscribe","params":{"uri":"x://caf%C3%A9"}}
             1< {"id":4,"method":"resources/subscribe","params":{"uri":"x://caf%C3%A9"}}
         1> {"id":4,"result":{}}
@@ -36,39 +26,41 @@ fn decoded_strings_are_compared() {
             A< {"id":2,"result":{}}
         1> {"method":"notifications/resources/updated","params":{"uri":"x://café"}}
             - no listener for notifications/resources/updated
-        "#);
+    "#);
 }
 
-/// After the handshake of a client of many servers, of which there is one.
+/// A client of all servers, of which there is one, with resources and no lists.
 #[track_caller]
-fn aggregated(story: &str) {
+pub(crate) fn with_resources(story: &str) {
     let before = r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"resources":{"subscribe":true}}
-            A< …
-            1< …
+        A greets all: 1
+        1 completes handshake 2; offers {"resources":{"subscribe":true}}; answers A
             1< {"id":3,"method":"resources/list"}
             1< {"id":4,"method":"resources/templates/list"}
         A confirms
         1> {"id":3,"result":{"resources":[]}}
         1> {"id":4,"result":{"resourceTemplates":[]}}
             store 0
+    "#;
+    run(&format!("{before}{story}"));
+}
+
+/// The client has subscribed to a resource by its alias.
+#[track_caller]
+fn subscribed(story: &str) {
+    let before = r#"
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"proxy:\/\/template/files/db://caf\u00e9"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"db://café"}}
         1> {"id":5,"result":{}}
             A< {"id":1,"result":{}}
     "#;
-    run(&format!("{before}{story}"));
+    with_resources(&format!("{before}{story}"));
 }
 
-/// The client hears of it by its own name, in its own spelling.
+/// Updates carry the client's own alias, in its own spelling.
 #[test]
-fn public_names_are_found_by_decoded_string() {
-    aggregated(
+fn aliases_are_found_by_decoded_string() {
+    subscribed(
         r#"
         1> {"method":"notifications/resources/updated","params":{"uri":"db:\/\/caf\u00e9"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy:\/\/template/files/db://caf\u00e9"}}
@@ -84,8 +76,8 @@ fn public_names_are_found_by_decoded_string() {
 
 /// A server may answer the second `subscribe` after an `unsubscribe` that came before it.
 #[test]
-fn resubscribing_keeps_the_public_name() {
-    aggregated(
+fn resubscribing_keeps_the_alias() {
+    subscribed(
         r#"
         A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://café"}}
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://café"}}

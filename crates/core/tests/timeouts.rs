@@ -1,9 +1,9 @@
-//! Every request has a deadline, and a server that misses one must show that it lives.
+//! Deadlines of requests, and probes of servers that miss one.
 
 use crate::story::run;
 
 #[test]
-fn a_request_that_times_out_is_answered_and_taken_back() {
+fn a_timeout_is_answered_and_cancelled() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}
@@ -17,36 +17,39 @@ fn a_request_that_times_out_is_answered_and_taken_back() {
         1> {"id":2,"result":"late"}
             - late answer dropped
         +10min
-        "#);
+    "#);
+}
+
+/// A list has timed out, and the server is probed under the id 3.
+#[track_caller]
+fn after_a_timeout(story: &str) {
+    let before = r#"
+        A opens 1
+        A> {"id":"a","method":"tools/list"}
+            1< {"id":2,"method":"tools/list"}
+        +30s
+            A< {"id":"a","error":{"code":-32003,…
+            1< {"method":"notifications/cancelled",…
+            - probe
+            1< raw {"id":3,"jsonrpc":"2.0","method":"ping"}
+    "#;
+    run(&format!("{before}{story}"));
 }
 
 #[test]
 fn lists_have_a_shorter_deadline() {
-    run(r#"
-        A opens 1
-        A> {"id":"a","method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
-        +30s
-            A< {"id":"a","error":{"code":-32003,…
-            1< {"method":"notifications/cancelled",…
-            - probe
-            1< raw {"id":3,"jsonrpc":"2.0","method":"ping"}
+    after_a_timeout(
+        r#"
         1> {"id":3,"result":{}}
         +10min
-        "#);
+        "#,
+    );
 }
 
 #[test]
-fn a_server_that_gives_no_sign_of_life_is_restarted() {
-    run(r#"
-        A opens 1
-        A> {"id":"a","method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
-        +30s
-            A< {"id":"a","error":{"code":-32003,…
-            1< {"method":"notifications/cancelled",…
-            - probe
-            1< raw {"id":3,"jsonrpc":"2.0","method":"ping"}
+fn a_hung_server_is_restarted() {
+    after_a_timeout(
+        r#"
         +10s
             - it gave no sign of life
             stop 1 within 1s
@@ -55,16 +58,14 @@ fn a_server_that_gives_no_sign_of_life_is_restarted() {
             - restart after a pause
         +1s
             start 2 at /p
-        2 spawns
-            2< {"id":5,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
-        2> {"id":5,"result":{}}
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 5
             2< {"id":4,"method":"tools/call"}
-        "#);
+        "#,
+    );
 }
 
 #[test]
-fn a_server_at_work_on_an_earlier_call_is_left_alone_until_that_is_over() {
+fn a_server_at_work_is_not_stopped() {
     run(r#"
         A opens 1
         A> {"id":"long","method":"tools/call"}
@@ -81,31 +82,25 @@ fn a_server_at_work_on_an_earlier_call_is_left_alone_until_that_is_over() {
             A< {"id":"long","result":"done"}
         1> {"id":4,"result":{}}
         +10min
-        "#);
+    "#);
 }
 
 #[test]
-fn new_requests_do_not_keep_a_hung_server_alive() {
-    run(r#"
-        A opens 1
-        A> {"id":"a","method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
-        +30s
-            A< {"id":"a","error":{"code":-32003,…
-            1< {"method":"notifications/cancelled",…
-            - probe
-            1< raw {"id":3,"jsonrpc":"2.0","method":"ping"}
+fn new_requests_do_not_save_a_hung_server() {
+    after_a_timeout(
+        r#"
         A> {"id":"b","method":"tools/call"}
             1< {"id":4,"method":"tools/call"}
         +10s
             - it gave no sign of life
             A< {"id":"b","error":{"code":-32002,…no sign of life…
             stop 1 within 1s
-        "#);
+        "#,
+    );
 }
 
 #[test]
-fn progress_starts_the_clock_anew_up_to_the_hard_limit() {
+fn progress_extends_up_to_the_hard_limit() {
     run(r#"
         given timeout 60s; hard_timeout 150s; on_timeout keep
         A opens 1
@@ -121,11 +116,11 @@ fn progress_starts_the_clock_anew_up_to_the_hard_limit() {
         +1s
             A< {"id":"a","error":{"code":-32003,…"timeoutMs":150000…
             1< {"method":"notifications/cancelled",…
-        "#);
+    "#);
 }
 
 #[test]
-fn talking_with_the_client_is_progress_too() {
+fn questions_to_clients_count_as_progress() {
     run(r#"
         given timeout 60s; hard_timeout 150s; on_timeout keep
         A opens 1
@@ -140,11 +135,11 @@ fn talking_with_the_client_is_progress_too() {
         +31s
         1> {"id":2,"result":"done"}
             A< {"id":"a","result":"done"}
-        "#);
+    "#);
 }
 
 #[test]
-fn the_config_may_want_a_restart_at_once_or_none() {
+fn the_config_sets_what_a_timeout_does() {
     run(r#"
         given on_timeout restart
         A opens 1
@@ -155,7 +150,7 @@ fn the_config_may_want_a_restart_at_once_or_none() {
             1< {"method":"notifications/cancelled",…
             - a request timed out
             stop 1 within 1s
-        "#);
+    "#);
     run(r#"
         given on_timeout keep
         A opens 1
@@ -165,12 +160,12 @@ fn the_config_may_want_a_restart_at_once_or_none() {
             A< {"id":"a","error":{"code":-32003,…
             1< {"method":"notifications/cancelled",…
         +10min
-        "#);
+    "#);
 }
 
-/// A process that is not there in time, and one that is there and does not answer, are two things.
+/// No process in time is one error; a process that does not answer is another.
 #[test]
-fn a_spawn_that_takes_too_long_is_told_apart_from_a_handshake_that_does() {
+fn slow_spawn_and_handshake_are_told_apart() {
     run(r#"
         A comes
             start 1 at nowhere
@@ -183,7 +178,7 @@ fn a_spawn_that_takes_too_long_is_told_apart_from_a_handshake_that_does() {
         1 spawns
         1 ends: killed
             - restart after a pause
-        "#);
+    "#);
     run(r#"
         A opens 1
         1 ends: exit code 1
@@ -198,5 +193,5 @@ fn a_spawn_that_takes_too_long_is_told_apart_from_a_handshake_that_does() {
             stop 2 now
         +30s
             A< {"id":2,"error":{"code":-32003,…was started, and did not answer the handshake within…
-        "#);
+    "#);
 }

@@ -1,9 +1,9 @@
-//! How many requests a server works on at a time.
+//! Requests that a server works on at a time.
 
 use crate::story::run;
 
 #[test]
-fn the_next_one_goes_when_one_is_answered() {
+fn an_answer_sends_the_next_request() {
     run(r#"
         given max_in_flight 1
         A opens 1
@@ -17,12 +17,12 @@ fn the_next_one_goes_when_one_is_answered() {
         1> {"id":3,"error":{"code":1,"message":"no"}}
             A< {"id":"b","error":{"code":1,"message":"no"}}
             1< {"id":4,"method":"tools/list"}
-        "#);
+    "#);
 }
 
-/// What a request in work may need does not wait behind it.
+/// A request at work may depend on them.
 #[test]
-fn pings_notifications_and_cancellations_do_not_wait() {
+fn pings_and_notifications_do_not_wait() {
     run(r#"
         given max_in_flight 1
         A opens 1
@@ -36,11 +36,11 @@ fn pings_notifications_and_cancellations_do_not_wait() {
         A> {"method":"notifications/cancelled","params":{"requestId":"a"}}
             1< {"method":"notifications/cancelled","params":{"requestId":2}}
             1< {"id":3,"method":"tools/call","params":{"name":"two"}}
-        "#);
+    "#);
 }
 
 #[test]
-fn one_that_is_taken_back_while_it_waits_is_never_sent() {
+fn a_cancelled_queued_request_is_not_sent() {
     run(r#"
         given max_in_flight 1
         A opens 1
@@ -52,11 +52,11 @@ fn one_that_is_taken_back_while_it_waits_is_never_sent() {
         1> {"id":2,"result":{}}
             A< {"id":"a","result":{}}
             1< {"id":4,"method":"tools/call","params":{"name":"three"}}
-        "#);
+    "#);
 }
 
 #[test]
-fn one_more_than_may_wait_is_refused() {
+fn one_request_over_the_queue_is_refused() {
     run(r#"
         given max_in_flight 1; max_queue 1
         A opens 1
@@ -65,11 +65,11 @@ fn one_more_than_may_wait_is_refused() {
         A> {"id":"b","method":"tools/list"}
         A> {"id":"c","method":"tools/list"}
             A< {"id":"c","error":{"code":-32603,…"kind":"overloaded","retryable":true,…"message":"too much at once: the server works on as many requests as it may (1), and too many wait"}}
-        "#);
+    "#);
 }
 
 #[test]
-fn one_that_does_not_get_its_turn_is_told_why() {
+fn a_request_without_a_turn_is_told_why() {
     run(r#"
         given max_in_flight 1; timeout 60s; on_timeout keep
         A opens 1
@@ -81,12 +81,12 @@ fn one_that_does_not_get_its_turn_is_told_why() {
             A< {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
         +30s
             A< {"id":"b","error":{"code":-32003,"data":{"hint":"raise `maxInFlight` …","kind":"backend_timeout",…"message":"no turn within 60.0 s: the server `files` works on as many requests as it may (1)"}}
-        "#);
+    "#);
 }
 
 /// A time-out and a crash free the place as well.
 #[test]
-fn a_request_that_is_over_in_any_way_makes_room() {
+fn a_timed_out_request_frees_its_turn() {
     run(r#"
         given max_in_flight 1; timeout 60s; on_timeout keep
         A opens 1
@@ -98,5 +98,5 @@ fn a_request_that_is_over_in_any_way_makes_room() {
             A< {"id":"a","error":{"code":-32003,…"message":"the server `files` did not answer within 60.0 s"}}
             1< {"method":"notifications/cancelled","params":{"reason":"timed out","requestId":2}}
             1< {"id":3,"method":"tools/call","params":{"name":"two"}}
-        "#);
+    "#);
 }

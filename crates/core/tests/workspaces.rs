@@ -1,49 +1,30 @@
-//! Which workspace a request belongs to, and what servers are told of workspaces.
+//! The workspace of a request, and the roots that servers are told.
 
 use crate::story::run;
 
 #[test]
-fn a_place_decides_and_a_new_root_starts_one_process() {
+fn a_named_path_chooses_the_process() {
     run(r#"
         given splits; needs_root
-        A comes; folder /p
-        A greets
-            start 1 at /p
-        1 spawns
-            1< {"id":1,"method":"initialize",…}
-        1 greets
-            A< …
-        A confirms
-            1< {"method":"notifications/initialized"}
+        A opens 1; on greeting
         A at /q/x> {"id":1,"method":"tools/call","params":{}}
             start 2 at /q
         A at /q/y> {"id":2,"method":"tools/call","params":{}}
         A> {"id":3,"method":"tools/call","params":{}}
             1< {"id":4,…}
-        2 spawns
-            2< {"id":5,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
-        2 greets
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 5
             2< {"id":2,…}
             2< {"id":3,…}
         A> {"method":"notifications/cancelled","params":{"requestId":2}}
             2< {"method":"notifications/cancelled","params":{"requestId":3}}
-        "#);
+    "#);
 }
 
 #[test]
-fn the_clients_roots_are_asked_for_and_followed() {
+fn roots_are_asked_for_and_followed() {
     run(r#"
         given splits; needs_root
-        A comes; folder /p
-        A greets with {"roots":{}}
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
+        A opens 1; with {"roots":{}}; on greeting
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A> {"id":1,"method":"tools/list"}
         A> {"id":1,"result":{"roots":[{"uri":"file:///q"},{"uri":"file:///r"}]}}
@@ -52,17 +33,11 @@ fn the_clients_roots_are_asked_for_and_followed() {
             - nobody works there any more
             stop 1
             start 2 at /q
-        2 spawns
-            2< …
-        2 greets
-            2< …
+        2 completes handshake 3; with {"roots":{}}
             2< {"id":2,"method":"tools/list"}
         A at /real/x> {"id":2,"method":"tools/call","params":{}}
             start 3 at /real
-        3 spawns
-            3< …
-        3 greets
-            3< …
+        3 completes handshake 5; with {"roots":{}}
             3< …
         3> {"id":"q","method":"roots/list"}
             3< {"id":"q","result":{"roots":[{"uri":"file:///r"}]}}
@@ -73,12 +48,12 @@ fn the_clients_roots_are_asked_for_and_followed() {
         found /real
         A> {"id":3,"method":"tools/call","params":{}}
             3< …
-        "#);
+    "#);
 }
 
-/// Nothing can be started before the client has named a root, and it names none before it is greeted.
+/// No process can start before the client has named a root, which it does after its handshake.
 #[test]
-fn roots_that_come_late_are_waited_for() {
+fn late_roots_are_waited_for() {
     run(r#"
         given splits; needs_root
         A comes
@@ -87,20 +62,15 @@ fn roots_that_come_late_are_waited_for() {
         A confirms
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A> {"id":1,"method":"tools/list"}
-        A> {"id":1,"result":{"roots":[{"uri":"file:///q"}]}}
-            look up /q
-        found /q
+        A answers 1 with roots /q
             start 1 at /q
-        1 spawns
-            1< {"id":3,"method":"initialize",…}
-        1 greets
-            1< {"method":"notifications/initialized"}
+        1 completes handshake 3; with {"roots":{}}
             1< {"id":2,"method":"tools/list"}
-        "#);
+    "#);
 }
 
 #[test]
-fn a_client_that_never_names_them_is_told_what_to_do() {
+fn a_client_without_roots_gets_a_hint() {
     run(r#"
         given splits; needs_root
         A comes
@@ -114,29 +84,29 @@ fn a_client_that_never_names_them_is_told_what_to_do() {
         B comes
         B greets
             B< {"id":0,"error":{"code":-32004,…}}
-        "#);
+    "#);
 }
 
 #[test]
-fn without_need_of_a_root_there_is_a_fallback() {
+fn a_server_without_a_root_has_a_fallback() {
     run(r#"
         given splits
         A comes
         A greets
             - no workspace is known
             start 1 at nowhere
-        "#);
+    "#);
     run(r#"
         given splits; no_fallback
         A comes
         A greets
             A< {"id":0,"error":{"code":-32004,…}}
-        "#);
+    "#);
 }
 
-/// Also where one instance would serve all of them.
+/// Also where one process would serve all roots.
 #[test]
-fn without_a_fallback_roots_that_come_late_are_waited_for() {
+fn late_roots_without_a_fallback() {
     run(r#"
         given no_fallback
         A comes
@@ -147,11 +117,9 @@ fn without_a_fallback_roots_that_come_late_are_waited_for() {
         A confirms
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A> {"id":2,"method":"tools/list"}
-        A> {"id":1,"result":{"roots":[{"uri":"file:///q"}]}}
-            look up /q
-        found /q
+        A answers 1 with roots /q
             start 1 at /q
-        "#);
+    "#);
 }
 
 #[test]
@@ -171,22 +139,14 @@ fn a_pinned_client_stays_where_it_is() {
             1< …
         1> {"id":"q","method":"roots/list"}
             1< {"id":"q","result":{"roots":[{"uri":"file:///p"}]}}
-        "#);
+    "#);
 }
 
-/// A server whose launch does not depend on the root serves all of them, and is told of all of them.
+/// The launch does not depend on the root, so one process serves all roots, and is told of all.
 #[test]
-fn one_instance_for_all_roots_hears_of_them_all() {
+fn one_process_serves_all_roots() {
     run(r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets with {"roots":{"listChanged":true}}
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
+        A opens 1; with {"roots":{"listChanged":true}}
         1> {"id":"q","method":"roots/list"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A> {"id":1,"result":{"roots":[{"uri":"file:///p","name":"é"},{"uri":"file:///q"}]}}
@@ -197,26 +157,18 @@ fn one_instance_for_all_roots_hears_of_them_all() {
             1< {"id":"r","result":{"roots":[{"uri":"file:///p","name":"é"},{"uri":"file:///q"}]}}
         A> {"method":"notifications/roots/list_changed"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
-        A> {"id":2,"result":{"roots":[{"uri":"file:///q"}]}}
-            look up /q
-        found /q
+        A answers 2 with roots /q
             1< {"method":"notifications/roots/list_changed"}
         1> {"id":"s","method":"roots/list"}
             1< {"id":"s","result":{"roots":[{"uri":"file:///q"}]}}
-        "#);
+    "#);
 }
 
 #[test]
-fn notifications_in_quick_succession_are_merged() {
+fn repeated_notifications_are_merged() {
     run(r#"
         given debounce notifications/tools/list_changed 300ms
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
+        A opens 1; unconfirmed
         1> {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/tools/list_changed"}
         1> {"method":"notifications/tools/list_changed"}
@@ -229,5 +181,5 @@ fn notifications_in_quick_succession_are_merged() {
         +5s
         1> {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/tools/list_changed"}
-        "#);
+    "#);
 }

@@ -13,7 +13,7 @@ use switchboard_core::{
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
-/// One server, `files`, and the defaults.
+/// Defaults, with one server named `files`.
 pub(crate) fn settings() -> Settings {
     Settings {
         servers: vec![ServerSettings::new("files")],
