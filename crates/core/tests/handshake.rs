@@ -117,3 +117,30 @@ fn a_failed_rehandshake_keeps_the_first() {
         2 completes handshake 3
     "#);
 }
+
+/// An early `initialized` is queued behind `initialize`. When that fails, the notification must go too, although other
+/// requests stay queued: the next process would take it for the end of a handshake.
+#[test]
+fn a_failed_handshake_drops_initialized() {
+    run(r#"
+        given max_backends 1
+        A opens 1
+        A> {"id":1,"method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        B comes; folder /q
+        B greets
+            - waits for room
+        B confirms
+        B> {"id":1,"method":"tools/call"}
+        +30s
+            B< {"id":0,"error":{"code":-32003,…
+        1> {"id":2,"result":{}}
+            A< {"id":1,"result":{}}
+            - another workspace needs its place
+            stop 1
+        1 ends
+            start 2 at /q
+        2 spawns
+            2< {"id":4,"method":"tools/call"}
+    "#);
+}
