@@ -1,22 +1,12 @@
-//! Clients of many servers: one handshake, one list, and each request to the one whose it is.
+//! Clients of many servers: one handshake, one merged list, and each request routed to its server.
 
-use super::cast::play;
-use std::time::Duration;
-use switchboard_core::{Aggregates, Settings};
-
-/// Two servers, `files` and `more`.
-pub(crate) fn two(settings: &mut Settings) {
-    let first = settings.servers[0].clone();
-    let more = switchboard_core::ServerSettings::new("more");
-    settings.servers.push(switchboard_core::ServerSettings { framing: first.framing, ..more });
-}
+use super::subscriptions::with_resources;
+use crate::story::run;
 
 /// A cold start: both are started, and asked what they offer.
-pub(crate) const OPEN: &str = r#"
-    A comes; folder /p; server all
-    A greets with {"roots":{}}
-        start 1 at /p
-        start 2 at /p
+const OPEN: &str = r#"
+    given servers more
+    A greets all: 1 2; with {"roots":{}}
     1 spawns
         1< {"id":2,"method":"initialize",…}
     2 spawns
@@ -30,258 +20,217 @@ pub(crate) const OPEN: &str = r#"
         2< {"id":5,"method":"tools/list"}
         2< {"id":6,"method":"prompts/list"}
     A confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-    1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read","x":0.70}]}}
-        keep 0
-    2> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"read"}],"nextCursor":"n"}}
+    A> {"id":1,"method":"tools/list"}
+    1> {"id":4,"result":{"tools":[{"name":"read","x":0.70}]}}
+        store 0
+    2> {"id":5,"result":{"tools":[{"name":"read"}],"nextCursor":"n"}}
         2< {"id":8,"method":"tools/list","params":{"cursor":"n"}}
-    2> {"jsonrpc":"2.0","id":6,"result":{"prompts":[]}}
-    2> {"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"write"}]}}
-        keep 1
+    2> {"id":6,"result":{"prompts":[]}}
+    2> {"id":8,"result":{"tools":[{"name":"write"}]}}
+        store 1
         A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}
 "#;
 
 #[track_caller]
-fn open(story: &str) {
-    play(two, &format!("{OPEN}{story}"));
+pub(crate) fn open(story: &str) {
+    run(&format!("{OPEN}{story}"));
 }
 
 #[test]
-fn lists_are_fetched_to_their_end_and_shown_as_one() {
+fn lists_are_fetched_whole_and_merged() {
     open("");
 }
 
 #[test]
-fn a_call_goes_to_the_server_whose_it_is_under_its_own_name() {
+fn a_call_reaches_its_server_by_name() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"more__read","arguments":{"n":1.50}}}
+        A> {"id":"c","method":"tools/call","params":{"name":"more__read","arguments":{"n":1.50}}}
             2< {"id":10,"method":"tools/call","params":{"name":"read","arguments":{"n":1.50}}}
-        A> {"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":"d","method":"tools/call","params":{"name":"files__read"}}
             1< {"id":11,"method":"tools/call","params":{"name":"read"}}
-        1> {"jsonrpc":"2.0","id":11,"result":{"content":[]}}
+        1> {"id":11,"result":{"content":[]}}
             A< {"id":"d","result":{"content":[]}}
-        2> {"jsonrpc":"2.0","id":10,"result":{"content":[]}}
+        2> {"id":10,"result":{"content":[]}}
             A< {"id":"c","result":{"content":[]}}
         "#,
     );
 }
 
 #[test]
-fn a_name_that_nobody_has_is_answered_by_us() {
+fn an_unknown_name_is_answered_by_us() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__raed"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__raed"}}
             A< {"id":2,"error":{"code":-32602,…"nearest":["more__read"…],…"message":"Unknown tool: more__raed"}}
         "#,
     );
 }
 
 #[test]
-fn who_takes_a_request_back_takes_it_back_at_its_server() {
+fn a_cancellation_reaches_the_server() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,…}
-        A> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+        A> {"method":"notifications/cancelled","params":{"requestId":2}}
             2< {"method":"notifications/cancelled","params":{"requestId":10}}
         "#,
     );
 }
 
 #[test]
-fn a_servers_question_finds_its_client_and_the_answer_its_server() {
+fn questions_and_answers_find_their_peers() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,…}
-        2> {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}
+        2> {"id":1,"method":"sampling/createMessage","params":{}}
             A< {"id":1,"method":"sampling/createMessage","params":{}}
-        A> {"jsonrpc":"2.0","id":1,"result":{"role":"assistant"}}
+        A> {"id":1,"result":{"role":"assistant"}}
             2< {"id":1,"result":{"role":"assistant"}}
         "#,
     );
 }
 
 #[test]
-fn the_client_is_asked_for_its_roots_once_for_all_servers() {
+fn roots_are_asked_once_for_all_servers() {
     open(
         r#"
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-            A< {"method":"roots/list","id":1}
-        2> {"jsonrpc":"2.0","id":"s","method":"roots/list"}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p","name":"P"}]}}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        2> {"id":"s","method":"roots/list"}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///p","name":"P"}]}}
             look up /p
         found /p
             1< {"id":"r","result":{"roots":[{"uri":"file:///p","name":"P"}]}}
             2< {"id":"s","result":{"roots":[{"uri":"file:///p","name":"P"}]}}
-        A> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            A< {"method":"roots/list","id":2}
+        A> {"method":"notifications/roots/list_changed"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
         "#,
     );
 }
 
 #[test]
-fn a_changed_list_is_fetched_again_and_told_if_it_was_seen() {
+fn a_seen_list_that_changes_is_announced() {
     open(
         r#"
         +1s
-        2> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        2> {"method":"notifications/tools/list_changed"}
             2< {"id":10,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":10,"result":{"tools":[{"name":"read"},{"name":"write"}]}}
-        2> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        2> {"id":10,"result":{"tools":[{"name":"read"},{"name":"write"}]}}
+        2> {"method":"notifications/tools/list_changed"}
         +1s
-            2< {"id":11,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":11,"result":{"tools":[{"name":"read"},{"name":"write"},{"name":"new"}]}}
-            keep 1
+        2 lists 11: read write new; store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        2> {"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}
+        2> {"method":"notifications/prompts/list_changed"}
             2< {"id":12,"method":"prompts/list"}
-        2> {"jsonrpc":"2.0","id":12,"result":{"prompts":[{"name":"p"}]}}
-            keep 1
+        2> {"id":12,"result":{"prompts":[{"name":"p"}]}}
+            store 1
         +1s
         "#,
     );
 }
 
 #[test]
-fn a_second_window_starts_nothing_and_is_answered_at_once() {
+fn a_second_window_is_answered_at_once() {
     open(
         r#"
         B comes; folder /p; server all
         B greets with {"roots":{}}
             B< {"id":0,"result":…}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             B< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}
-        B> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"files__read"}}
+        B> {"id":5,"method":"tools/call","params":{"name":"files__read"}}
             1< {"id":12,"method":"tools/call","params":{"name":"read"}}
         A leaves
-        1> {"jsonrpc":"2.0","id":12,"result":{}}
+        1> {"id":12,"result":{}}
             B< {"id":5,"result":{}}
         "#,
     );
 }
 
-/// The client has one budget for its handshake and its lists, and is told when the server comes after all.
+/// The handshake and the lists share a budget. A server that comes later is announced.
 #[test]
-fn a_late_server_costs_the_budget_and_no_more() {
-    play(
-        two,
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-            start 2 at /p
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            1< …
+fn a_late_server_costs_the_budget_only() {
+    run(r#"
+        given servers more
+        A greets all: 1 2
+        1 completes handshake 2; offers {"tools":{}}
             1< {"id":3,"method":"tools/list"}
         2 spawns
             2< {"id":4,"method":"initialize",…}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +9s
         +1s
             record 1: slow, try 1
             A< {"id":0,"result":{"capabilities":{"completions":{},"logging":{},"prompts":…,"resources":…,"tools":…},"instructions":"`more` is unavailable; run `switchboard status`",…}}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         2 greets with {"tools":{}}
             2< …
-            2< {"id":6,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":6,"result":{"tools":[{"name":"write"}]}}
-            keep 1
+        2 lists 6: write; store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             A< {"id":2,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn one_that_cannot_be_started_is_not_waited_for() {
-    play(
-        two,
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-            start 2 at /p
-        2 cannot
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            A< {"id":0,"result":…}
-            1< …
+fn a_failed_start_is_not_waited_for() {
+    run(r#"
+        given servers more
+        A greets all: 1 2
+        2 cannot spawn: no
+        1 completes handshake 2; offers {"tools":{}}; answers A
             1< {"id":3,"method":"tools/list"}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             start 3 at /p
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
-        3 spawns
-            3< …
-        3 greets with {"tools":{}}
-            3< {"method":"notifications/initialized"}
-            3< {"id":7,"method":"tools/list"}
-        3> {"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"late"}]}}
-            keep 1
+        3 completes handshake 6; offers {"tools":{}}
+        3 lists 7: late; store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn pages_go_on_in_what_their_first_one_was_of() {
-    play(
-        |settings| {
-            two(settings);
-            settings.aggregates = Aggregates { page_size: Some(2), ..Aggregates::default() };
-        },
-        &OPEN.replace(
-            r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}"#,
-            r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"}],"nextCursor":"…"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"bm9uc2Vuc2U"}}
-            A< {"id":2,"error":{"code":-32602,…"kind":"stale_cursor"…}}"#,
-        ),
-    );
+fn a_foreign_cursor_is_refused() {
+    let first = r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}"#;
+    let pages = r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"}],"nextCursor":"…"}}
+    A> {"id":2,"method":"tools/list","params":{"cursor":"bm9uc2Vuc2U"}}
+        A< {"id":2,"error":{"code":-32602,…"kind":"stale_cursor"…}}"#;
+    run(&format!("given page_size 2\n{}", OPEN.replace(first, pages)));
 }
 
 #[test]
-fn a_level_goes_to_all_that_log_and_their_names_come_with_what_they_say() {
-    play(
-        |settings| settings.servers[0].start_timeout = Duration::from_secs(60),
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"logging":{}}
-            A< …
-            1< …
-            keep 0
+fn log_level_and_logger_names_are_mapped() {
+    run(r#"
+        given start_timeout 60s
+        A greets all: 1
+        1 completes handshake 2; offers {"logging":{}}; answers A
+            store 0
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"warning"}}
             1< {"id":4,"method":"logging/setLevel","params":{"level":"warning"}}
             A< {"id":1,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}
+        1> {"method":"notifications/message","params":{"level":"info","data":"x"}}
+        1> {"method":"notifications/message","params":{"level":"error","data":"x"}}
             A< {"method":"notifications/message","params":{"logger":"files","level":"error","data":"x"}}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","logger":"db","data":"x"}}
+        1> {"method":"notifications/message","params":{"level":"error","logger":"db","data":"x"}}
             A< {"method":"notifications/message","params":{"level":"error","logger":"files/db","data":"x"}}
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn servers_come_and_go_with_the_config() {
+fn a_removed_server_leaves_the_list() {
     open(
         r#"
         config drops it; server 1
@@ -290,14 +239,14 @@ fn servers_come_and_go_with_the_config() {
         2 ends
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             A< {"id":2,"result":{"tools":[{"name":"files__read","x":0.70}]}}
         "#,
     );
 }
 
 #[test]
-fn a_server_that_is_another_now_is_asked_anew_and_told_of_once() {
+fn a_changed_server_is_listed_and_announced() {
     open(
         r#"
         config changes; server 1
@@ -306,13 +255,8 @@ fn a_server_that_is_another_now_is_asked_anew_and_told_of_once() {
             stop 2
         2 ends
         +1s
-        3 spawns
-            3< …
-        3 greets with {"tools":{}}
-            3< {"method":"notifications/initialized"}
-            3< {"id":11,"method":"tools/list"}
-        3> {"jsonrpc":"2.0","id":11,"result":{"tools":[{"name":"other"}]}}
-            keep 1
+        3 completes handshake 10; with {"roots":{}}; offers {"tools":{}}
+        3 lists 11: other; store 1
         +1s
             A< {"method":"notifications/tools/list_changed"}
         "#,
@@ -321,77 +265,51 @@ fn a_server_that_is_another_now_is_asked_anew_and_told_of_once() {
 
 /// More servers than may run: each is started, greeted and asked in its turn.
 #[test]
-fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
-    play(
-        |settings| {
-            two(settings);
-            settings.pool.max_backends = 1;
-        },
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
+fn servers_take_turns_without_room() {
+    run(r#"
+        given servers more; pool.max_backends 1
+        A greets all: 1
             - waits for room
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1 completes handshake 2; offers {"tools":{}}
+        1 lists 3: read
             - another workspace needs its place
             stop 1
         1 ends
             start 2 at /p
-        2 spawns
-            2< …
-        2 greets with {"tools":{}}
-            A< {"id":0,"result":…}
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 4; offers {"tools":{}}; answers A
             2< {"id":5,"method":"tools/list"}
         A confirms
-        2> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"write"}]}}
-            keep 1
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        2> {"id":5,"result":{"tools":[{"name":"write"}]}}
+            store 1
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
-        "#,
-    );
+    "#);
 }
 
-/// What waits for servers is answered, and nothing is started any more.
+/// Requests that wait for servers are answered, and no server is started.
 #[test]
-fn in_the_end_nothing_is_started_for_a_list_that_waits() {
-    play(
-        two,
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-            start 2 at /p
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+fn a_drain_starts_nothing_for_lists() {
+    run(r#"
+        given servers more
+        A greets all: 1 2
+        A> {"id":1,"method":"tools/list"}
         drain
         +5s
             - switchboard ends
-            stop 1
+            stop 1 within 5s
             - switchboard ends
-            stop 2
+            stop 2 within 5s
             A< {"id":0,"error":…}
             A< {"id":1,"error":…}
-        "#,
-    );
+    "#);
 }
 
-/// A process that crashes before it ever worked is not started twice: once for the list that waits, and once because it
-/// crashed.
+/// A crash before the first answer starts one process, not two: the waiting list and the crash both ask for one.
 #[test]
-fn a_crash_that_a_list_waits_for_starts_one_process() {
-    play(
-        |_| {},
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+fn a_crash_before_a_list_starts_one_process() {
+    run(r#"
+        A greets all: 1
+        A> {"id":1,"method":"tools/list"}
         1 spawns
             1< {"id":3,"method":"initialize",…}
         1 ends
@@ -401,65 +319,49 @@ fn a_crash_that_a_list_waits_for_starts_one_process() {
         2 spawns
             2< {"id":5,"method":"initialize",…}
         +1s
-        "#,
-    );
+    "#);
 }
 
-/// It was ready when nobody wanted to know what it offers.
+/// The process was ready before anybody needed its lists.
 #[test]
-fn a_process_that_a_call_finds_running_is_asked_what_it_offers() {
-    play(
-        |settings| {
-            use switchboard_core::catalogue::{Offer, OfferKey};
-            let key = OfferKey::anywhere(r#""v" {}"#);
-            let stale = Offer::new(bytes::Bytes::from_static(br#"{"capabilities":{}}"#));
-            settings.servers[0].offers = vec![(key, std::sync::Arc::new(stale).into())];
-        },
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,…}
-        1 greets with {"tools":{}}
-            A< …
-        A confirms
-            1< {"method":"notifications/initialized"}
+fn a_running_process_is_asked_for_its_lists() {
+    run(r#"
+        given stored_capabilities {}
+        A opens 1; offers {"tools":{}}
         B comes; folder /p; server all
         B greets
             B< {"id":0,"result":…}
         B confirms
-        B> {"jsonrpc":"2.0","id":1,"method":"custom/thing"}
+        B> {"id":1,"method":"custom/thing"}
             1< {"id":3,"method":"tools/list"}
             1< {"id":4,"method":"custom/thing"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
-        "#,
-    );
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
+    "#);
 }
 
 #[test]
-fn a_handshake_anew_leaves_nothing_unanswered() {
+fn a_second_handshake_keeps_open_requests() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,"method":"tools/call","params":{"name":"read"}}
         A greets with {"roots":{}}
             A< {"id":0,"result":…}
-        2> {"jsonrpc":"2.0","id":10,"result":{"content":[]}}
+        2> {"id":10,"result":{"content":[]}}
             A< {"id":2,"result":{"content":[]}}
         "#,
     );
 }
 
 #[test]
-fn a_server_that_goes_with_the_config_finishes_what_it_is_at() {
+fn a_removed_server_finishes_its_requests() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,"method":"tools/call","params":{"name":"read"}}
         config drops it; server 1
-        2> {"jsonrpc":"2.0","id":10,"result":{"content":[]}}
+        2> {"id":10,"result":{"content":[]}}
             A< {"id":2,"result":{"content":[]}}
             - it is no longer in the config
             stop 2
@@ -468,97 +370,77 @@ fn a_server_that_goes_with_the_config_finishes_what_it_is_at() {
 }
 
 #[test]
-fn a_server_that_goes_while_a_client_is_greeted_is_not_shown() {
-    play(
-        two,
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-            start 2 at /p
+fn a_server_removed_in_handshake_is_hidden() {
+    run(r#"
+        given servers more
+        A greets all: 1 2
         config drops it; server 1
             - it is no longer in the config
             stop 2
         2 ends
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            A< {"id":0,"result":…}
-            1< …
+        1 completes handshake 2; offers {"tools":{}}; answers A
             1< {"id":3,"method":"tools/list"}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
-            keep 0
+        A> {"id":1,"method":"tools/list"}
+        1> {"id":3,"result":{"tools":[]}}
+            store 0
             A< {"id":1,"result":{"tools":[]}}
-        "#,
-    );
+    "#);
 }
 
-/// It did not wait for the answer to its handshake, and never says that it is ready.
+/// A client that sends `tools/list` before its handshake is answered, and never `initialized`.
 #[test]
-fn a_list_that_waited_for_the_handshake_does_not_wait_for_initialized() {
-    play(
-        |_| {},
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            A< {"id":0,"result":…}
-            1< {"method":"notifications/initialized"}
-            1< {"id":4,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+fn an_early_list_needs_no_initialized() {
+    run(r#"
+        A greets all: 1
+        A> {"id":1,"method":"tools/list"}
+        1 completes handshake 3; offers {"tools":{}}; answers A
+        1 lists 4: read
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn a_filter_changes_what_is_shown_and_nothing_else() {
+fn a_new_filter_changes_the_list_only() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"files__read"}}
             1< {"id":10,…}
         config denies read
-        1> {"jsonrpc":"2.0","id":10,"result":1}
+        1> {"id":10,"result":1}
             A< {"id":2,"result":1}
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/list"}
+        A> {"id":3,"method":"tools/list"}
             A< {"id":3,"result":{"tools":[{"name":"more__read"},{"name":"more__write"}]}}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":4,"method":"tools/call","params":{"name":"files__read"}}
             A< {"id":4,"error":…}
         "#,
     );
 }
 
-/// It was asked under the old filter, and answers under the new one.
+/// The list is requested under the old filter, and answered under the new one.
 #[test]
-fn a_filter_counts_for_what_is_on_its_way() {
+fn a_new_filter_covers_a_list_in_flight() {
     open(
         r#"
-        1> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        1> {"method":"notifications/tools/list_changed"}
         +1s
             1< {"id":10,"method":"tools/list"}
         config denies read
-        1> {"jsonrpc":"2.0","id":10,"result":{"tools":[{"name":"read"},{"name":"new"}]}}
-            keep 0
+        1> {"id":10,"result":{"tools":[{"name":"read"},{"name":"new"}]}}
+            store 0
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/list"}
+        A> {"id":3,"method":"tools/list"}
             A< {"id":3,"result":{"tools":[{"name":"files__new"},{"name":"more__read"},{"name":"more__write"}]}}
         "#,
     );
 }
 
-/// Its tools would be gone until somebody calls one of them blindly.
+/// Without a start, its tools would be missing until a client calls one of them by chance.
 #[test]
-fn a_server_that_is_another_now_is_asked_what_it_offers() {
+fn a_changed_server_starts_for_its_lists() {
     open(
         r#"
         config changes; server 1
@@ -570,69 +452,46 @@ fn a_server_that_is_another_now_is_asked_what_it_offers() {
 }
 
 #[test]
-fn a_level_holds_for_servers_that_log_without_having_said_so() {
+fn log_level_covers_undeclared_logging() {
     open(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}
+        A> {"id":2,"method":"logging/setLevel","params":{"level":"error"}}
             A< {"id":2,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}
+        1> {"method":"notifications/message","params":{"level":"info","data":"x"}}
         "#,
     );
 }
 
-/// Stopped as idle while it was being asked, it is started again for the next list.
+/// Stopped in the middle of its lists, the server would be started again for the next one.
 #[test]
-fn a_server_is_not_stopped_before_it_has_said_what_it_offers() {
-    play(
-        |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(1)),
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            A< {"id":0,"result":…}
-            1< …
+fn an_idle_server_is_listed_before_it_stops() {
+    run(r#"
+        given idle_ttl 1s
+        A greets all: 1
+        1 completes handshake 2; offers {"tools":{}}; answers A
             1< {"id":3,"method":"tools/list"}
         A confirms
         +5s
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1> {"id":3,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +2s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+    "#);
 }
 
-/// Its server may refuse to forget it, or have more to say before it does.
+/// The server may refuse to unsubscribe, or send updates before it does.
 #[test]
-fn what_a_client_listens_to_no_longer_keeps_its_name_until_the_server_agrees() {
-    play(
-        |_| {},
+fn unsubscribed_resource_keeps_alias_until_ack() {
+    with_resources(
         r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"resources":{"subscribe":true}}
-            A< …
-            1< …
-            1< {"id":3,"method":"resources/list"}
-            1< {"id":4,"method":"resources/templates/list"}
-        A confirms
-        1> {"jsonrpc":"2.0","id":3,"result":{"resources":[]}}
-        1> {"jsonrpc":"2.0","id":4,"result":{"resourceTemplates":[]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db://1"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db://1"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"db://1"}}
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             A< {"id":1,"result":{}}
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://1"}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://1"}}
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://1"}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"db://1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"db://1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy://template/files/db://1"}}
         "#,
     );

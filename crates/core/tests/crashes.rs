@@ -1,269 +1,242 @@
-//! A server that dies: whoever waits learns why at once, what is safe is asked again, and nothing that was
-//! handed over is done twice.
+//! A server that dies: open requests fail at once with the reason, safe ones are retried, and no call runs twice.
 
-use crate::script::{check, check_with};
-use switchboard_core::RetryAfterCrash;
+use crate::story::run;
 
 #[test]
-fn a_pending_call_is_answered_at_once_with_the_reason() {
-    check(
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        ended: exit code 1; said: Error: out of memory
-            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32002,…"kind":"backend_unavailable"…"stderr":"Error: out of memory"…exit code 1; it said: Error: out of memory"}}
-            - restarts after a pause
+fn a_crash_answers_open_calls_with_a_reason() {
+    run(r#"
+        A opens 1
+        A> {"id":"a","method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        1 ends: exit code 1; said: Error: out of memory
+            A< {"id":"a","error":{"code":-32002,…"kind":"backend_unavailable"…"stderr":"Error: out of memory"…exit code 1; it said: Error: out of memory"}}
+            - restart after a pause
         +1s
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}
-        server> {"jsonrpc":"2.0","id":3,"result":{}}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-        "#,
-    );
+            start 2 at /p
+        2 completes handshake 3
+    "#);
 }
 
 #[test]
-fn lists_are_asked_once_more_and_the_rest_waits_in_its_order() {
-    check(
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"list","method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        client> {"jsonrpc":"2.0","id":"read","method":"resources/read"}
-            server< {"jsonrpc":"2.0","id":3,"method":"resources/read"}
-        ended: signal 9
-            - once more: tools/list
-            - once more: resources/read
-            - restarts after a pause
-        client> {"jsonrpc":"2.0","id":"call","method":"tools/call"}
-        client> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
+fn lists_are_retried_and_the_rest_waits() {
+    run(r#"
+        A opens 1
+        A> {"id":"list","method":"tools/list"}
+            1< {"id":2,"method":"tools/list"}
+        A> {"id":"read","method":"resources/read"}
+            1< {"id":3,"method":"resources/read"}
+        1 ends: signal 9
+            - retry: tools/list
+            - retry: resources/read
+            - restart after a pause
+        A> {"id":"call","method":"tools/call"}
+        A> {"method":"notifications/roots/list_changed"}
         +1s
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":5,"method":"initialize","params":{}}
-        client> {"jsonrpc":"2.0","id":"last","method":"ping"}
-        server> {"jsonrpc":"2.0","id":5,"result":{}}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":3,"method":"resources/read"}
-            server< {"jsonrpc":"2.0","id":4,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            server< {"jsonrpc":"2.0","id":6,"method":"ping"}
-        server> {"jsonrpc":"2.0","id":2,"result":{}}
-            client< {"jsonrpc":"2.0","id":"list","result":{}}
-        ended: signal 9
-            client< {"jsonrpc":"2.0","id":"read","error":{"code":-32002,…
-            client< {"jsonrpc":"2.0","id":"call","error":{"code":-32002,…
-            - once more: ping
-            - restarts after a pause
-        "#,
-    );
+            start 2 at /p
+        2 spawns
+            2< {"id":5,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
+        A> {"id":"last","method":"ping"}
+        2> {"id":5,"result":{}}
+            2< {"method":"notifications/initialized"}
+            2< {"id":2,"method":"tools/list"}
+            2< {"id":3,"method":"resources/read"}
+            2< {"id":4,"method":"tools/call"}
+            2< {"method":"notifications/roots/list_changed"}
+            2< {"id":6,"method":"ping"}
+        2> {"id":2,"result":{}}
+            A< {"id":"list","result":{}}
+        2 ends: signal 9
+            A< {"id":"read","error":{"code":-32002,…
+            A< {"id":"call","error":{"code":-32002,…
+            - retry: ping
+            - restart after a pause
+    "#);
 }
 
 #[test]
-fn nothing_is_asked_again_if_the_config_says_so() {
-    check_with(
-        |settings| settings.servers[0].retry_after_crash = RetryAfterCrash::Off,
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        ended: signal 9
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32002,…
-            - restarts after a pause
-        "#,
-    );
+fn the_config_turns_retries_off() {
+    run(r#"
+        given retry_after_crash off
+        A opens 1
+        A> {"id":1,"method":"tools/list"}
+            1< {"id":2,"method":"tools/list"}
+        1 ends: signal 9
+            A< {"id":1,"error":{"code":-32002,…
+            - restart after a pause
+    "#);
 }
 
 #[test]
-fn a_process_that_cannot_be_made_is_an_answer_with_the_reason() {
-    check(
-        r#"
-        connect
-            start newline
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        cannot spawn: `npx` was not found in PATH
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32001,…`npx` was not found in PATH"}}
+fn a_failed_spawn_is_answered_with_a_reason() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        A> {"id":1,"method":"initialize"}
+        1 cannot spawn: `npx` was not found in PATH
+            A< {"id":1,"error":{"code":-32001,…`npx` was not found in PATH"}}
         +10min
-        client> {"jsonrpc":"2.0","id":2,"method":"initialize"}
-            start newline
-        "#,
-    );
+        A> {"id":2,"method":"initialize"}
+            start 2 at nowhere
+    "#);
 }
 
 #[test]
-fn a_process_that_dies_before_the_handshake_is_an_answer_at_once() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize"}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        client> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        ended: exit code 1; said: Error: Cannot find module 'x'
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32001,…Cannot find module…
-            client< {"jsonrpc":"2.0","id":2,"error":{"code":-32001,…Cannot find module…
+fn a_crash_before_the_handshake_is_answered() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"initialize"}
+            1< {"id":1,"method":"initialize"}
+        A> {"id":2,"method":"tools/list"}
+            1< {"id":2,"method":"tools/list"}
+        1 ends: exit code 1; said: Error: Cannot find module 'x'
+            A< {"id":1,"error":{"code":-32001,…Cannot find module…
+            A< {"id":2,"error":{"code":-32001,…Cannot find module…
         +10min
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn a_server_that_has_answered_is_restarted_even_if_nobody_greeted_it() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"jsonrpc":"2.0","id":1,"result":{}}
-        client> {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        ended: exit code 1
-            client< {"jsonrpc":"2.0","id":2,"error":{"code":-32002,…
-            - restarts after a pause
+fn an_ungreeted_server_is_restarted_too() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"tools/list"}
+            1< {"id":1,"method":"tools/list"}
+        1> {"id":1,"result":{}}
+            A< {"id":1,"result":{}}
+        A> {"id":2,"method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        1 ends: exit code 1
+            A< {"id":2,"error":{"code":-32002,…
+            - restart after a pause
         +1s
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":3,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
-        "#,
-    );
+            start 2 at nowhere
+        2 spawns
+        A> {"id":3,"method":"tools/call"}
+            2< {"id":3,"method":"tools/call"}
+    "#);
 }
 
 #[test]
-fn what_the_dead_process_asked_is_withdrawn() {
-    check(
-        r#"
-        greeted
-        server> {"jsonrpc":"2.0","id":7,"method":"elicitation/create"}
-            client< {"jsonrpc":"2.0","id":1,"method":"elicitation/create"}
-        ended: exit code 1
-            client< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"the server that asked is gone","requestId":1}}
-            - restarts after a pause
-        client> {"jsonrpc":"2.0","id":1,"result":{}}
-        "#,
-    );
+fn a_dead_process_withdraws_its_questions() {
+    run(r#"
+        A opens 1
+        1> {"id":7,"method":"elicitation/create"}
+            A< {"id":1,"method":"elicitation/create"}
+        1 ends: exit code 1
+            A< {"method":"notifications/cancelled","params":{"reason":"the server that asked is gone","requestId":1}}
+            - restart after a pause
+        A> {"id":1,"result":{}}
+    "#);
 }
 
 #[test]
-fn late_words_of_a_dead_process_mean_nothing() {
-    check(
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        ended: exit code 1
-            - once more: tools/list
-            - restarts after a pause
+fn late_output_of_a_dead_process_is_ignored() {
+    run(r#"
+        A opens 1
+        A> {"id":"a","method":"tools/list"}
+            1< {"id":2,"method":"tools/list"}
+        1 ends: exit code 1
+            - retry: tools/list
+            - restart after a pause
         +1s
-            start newline
-        old server> {"jsonrpc":"2.0","id":2,"result":{}}
-        old server> {"jsonrpc":"2.0","id":2,"result":{"x":NaN}}
+            start 2 at /p
+        1> {"id":2,"result":{}}
+        1> {"id":2,"result":{"x":NaN}}
             - quarantined: …
-        spawned
-            server< {"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}
-        server> {"jsonrpc":"2.0","id":3,"result":{}}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        "#,
-    );
+        2 completes handshake 3
+            2< {"id":2,"method":"tools/list"}
+    "#);
 }
 
 #[test]
-fn a_replay_that_is_refused_or_not_answered_is_as_good_as_a_crash() {
-    check(
-        r#"
-        greeted
-        ended: exit code 1
-            - restarts after a pause
+fn a_failed_replay_counts_as_a_crash() {
+    run(r#"
+        A opens 1
+        1 ends: exit code 1
+            - restart after a pause
         +1s
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}
-        server> {"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}
-            stop now
-        ended: signal 9
-            - restarts after a pause
+            start 2 at /p
+        2 spawns
+            2< {"id":2,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
+        2> {"id":2,"error":{"code":-1,"message":"no"}}
+            - it refused `initialize`
+            stop 2 now
+        2 ends: signal 9
+            - restart after a pause
         +1s
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}
+            start 3 at /p
+        3 spawns
+            3< {"id":3,"method":"initialize","params":{"protocolVersion":"v","capabilities":{}}}
         +30s
-            stop now
-        ended: signal 9
-            - restarts after a pause
-        "#,
-    );
+            - it did not answer `initialize`
+            stop 3 now
+        3 ends: signal 9
+            - restart after a pause
+    "#);
 }
 
 /// Five crashes, each followed by a start.
 const FIVE_CRASHES: &str = r#"
-        greeted
-        ended: exit code 1
-            - restarts after a pause
-        +200ms
-            start newline
-        ended: exit code 1
-            - restarts after a pause
-        +400ms
-            start newline
-        ended: exit code 1
-            - restarts after a pause
-        +800ms
-            start newline
-        ended: exit code 1
-            - restarts after a pause
-        +2s
-            start newline
-        ended: exit code 1
-            - restarts after a pause
-        +3s
-            start newline
+    A opens 1
+    1 ends: exit code 1
+        - restart after a pause
+    +200ms
+        start 2 at /p
+    2 ends: exit code 1
+        - restart after a pause
+    +400ms
+        start 3 at /p
+    3 ends: exit code 1
+        - restart after a pause
+    +800ms
+        start 4 at /p
+    4 ends: exit code 1
+        - restart after a pause
+    +2s
+        start 5 at /p
+    5 ends: exit code 1
+        - restart after a pause
+    +3s
+        start 6 at /p
 "#;
 
 #[test]
-fn after_more_than_five_crashes_it_rests_and_requests_fail_fast() {
+fn six_crashes_open_the_breaker() {
     let story = r#"
-        client> {"jsonrpc":"2.0","id":"waits","method":"tools/call"}
-        ended: exit code 1
-            - gives up for 15 s
-            client< {"jsonrpc":"2.0","id":"waits","error":{"code":-32002,…keeps crashing…
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/list"}
-            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32002,…"retryAfterMs":15000…
+        A> {"id":"waits","method":"tools/call"}
+        6 ends: exit code 1
+            - breaker open for 15 s
+            A< {"id":"waits","error":{"code":-32002,…keeps crashing…
+        A> {"id":"a","method":"tools/list"}
+            A< {"id":"a","error":{"code":-32002,…"retryAfterMs":15000…
         +15s
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/list"}
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":4,"method":"initialize","params":{}}
-        server> {"jsonrpc":"2.0","id":4,"result":{}}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":3,"result":{}}
-            client< {"jsonrpc":"2.0","id":"b","result":{}}
+        A> {"id":"b","method":"tools/list"}
+            start 7 at /p
+        7 completes handshake 4
+            7< {"id":3,"method":"tools/list"}
+        7> {"id":3,"result":{}}
+            A< {"id":"b","result":{}}
     "#;
-    check(&format!("{FIVE_CRASHES}{story}"));
+    run(&format!("{FIVE_CRASHES}{story}"));
 }
 
 #[test]
-fn a_trial_that_fails_is_the_only_one() {
+fn a_failed_trial_keeps_the_breaker_open() {
     let story = r#"
-        ended: exit code 1
-            - gives up for 15 s
+        6 ends: exit code 1
+            - breaker open for 15 s
         +5min
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/list"}
-            start newline
-        ended: exit code 1
-            - gives up for 30 s
-            client< {"jsonrpc":"2.0","id":"b","error":{"code":-32002,…
-        client> {"jsonrpc":"2.0","id":"c","method":"tools/list"}
-            client< {"jsonrpc":"2.0","id":"c","error":{"code":-32002,…
+        A> {"id":"b","method":"tools/list"}
+            start 7 at /p
+        7 ends: exit code 1
+            - breaker open for 30 s
+            A< {"id":"b","error":{"code":-32002,…
+        A> {"id":"c","method":"tools/list"}
+            A< {"id":"c","error":{"code":-32002,…
     "#;
-    check(&format!("{FIVE_CRASHES}{story}"));
+    run(&format!("{FIVE_CRASHES}{story}"));
 }

@@ -1,26 +1,26 @@
 //! Sixty-four clients on one backend, all with the same ids: `1` beside `"1"`, progress tokens equal to ids, answers in
-//! any order. Everyone gets their own. By chance, from a seed; `SWITCHBOARD_CROWD=5000000` makes it longer.
+//! any order. Each client gets its own. Random, from a seed; `SWITCHBOARD_CROWD=5000000` makes it longer.
 
+use crate::story::settings;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use switchboard_core::{
-    Action, Aggregates, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots,
-    ServerId, ServerSettings, Settings, Surroundings,
+    Action, ClientId, Core, Event, FramingChoice, Launch, Moment, Peer, ServerId, ServerSettings, Settings,
+    Surroundings,
 };
-use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Framing, Parsed, parse};
 
 const CLIENTS: usize = 64;
-/// So many ids, each spelled as a number and as a text.
+/// Ids of a client, each spelled as a number and as a string.
 const IDS: u64 = 4;
 
-/// A debug build is slow.
+/// Fewer in a debug build, which is slow.
 const REQUESTS: u64 = if cfg!(debug_assertions) { 200_000 } else { 2_000_000 };
 
-/// What any message has that is looked at here.
+/// The parts of a message that are checked here.
 #[derive(Deserialize)]
 struct Seen<'a> {
     #[serde(borrow)]
@@ -55,7 +55,7 @@ struct Meta<'a> {
     token: &'a RawValue,
 }
 
-/// A request, as the backend has it.
+/// A request that the backend works on.
 struct AtWork {
     id: String,
     token: String,
@@ -66,10 +66,10 @@ struct Crowd {
     core: Core,
     chance: u64,
     launch: Option<Launch>,
-    /// For each client: the ids that it has open, as they are spelled, and what belongs to each.
+    /// Open ids of each client, as spelled, with the tag of each request.
     open: Vec<BTreeMap<String, String>>,
     at_work: Vec<AtWork>,
-    /// What was withdrawn, and the backend has not been told yet.
+    /// Tags of cancelled requests, until the backend is told.
     cancelled: BTreeSet<String>,
     asked: u64,
     answered: u64,
@@ -85,20 +85,8 @@ impl Crowd {
             max_queue: usize::MAX,
             ..ServerSettings::new("files")
         };
-        let core = Core::new(Settings {
-            servers: vec![server],
-            pool: Pool::default(),
-            roots: Roots::default(),
-            dialect: LearntDialect::Open,
-            shutdown_grace: Duration::from_secs(5),
-            limits: Limits::default(),
-            linger: Some(Duration::from_secs(30)),
-            aggregates: Aggregates::default(),
-            stays: false,
-            first_question: 1,
-            seed: 1,
-            report_routes: false,
-        });
+        let linger = Some(Duration::from_secs(30));
+        let core = Core::new(Settings { servers: vec![server], linger, ..settings() });
         Self {
             core,
             chance: 20_261_116,
@@ -181,7 +169,7 @@ impl Crowd {
             }
             (Some("notifications/progress"), None) => {
                 let params = seen.params.expect("parameters");
-                // Its token is spelled as its id.
+                // Tokens are spelled as ids.
                 let tag = self.open[client].get(params.token.expect("a token").get());
                 assert_eq!(tag.map(String::as_str), params.message, "client {client}: {}", shown());
                 self.progress += 1;
@@ -207,7 +195,7 @@ impl Crowd {
         self.tell(Event::FromBackend { launch, message });
     }
 
-    /// A client asks for something, if it has an id left.
+    /// A client sends a request, if it has an id left.
     fn ask(&mut self) {
         let client = self.below(CLIENTS);
         let number = self.below(IDS as usize);
@@ -225,7 +213,7 @@ impl Crowd {
         );
     }
 
-    /// The backend goes on with anything that it has.
+    /// The backend answers a request, or reports progress.
     fn work(&mut self) {
         if self.at_work.is_empty() {
             return;
@@ -241,7 +229,7 @@ impl Crowd {
         self.backend_says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{tag}"}}"#));
     }
 
-    /// A client no longer wants something.
+    /// A client cancels a request.
     fn give_up(&mut self) {
         let client = self.below(CLIENTS);
         let Some((id, tag)) = self.open[client].pop_first() else { return };

@@ -1,96 +1,84 @@
-//! Old bridges leave `jsonrpc` out: servers get it all the same, and whoever sends it gets it back.
+//! Old bridges omit `jsonrpc`: servers get it all the same, and clients that send it get it back.
 
-use crate::script::{check, check_with};
-use switchboard_protocol::Dialect;
-use switchboard_protocol::dialect::LearntDialect;
+use crate::story::run;
 
 #[test]
 fn a_bare_client_is_answered_as_it_speaks() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"id":1,"method":"initialize"}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"id":1,"result":{}}
-        client> {"method":"notifications/initialized"}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-        server> {"jsonrpc":"2.0","id":5,"method":"roots/list"}
-            client< {"id":1,"method":"roots/list"}
-        client> {"id":1,"result":{"roots":[]}}
-            server< {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}
-        client> {"id":2,"method":"server/discover"}
-            client< {"id":2,"error":{"code":-32601,…
-        "#,
-    );
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> raw {"id":1,"method":"initialize"}
+            1< {"id":1,"method":"initialize"}
+        1> {"id":1,"result":{}}
+            A< raw {"id":1,"result":{}}
+        A> raw {"method":"notifications/initialized"}
+            1< {"method":"notifications/initialized"}
+        1> {"id":5,"method":"roots/list"}
+            A< raw {"id":1,"method":"roots/list"}
+        A> raw {"id":1,"result":{"roots":[]}}
+            1< {"id":5,"result":{"roots":[]}}
+        A> raw {"id":2,"method":"server/discover"}
+            A< raw {"id":2,"error":{"code":-32601,…
+    "#);
 }
 
 #[test]
-fn a_bare_client_hears_no_jsonrpc_in_our_own_words_either() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"id":1,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":1,"method":"tools/call"}
-        server> {"jsonrpc":"2.0","id":5,"method":"roots/list"}
-            client< {"id":1,"method":"roots/list"}
-        ended: exit code 1
-            client< {"id":1,"error":{"code":-32001,…
-            client< {"method":"notifications/cancelled","params":{…"requestId":1}}
-        "#,
-    );
+fn our_messages_to_a_bare_client_are_bare() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> raw {"id":1,"method":"tools/call"}
+            1< {"id":1,"method":"tools/call"}
+        1> {"id":5,"method":"roots/list"}
+            A< raw {"id":1,"method":"roots/list"}
+        1 ends: exit code 1
+            A< raw {"id":1,"error":{"code":-32001,…
+            A< raw {"method":"notifications/cancelled","params":{…"requestId":1}}
+    "#);
 }
 
 #[test]
-fn whoever_sent_the_field_once_always_gets_it_back() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"id":1,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":1,"method":"ping"}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"id":1,"result":{}}
-        client> {"jsonrpc":"2.0","id":2,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":2,"method":"ping"}
-        client> {"id":3,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":3,"method":"ping"}
-        server> {"jsonrpc":"2.0","id":3,"result":{}}
-            client< {"jsonrpc":"2.0","id":3,"result":{}}
-        "#,
-    );
+fn a_client_that_sent_jsonrpc_gets_it_back() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> raw {"id":1,"method":"ping"}
+            1< {"id":1,"method":"ping"}
+        1> {"id":1,"result":{}}
+            A< raw {"id":1,"result":{}}
+        A> {"id":2,"method":"ping"}
+            1< {"id":2,"method":"ping"}
+        A> raw {"id":3,"method":"ping"}
+            1< {"id":3,"method":"ping"}
+        1> {"id":3,"result":{}}
+            A< {"id":3,"result":{}}
+    "#);
 }
 
 #[test]
-fn the_config_may_settle_it() {
-    check_with(
-        |settings| settings.dialect = LearntDialect::Fixed(Dialect::Bare),
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":1,"method":"ping"}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"id":1,"result":{}}
-        "#,
-    );
+fn the_config_fixes_the_dialect() {
+    run(r#"
+        given bare
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"ping"}
+            1< {"id":1,"method":"ping"}
+        1> {"id":1,"result":{}}
+            A< raw {"id":1,"result":{}}
+    "#);
 }
 
 #[test]
-fn a_server_that_leaves_it_out_gets_it_added() {
-    check(
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"ping"}
-            server< {"jsonrpc":"2.0","id":2,"method":"ping"}
-        server> {"id":2,"result":{}}
-            client< {"jsonrpc":"2.0","id":1,"result":{}}
-        "#,
-    );
+fn answers_of_a_bare_server_get_jsonrpc() {
+    run(r#"
+        A opens 1
+        A> {"id":1,"method":"ping"}
+            1< {"id":2,"method":"ping"}
+        1> raw {"id":2,"result":{}}
+            A< {"id":1,"result":{}}
+    "#);
 }

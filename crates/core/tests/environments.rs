@@ -1,22 +1,23 @@
-//! Clients with different variables: who shares a process with whom.
+//! Clients with different variables: which of them share a process.
 
-use crate::cast::{play, settings};
+use crate::story::{run, settings};
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::environment::Source;
 use switchboard_core::{
-    Action, ClientId, Core, Environment, Event, Launch, Moment, Scope, ScopeReason, ServerId, Settings,
-    StatePolicy, Surroundings,
+    Action, ClientId, Core, Environment, Event, Launch, Moment, ServerId, Settings, Surroundings,
 };
 
-/// A story that begins with A, whose process is ready.
-fn after_a(environment: &str, story: &str) -> String {
-    format!(
+/// A server that was taken for global. A client with roots has completed the handshake.
+#[track_caller]
+fn taken_for_global(story: &str) {
+    run(&format!(
         r#"
-        A comes; folder /p; env {environment}
-            start 1 at /p with env {environment}
+        given scope global; known_package x
+        A comes; folder /p
+            start 1 at home
         1 spawns
-        A greets
+        A greets with {{"roots":{{}}}}
             1< …
         1 greets
             A< …
@@ -24,190 +25,117 @@ fn after_a(environment: &str, story: &str) -> String {
             1< …
         {story}
         "#
-    )
+    ));
 }
 
-/// A server that was taken for one that ignores the folder. A, who names roots, is ready.
-fn taken_for_global(story: &str) {
-    play(
-        |settings| {
-            settings.servers[0].scope = Scope::Global;
-            settings.servers[0].scope_reason = ScopeReason::KnownPackage("x".into());
-        },
-        &format!(
-            r#"
-            A comes; folder /p
-                start 1 at home
-            1 spawns
-            A greets with {{"roots":{{}}}}
-                1< …
-            1 greets
-                A< …
-            A confirms
-                1< …
-            {story}
-            "#
-        ),
-    );
-}
-
-/// A client with fewer variables joins. It gets more than alone, which does no harm.
+/// The client gets more variables than alone, which does no harm.
 #[test]
 fn client_with_fewer_variables_joins() {
-    play(
-        |_| {},
-        r#"
-        A comes; folder /p; env X=1 Y=1
-            start 1 at /p with env X=1 Y=1
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
-        B comes; folder /p; env Y=1
-        B greets
-            B< …
+    run(r#"
+        A opens 1; env X=1 Y=1; unconfirmed
+        B joins 1; env Y=1; unconfirmed
         C comes; folder /p; env X=2
         C greets
             start 2 at /p with env X=2
-        "#,
-    );
+    "#);
 }
 
-/// A client with more variables gets a new process, which serves the others from then on.
+/// The new process has all variables, and serves the other clients from then on.
 #[test]
-fn client_with_more_variables_brings_a_process() {
-    play(
-        |_| {},
-        &after_a(
-            "X=1",
-            r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}
+fn more_variables_bring_a_new_process() {
+    run(r#"
+        A opens 1; env X=1
+        A> {"id":1,"method":"tools/call","params":{"name":"slow"}}
             1< {"id":2,…}
         B comes; folder /p; env X=1 Y=1
         B greets
             - no longer shared by 1
             start 2 at /p with env X=1 Y=1 + X=1
-        2 spawns
-            2< …
-        2 greets
-            B< …
-            2< …
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"quick"}}
+        2 completes handshake 4; answers B
+        A> {"id":2,"method":"tools/call","params":{"name":"quick"}}
             2< {"id":5,…}
-        1> {"jsonrpc":"2.0","id":2,"result":{}}
+        1> {"id":2,"result":{}}
             A< {"id":1,…}
             - another client has more variables, and now they share one
             stop 1
-        C comes; folder /p; env X=1
-        C greets
-            C< …
-        "#,
-        ),
-    );
+        C joins 2; env X=1; unconfirmed
+    "#);
 }
 
-/// Each has a variable that the other lacks: one process has both.
+/// A and B each have a variable that the other lacks: one process has both.
 #[test]
 fn variables_of_two_clients_are_merged() {
-    play(
-        |_| {},
-        &after_a(
-            "X=1",
-            r#"
+    run(r#"
+        A opens 1; env X=1
         B comes; folder /p; env Y=1
         B greets
             - no longer shared by 1
             start 2 at /p with env Y=1 + X=1
             - another client has more variables, and now they share one
             stop 1
-        2 spawns
+        2 completes handshake 3; answers B
+        A> {"id":1,"method":"tools/call","params":{}}
             2< …
-        2 greets
-            B< …
-            2< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-            2< …
-        "#,
-        ),
-    );
+    "#);
 }
 
 /// A client that has left is forgotten: the next process gets nothing of it.
 #[test]
 fn values_go_with_their_client() {
-    play(
-        |_| {},
-        &after_a(
-            "X=1 Y=1",
-            r#"
-        B comes; folder /p; env Y=1
-        B greets
-            B< …
-        B confirms
+    run(r#"
+        A opens 1; env X=1 Y=1
+        B joins 1; env Y=1
         A leaves
         1 ends
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            - restart after a pause
+        B> {"id":1,"method":"tools/call","params":{}}
         +5s
             start 2 at /p with env Y=1
-        "#,
-        ),
-    );
+    "#);
 }
 
-/// What a process keeps for its clients is not given up for the sake of sharing.
+/// A process with state is not given up for the sake of sharing.
 #[test]
 fn process_with_state_stays() {
-    play(
-        |settings| settings.servers[0].state = StatePolicy::Backend,
-        &after_a(
-            "X=1",
-            r#"
+    run(r#"
+        given state backend
+        A opens 1; env X=1
         B comes; folder /p; env X=1 Y=1
         B greets
             start 2 at /p with env X=1 Y=1
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
         C comes; folder /p; env X=1
         C greets
-        "#,
-        ),
-    );
+    "#);
 }
 
-/// A server that was taken for one without a workspace, and asks for roots, has one process per workspace from then on.
+/// A server that was taken for global, and asks for roots, gets one process per workspace from then on.
 #[test]
 fn global_server_that_asks_for_roots() {
     taken_for_global(
         r#"
-        B comes; folder /q
-        B greets with {"roots":{}}
-            B< …
-        B confirms
-        1> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+        B joins 1; folder /q; with {"roots":{}}
+        1> {"id":1,"method":"roots/list"}
             A< …
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
-            look up /p
-        found /p
+        A answers 1 with roots /p
             1< …
             B< …
             - no longer shared by 2
             - it asks for its clients' roots
             stop 1
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             start 2 at /p
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-        B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///q"}]}}
-            look up /q
-        found /q
+        B> {"id":1,"method":"tools/call","params":{}}
+        B answers 2 with roots /q
             start 3 at /q
         "#,
     );
 }
 
-/// The gateway's copy of a client's variables goes when the client and its processes have gone.
+/// The gateway's copy of a client's variables goes with the client and its processes.
 #[test]
-fn values_are_forgotten_with_the_last_process() {
+fn values_go_with_the_last_process() {
     let mut core = Core::new(Settings { linger: Some(Duration::from_secs(1)), ..settings() });
     let mut time = Duration::ZERO;
     let mut tell = |event: Event| {
@@ -237,108 +165,60 @@ fn values_are_forgotten_with_the_last_process() {
 
 /// Two terminals whose values differ take turns: each finds the process that it left.
 #[test]
-fn terminals_that_take_turns_keep_their_processes() {
-    play(
-        |settings| settings.linger = Some(Duration::from_secs(600)),
-        &after_a(
-            "X=1",
-            r#"
+fn terminals_taking_turns_keep_processes() {
+    run(r#"
+        given linger 600s
+        A opens 1; env X=1
         A leaves
-        B comes; folder /p; env X=2
-        B greets
-            start 2 at /p with env X=2
-        2 spawns
-            2< …
-        2 greets
-            B< …
-        B confirms
-            2< …
+        B opens 2; env X=2; id 2; on greeting
         B leaves
-        C comes; folder /p; env X=1
-        C greets
-            C< …
-        "#,
-        ),
-    );
+        C joins 1; env X=1; unconfirmed
+    "#);
 }
 
 /// The same, where the entry names the variable that differs.
 #[test]
-fn terminals_with_other_tokens_keep_their_processes() {
-    play(
-        |settings| settings.linger = Some(Duration::from_secs(600)),
-        &after_a(
-            "1",
-            r#"
+fn terminals_with_other_tokens_keep_theirs() {
+    run(r#"
+        given linger 600s
+        A opens 1; env 1
         A leaves
-        B comes; folder /p; env 2
-        B greets
-            start 2 at /p with env 2
-        2 spawns
-            2< …
-        2 greets
-            B< …
-        B confirms
-            2< …
+        B opens 2; env 2; id 2; on greeting
         B leaves
-        C comes; folder /p; env 1
-        C greets
-            C< …
-        "#,
-        ),
-    );
+        C joins 1; env 1; unconfirmed
+    "#);
 }
 
 /// A window without the variable works at its process, while two terminals whose values differ take turns.
 #[test]
 fn window_stays_while_terminals_take_turns() {
-    play(
-        |settings| settings.linger = Some(Duration::from_secs(600)),
-        r#"
-        W comes; folder /p; env Y=1
-            start 1 at /p with env Y=1
-        1 spawns
-        W greets
-            1< …
-        1 greets
-            W< …
-        W confirms
-            1< …
+    run(r#"
+        given linger 600s
+        W opens 1; env Y=1
         A comes; folder /p; env X=1 Y=1
         A greets
             - no longer shared by 1
             start 2 at /p with env X=1 Y=1 + Y=1
             - another client has more variables, and now they share one
             stop 1
-        2 spawns
+        2 completes handshake 3; answers A
+        W> {"id":1,"method":"tools/call","params":{}}
             2< …
-        2 greets
-            A< …
-            2< …
-        W> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-            2< …
-        2> {"jsonrpc":"2.0","id":4,"result":{}}
+        2> {"id":4,"result":{}}
             W< …
         A leaves
         B comes; folder /p; env X=2 Y=1
         B greets
             start 3 at /p with env X=2 Y=1
-        "#,
-    );
+    "#);
 }
 
 /// Two backends with other variables: the second takes the first one's place, and the first does not come back.
 #[test]
 fn other_variables_are_no_return() {
-    play(
-        |settings| {
-            settings.linger = Some(Duration::from_secs(600));
-            settings.servers[0].max_backends = 1;
-            settings.servers[0].state = StatePolicy::None;
-        },
-        &after_a(
-            "X=1",
-            r#"
+    run(r#"
+        given linger 600s; max_backends 1
+        A opens 1; env X=1
         B comes; folder /p; env X=2
         B greets
             - waits for room
@@ -346,31 +226,24 @@ fn other_variables_are_no_return() {
             stop 1
         1 ends
             start 2 at /p with env X=2
-        "#,
-        ),
-    );
+    "#);
 }
 
-/// A server that was taken for one without a workspace asks for roots in the middle of a call, as server-filesystem would.
+/// A server that was taken for global asks for roots in the middle of a call, as server-filesystem would.
 #[test]
 fn roots_question_in_a_call_is_answered() {
     taken_for_global(
         r#"
-        B comes; folder /q
-        B greets with {"roots":{}}
-            B< …
-        B confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B joins 1; folder /q; with {"roots":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
-        1> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+        1> {"id":1,"method":"roots/list"}
             A< …
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
-            look up /p
-        found /p
+        A answers 1 with roots /p
             1< …
             B< …
             - no longer shared by 2
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< {"id":1,…}
             - it asks for its clients' roots
             stop 1
@@ -379,16 +252,14 @@ fn roots_question_in_a_call_is_answered() {
 }
 
 #[test]
-fn roots_question_of_the_only_client_is_answered() {
+fn roots_question_of_one_client_is_answered() {
     taken_for_global(
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
-        1> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+        1> {"id":1,"method":"roots/list"}
             A< …
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
-            look up /p
-        found /p
+        A answers 1 with roots /p
             1< …
             - no longer shared by 1
         "#,

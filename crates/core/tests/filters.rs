@@ -1,52 +1,29 @@
-//! The filters of a server's entry, for clients of that server alone: what they may name, and what they are shown.
+//! Filters of a server, for clients of that server alone: names that they may use, and lists that they see.
 
-use super::cast::play;
-use bytes::Bytes;
-use std::sync::Arc;
-use switchboard_core::Settings;
-use switchboard_core::catalogue::{Filter, List, Listing, NameStyle, Naming, Offer, OfferKey};
-
-fn naming(allow: &[&str], deny: &[&str], rename: &[(&str, &str)]) -> Naming {
-    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-    let rename = rename.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect();
-    let filter = Filter { allow: texts(allow), deny: texts(deny), rename };
-    let resources = Filter { rename: Vec::new(), ..filter.clone() };
-    Naming { tools: filter.clone(), prompts: filter, resources, ..Naming::new("files", NameStyle::Prefixed) }
-}
-
-/// After the handshake of a client of the one server.
+use crate::story::run;
+/// A client of the one server, after the handshake.
 #[track_caller]
-fn greeted(naming: Naming, story: &str) {
+fn greeted(story: &str) {
     let before = r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
-        1 greets with {"tools":{},"prompts":{},"resources":{"subscribe":true}}
-            A< {"id":0,…}
+        A opens 1; offers {"tools":{},"prompts":{},"resources":{"subscribe":true}}; unconfirmed
     "#;
-    play(|settings| settings.servers[0].naming = naming.into(), &format!("{before}{story}"));
-}
-
-fn writes_hidden() -> Naming {
-    naming(&[], &["write*"], &[("read", "get")])
+    run(&format!("{before}{story}"));
 }
 
 #[test]
 fn hidden_tools_are_unknown() {
     greeted(
-        writes_hidden(),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write_all"}}
+        given deny write*; rename read get
+        A> {"id":1,"method":"tools/call","params":{"name":"write_all"}}
             A< {"id":1,"error":{…"kind":"unknown_name"…"Unknown tool: write_all"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"\u0077rite"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"\u0077rite"}}
             A< {"id":2,"error":{…"Unknown tool: write"}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"Name":"write"}}
+        A> {"id":3,"method":"tools/call","params":{"Name":"write"}}
             A< {"id":3,"error":{…"Unknown tool: "}}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":["write"]}
+        A> {"id":4,"method":"tools/call","params":["write"]}
             A< {"id":4,"error":{…"Unknown tool: "}}
-        A> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"other","n":0.70}}
+        A> {"id":5,"method":"tools/call","params":{"name":"other","n":0.70}}
             1< {"id":2,"method":"tools/call","params":{"name":"other","n":0.70}}
         "#,
     );
@@ -55,17 +32,17 @@ fn hidden_tools_are_unknown() {
 #[test]
 fn renames_hold_in_both_directions() {
     greeted(
-        writes_hidden(),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get","n":0.70}}
+        given deny write*; rename read get
+        A> {"id":1,"method":"tools/call","params":{"name":"get","n":0.70}}
             1< {"id":2,"method":"tools/call","params":{"name":"read","n":0.70}}
-        A> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"read"}}
+        A> {"id":2,"method":"prompts/get","params":{"name":"read"}}
             A< {"id":2,"error":{…"Unknown prompt: read"}}
-        A> {"jsonrpc":"2.0","id":3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"get"},"x":1}}
+        A> {"id":3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"get"},"x":1}}
             1< {"id":3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"read"},"x":1}}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/list"}
+        A> {"id":4,"method":"tools/list"}
             1< {"id":4,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read", "n":0.70},{"name":"get"},{"name":"write"}]}}
+        1> {"id":4,"result":{"tools":[{"name":"read", "n":0.70},{"name":"get"},{"name":"write"}]}}
             A< {"id":4,"result":{"tools":[{"name":"get", "n":0.70}]}}
         "#,
     );
@@ -74,20 +51,20 @@ fn renames_hold_in_both_directions() {
 #[test]
 fn every_page_is_filtered() {
     greeted(
-        writes_hidden(),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"7"}}
+        given deny write*; rename read get
+        A> {"id":1,"method":"tools/list","params":{"cursor":"7"}}
             1< {"id":2,"method":"tools/list","params":{"cursor":"7"}}
-        1> {"jsonrpc":"2.0","result":{"n":0.70,"tools":[ {"name":"write"}, {"x":1.0,"name":"a"} ],"nextCursor":"8"},"id":2}
+        1> {"result":{"n":0.70,"tools":[ {"name":"write"}, {"x":1.0,"name":"a"} ],"nextCursor":"8"},"id":2}
             A< {"result":{"n":0.70,"tools":[ {"x":1.0,"name":"a"} ],"nextCursor":"8"},"id":1}
-        A> {"jsonrpc":"2.0","id":2,"method":"prompts/list","params":{"cursor":"8"}}
+        A> {"id":2,"method":"prompts/list","params":{"cursor":"8"}}
             1< {"id":3,"method":"prompts/list","params":{"cursor":"8"}}
-        1> {"jsonrpc":"2.0","id":3,"result":{"prompts":{"write":1}}}
+        1> {"id":3,"result":{"prompts":{"write":1}}}
             A< {"id":2,"error":{…`prompts/list` cannot be read…}}
-        A> [{"jsonrpc":"2.0","id":3,"method":"resources/list"}]
+        A> raw [{"jsonrpc":"2.0","id":3,"method":"resources/list"}]
             1< {"id":4,"method":"resources/list"}
-        1> {"jsonrpc":"2.0","id":4,"result":{"resources":[{"uri":"write:1"},{"uri":"x:1"}]}}
-            A< [{"id":3,"result":{"resources":[{"uri":"x:1"}]}}]
+        1> {"id":4,"result":{"resources":[{"uri":"write:1"},{"uri":"x:1"}]}}
+            A< raw [{"jsonrpc":"2.0","id":3,"result":{"resources":[{"uri":"x:1"}]}}]
         "#,
     );
 }
@@ -95,288 +72,239 @@ fn every_page_is_filtered() {
 #[test]
 fn hidden_resources_are_not_found() {
     greeted(
-        naming(&[], &["*.env"], &[]),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///p/.%65nv"}}
+        given deny *.env
+        A> {"id":1,"method":"resources/read","params":{"uri":"file:///p/.%65nv"}}
             A< {"id":1,"error":{"code":-32002,…"kind":"resource_not_found"…"Resource not found: file:///p/.%65nv"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"file:///p/.env?x"}}
+        A> {"id":2,"method":"resources/subscribe","params":{"uri":"file:///p/.env?x"}}
             A< {"id":2,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":3,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"file:///p/.env#"}}}
+        A> {"id":3,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"file:///p/.env#"}}}
             A< {"id":3,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":4,"method":"completion/complete","params":{"ref":{"type":"ref/resource","name":"p","uri":"file:///p/.env"}}}
+        A> {"id":4,"method":"completion/complete","params":{"ref":{"type":"ref/resource","name":"p","uri":"file:///p/.env"}}}
             A< {"id":4,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"file:\/\/\/p\/%2eenv"}}
+        A> {"id":5,"method":"resources/read","params":{"uri":"file:\/\/\/p\/%2eenv"}}
             A< {"id":5,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":6,"method":"resources/read","params":{"uri":"file:\/\/\/p\/a%20b"}}
+        A> {"id":6,"method":"resources/read","params":{"uri":"file:\/\/\/p\/a%20b"}}
             1< {"id":2,"method":"resources/read","params":{"uri":"file:\/\/\/p\/a%20b"}}
         "#,
     );
 }
 
-/// What they would name cannot be known.
+/// The filter cannot tell which resource such a method names.
 #[test]
 fn unknown_methods_are_refused() {
     greeted(
-        naming(&[], &["*.env"], &[]),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/delete","params":{"path":"/p/.env"}}
+        given deny *.env
+        A> {"id":1,"method":"resources/delete","params":{"path":"/p/.env"}}
             A< {"id":1,"error":{…"kind":"method_not_found"…}}
-        A> {"jsonrpc":"2.0","id":2,"method":"Tools/Call","params":{"name":"x"}}
+        A> {"id":2,"method":"Tools/Call","params":{"name":"x"}}
             A< {"id":2,"error":{…"kind":"method_not_found"…}}
-        A> {"jsonrpc":"2.0","id":3,"method":"custom/thing","params":{}}
+        A> {"id":3,"method":"custom/thing","params":{}}
             1< {"id":2,"method":"custom/thing","params":{}}
         "#,
     );
 }
 
-const BY_TEMPLATE: &str = r#"
-    A confirms
-        1< {"method":"notifications/initialized"}
-        1< {"id":2,"method":"tools/list"}
-        1< {"id":3,"method":"prompts/list"}
-        1< {"id":4,"method":"resources/list"}
-        1< {"id":5,"method":"resources/templates/list"}
-    1> {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
-    1> {"jsonrpc":"2.0","id":3,"result":{"prompts":[]}}
-    1> {"jsonrpc":"2.0","id":4,"result":{"resources":[]}}
-    A> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
-    A> {"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"doc:///q/a"}}
-    A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"doc:x"}}
-        1< {"id":8,"method":"tools/call","params":{"name":"doc:x"}}
-"#;
+/// After the handshake, with two reads that wait for the templates.
+#[track_caller]
+fn by_template(story: &str) {
+    let before = r#"
+        given allow doc:///p/{name} doc:x
+        A confirms
+            1< {"method":"notifications/initialized"}
+            1< {"id":2,"method":"tools/list"}
+            1< {"id":3,"method":"prompts/list"}
+            1< {"id":4,"method":"resources/list"}
+            1< {"id":5,"method":"resources/templates/list"}
+        1> {"id":2,"result":{"tools":[]}}
+        1> {"id":3,"result":{"prompts":[]}}
+        1> {"id":4,"result":{"resources":[]}}
+        A> {"id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
+        A> {"id":2,"method":"resources/read","params":{"uri":"doc:///q/a"}}
+        A> {"id":3,"method":"tools/call","params":{"name":"doc:x"}}
+            1< {"id":8,"method":"tools/call","params":{"name":"doc:x"}}
+    "#;
+    greeted(&format!("{before}{story}"));
+}
 
 /// A request waits for the templates that it depends on, and nothing else waits with it.
 #[test]
 fn templates_are_fetched_to_decide() {
-    let naming = naming(&["doc:///p/{name}", "doc:x"], &[], &[]);
-    greeted(
-        naming,
-        &format!(
-            "{BY_TEMPLATE}{}",
-            r#"
-    1> {"jsonrpc":"2.0","id":5,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"},{"uriTemplate":"doc:///q/{name}"}]}}
-        keep 0
-        1< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
-        A< {"id":2,"error":{…"resource_not_found"…}}
-    A> {"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"doc:///p/..%2fq"}}
-        A< {"id":4,"error":{…"resource_not_found"…}}
-    "#
-        ),
+    by_template(
+        r#"
+        1> {"id":5,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"},{"uriTemplate":"doc:///q/{name}"}]}}
+            store 0
+            1< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
+            A< {"id":2,"error":{…"resource_not_found"…}}
+        A> {"id":4,"method":"resources/read","params":{"uri":"doc:///p/..%2fq"}}
+            A< {"id":4,"error":{…"resource_not_found"…}}
+        "#,
     );
 }
 
 #[test]
 fn unknown_templates_let_nothing_in() {
-    let naming = naming(&["doc:///p/{name}", "doc:x"], &[], &[]);
-    greeted(
-        naming,
-        &format!(
-            "{BY_TEMPLATE}{}",
-            r#"
-    +30s
-        record 0: slow, try 1
-        A< {"id":1,"error":{…"resource_not_found"…}}
-        A< {"id":2,"error":{…"resource_not_found"…}}
-    "#
-        ),
+    by_template(
+        r#"
+        +30s
+            record 0: slow, try 1
+            A< {"id":1,"error":{…"resource_not_found"…}}
+            A< {"id":2,"error":{…"resource_not_found"…}}
+        "#,
     );
 }
 
-/// A request for a server that is being started waits for it, and is judged then.
+/// A request for a server that starts waits for it, and is judged then.
 #[test]
-fn a_failed_start_answers_what_is_undecided() {
-    let naming = naming(&["doc:///p/{name}"], &[], &[]);
-    play(
-        |settings| settings.servers[0].naming = naming.into(),
-        r#"
+fn a_failed_start_answers_undecided_reads() {
+    run(r#"
+        given allow doc:///p/{name}
         A comes; folder /p
             start 1 at /p
         A greets
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
-        1 cannot
+        A> {"id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
+        1 cannot spawn: no
             A< {"id":0,"error":{…"backend_spawn_failed"…}}
             A< {"id":1,"error":{…"backend_spawn_failed"…}}
+    "#);
+}
+
+#[test]
+fn a_crash_keeps_undecided_reads() {
+    by_template(
+        r#"
+        1 ends
+            A< {"id":3,"error":{…}}
+            - restart after a pause
+        +1s
+            start 2 at /p
+        2 completes handshake 9; offers {"resources":{}}
+            2< {"id":10,"method":"resources/list"}
+            2< {"id":11,"method":"resources/templates/list"}
+        2> {"id":10,"result":{"resources":[]}}
+        2> {"id":11,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"}]}}
+            store 0
+            2< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
+            A< {"id":2,"error":{…"resource_not_found"…}}
         "#,
     );
 }
 
 #[test]
-fn a_crash_restarts_what_is_undecided() {
-    let naming = naming(&["doc:///p/{name}", "doc:x"], &[], &[]);
-    greeted(
-        naming,
-        &format!(
-            "{BY_TEMPLATE}{}",
-            r#"
-    1 ends
-        A< {"id":3,"error":{…}}
-    +1s
-        start 2 at /p
-    2 spawns
-        2< {"id":9,"method":"initialize",…}
-    2 greets with {"resources":{}}
-        2< {"method":"notifications/initialized"}
-        2< {"id":10,"method":"resources/list"}
-        2< {"id":11,"method":"resources/templates/list"}
-    2> {"jsonrpc":"2.0","id":10,"result":{"resources":[]}}
-    2> {"jsonrpc":"2.0","id":11,"result":{"resourceTemplates":[{"uriTemplate":"doc:///p/{name}"}]}}
-        keep 0
-        2< {"id":6,"method":"resources/read","params":{"uri":"doc:///p/a"}}
-        A< {"id":2,"error":{…"resource_not_found"…}}
-    "#
-        ),
-    );
-}
-
-fn stored(settings: &mut Settings, naming: Naming) {
-    let welcome = br#"{"serverInfo":"stored","capabilities":{"tools":{}}}"#;
-    let page = Bytes::from_static(br#"{"tools":[{"name":"read"},{"name":"write"},{"name":"wrote"}]}"#);
-    let tools = Listing::read(List::Tools, &[page], &naming).expect("a list");
-    let offer = Arc::new(Offer::new(Bytes::from_static(welcome)).with(Arc::new(tools)));
-    let server = &mut settings.servers[0];
-    server.stores_lists = true;
-    server.offers.push((OfferKey::anywhere(r#""v" {}"#), offer.into()));
-    server.naming = naming.into();
-}
-
-#[test]
 fn stored_lists_are_filtered() {
-    play(
-        |settings| stored(settings, writes_hidden()),
-        r#"
+    run(r#"
+        given deny write*; rename read get; stored read write wrote
         A comes; folder /p
             start 1 at /p
         A greets
             A< {"id":0,"result":{"serverInfo":"stored",…}}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"get"},{"name":"wrote"}]}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"write"}}
             A< {"id":2,"error":{…"nearest":["wrote"]…"Unknown tool: write"}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get"}}
-        1 spawns
-            1< {"id":4,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            1< {"method":"notifications/initialized"}
+        A> {"id":3,"method":"tools/call","params":{"name":"get"}}
+        1 completes handshake 4; offers {"tools":{}}
             1< {"id":5,"method":"tools/list"}
             1< {"id":3,"method":"tools/call","params":{"name":"read"}}
-        "#,
-    );
+    "#);
 }
 
 #[test]
 fn a_reload_changes_what_is_shown() {
     greeted(
-        Naming::new("files", NameStyle::Prefixed),
         r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}
+        A> {"id":1,"method":"tools/call","params":{"name":"read"}}
             1< {"id":2,"method":"tools/call","params":{"name":"read"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
             1< {"id":3,"method":"tools/list"}
         config denies read
             A< {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/resources/list_changed"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"},{"name":"list"}]}}
+        1> {"id":3,"result":{"tools":[{"name":"read"},{"name":"list"}]}}
             A< {"id":2,"result":{"tools":[{"name":"list"}]}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read"}}
+        A> {"id":3,"method":"tools/call","params":{"name":"read"}}
             A< {"id":3,"error":{…"Unknown tool: read"}}
         "#,
     );
 }
 
-/// Also for clients of many servers.
+/// For clients of one server and of all servers.
 #[test]
 fn a_reload_ends_hidden_subscriptions() {
     let all = r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"resources":{"subscribe":true}}
-            A< …
-            1< …
+        A greets all: 1
+        1 completes handshake 2; offers {"resources":{"subscribe":true}}; answers A
             1< {"id":3,"method":"resources/list"}
             1< {"id":4,"method":"resources/templates/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"resources":[{"uri":"read"},{"uri":"x:1"}]}}
-        1> {"jsonrpc":"2.0","id":4,"result":{"resourceTemplates":[]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"read"}}
+        1> {"id":3,"result":{"resources":[{"uri":"read"},{"uri":"x:1"}]}}
+        1> {"id":4,"result":{"resourceTemplates":[]}}
+            store 0
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"read"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"read"}}
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             A< {"id":1,"result":{}}
         config denies read
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"read"}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"read"}}
-            - nobody hears notifications/resources/updated
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"read"}}
+            - no listener for notifications/resources/updated
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
     "#;
-    play(|_| {}, all);
+    run(all);
     greeted(
-        Naming::new("files", NameStyle::Prefixed),
         r#"
         A confirms
             1< {"method":"notifications/initialized"}
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"read"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"read"}}
             1< {"id":2,"method":"resources/subscribe","params":{"uri":"read"}}
-        1> {"jsonrpc":"2.0","id":2,"result":{}}
+        1> {"id":2,"result":{}}
             A< {"id":1,"result":{}}
         config denies read
             1< {"id":3,"method":"resources/unsubscribe","params":{"uri":"read"}}
             A< {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/resources/list_changed"}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"read"}}
-            - nobody hears notifications/resources/updated
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"read"}}
+            - no listener for notifications/resources/updated
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
         "#,
     );
 }
 
-/// An aggregate of one server passes on what it does not know, and a completion may name two things.
+/// An aggregate of one server passes unknown methods on, and a completion may name two things.
 #[test]
-fn aggregates_check_what_else_is_named() {
-    let naming = naming(&[], &["*.env"], &[]);
-    play(
-        |settings| settings.servers[0].naming = naming.into(),
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"prompts":{},"completions":{}}
-            A< …
-            1< …
+fn aggregates_check_every_named_resource() {
+    run(r#"
+        given deny *.env
+        A greets all: 1
+        1 completes handshake 2; offers {"prompts":{},"completions":{}}; answers A
             1< {"id":3,"method":"prompts/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"prompts":[{"name":"p"}]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"name":"files__p","uri":"x:/.env"}}}
+        1> {"id":3,"result":{"prompts":[{"name":"p"}]}}
+            store 0
+        A> {"id":1,"method":"completion/complete","params":{"ref":{"name":"files__p","uri":"x:/.env"}}}
             A< {"id":1,"error":{…"resource_not_found"…}}
-        A> {"jsonrpc":"2.0","id":2,"method":"completion/complete","params":{"ref":{"name":"files__p"}}}
+        A> {"id":2,"method":"completion/complete","params":{"ref":{"name":"files__p"}}}
             1< {"id":4,"method":"completion/complete","params":{"ref":{"name":"p"}}}
-        A> {"jsonrpc":"2.0","id":3,"method":"resources/delete","params":{"path":"/.env"}}
+        A> {"id":3,"method":"resources/delete","params":{"path":"/.env"}}
             A< {"id":3,"error":{…"kind":"method_not_found"…}}
-        A> {"jsonrpc":"2.0","id":4,"method":"custom/thing"}
+        A> {"id":4,"method":"custom/thing"}
             1< {"id":5,"method":"custom/thing"}
-        "#,
-    );
+    "#);
 }
 
-/// Also when it was accepted before, and its server is yet to be ready.
+/// Calls that were accepted before wait for their server; the new filter holds for them too.
 #[test]
-fn a_reload_refuses_what_waits() {
-    let open = || Naming::new("files", NameStyle::Prefixed);
-    play(
-        |settings| stored(settings, open()),
-        r#"
+fn a_reload_refuses_waiting_calls() {
+    run(r#"
+        given stored read write wrote
         A comes; folder /p
             start 1 at /p
         A greets
             A< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wrote"}}
+        A> {"id":1,"method":"tools/call","params":{"name":"read"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"wrote"}}
         config denies read
             A< {"id":1,"error":{…"Unknown tool: read"}}
             A< {"method":"notifications/tools/list_changed"}
@@ -385,19 +313,16 @@ fn a_reload_refuses_what_waits() {
             1< {"id":4,"method":"initialize",…}
         1 greets with {"tools":{}}
             1< {"id":3,"method":"tools/call","params":{"name":"wrote"}}
-        "#,
-    );
-    play(
-        |settings| stored(settings, open()),
-        r#"
+    "#);
+    run(r#"
+        given stored read write wrote
         A comes; folder /p; server all
         A greets
             A< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__read"}}
+        A> {"id":1,"method":"tools/call","params":{"name":"files__read"}}
             start 1 at /p
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"files__wrote"}}
+        A> {"id":2,"method":"tools/call","params":{"name":"files__wrote"}}
         config denies read
             A< {"id":1,"error":{…"Unknown tool: files__read"}}
-        "#,
-    );
+    "#);
 }

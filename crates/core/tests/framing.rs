@@ -1,130 +1,124 @@
-//! Towards a server we speak first: by lines, and if nothing comes back, once more with `Content-Length`.
+//! Framing towards a server: by line first, and by `Content-Length` if no answer comes.
 
-use crate::script::{check, check_with};
-use switchboard_core::FramingChoice;
-use switchboard_protocol::Framing;
+use crate::story::run;
 
 #[test]
-fn a_server_that_does_not_answer_is_tried_with_content_length() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"id":"i","method":"initialize"}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        client> {"method":"notifications/initialized"}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-        client> {"id":"l","method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+fn a_silent_server_is_tried_by_length() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> raw {"id":"i","method":"initialize"}
+            1< {"id":1,"method":"initialize"}
+        A> raw {"method":"notifications/initialized"}
+            1< {"method":"notifications/initialized"}
+        A> raw {"id":"l","method":"tools/list"}
+            1< {"id":2,"method":"tools/list"}
         +29s
         +1s
-            - once more: tools/list
-            stop now
-        ended: signal 9
-            start content-length
-        spawned
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"id":"i","result":{}}
-        server> {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
-            client< {"id":"l","result":{"tools":[]}}
-        ended: exit code 0
-            - restarts after a pause
+            - it did not answer; trying the other framing
+            - retry: tools/list
+            stop 1 now
+        1 ends: signal 9
+            start 2 at nowhere by content-length
+        2 spawns
+            2< {"id":1,"method":"initialize"}
+            2< {"method":"notifications/initialized"}
+            2< {"id":2,"method":"tools/list"}
+        2> {"id":1,"result":{}}
+            A< raw {"id":"i","result":{}}
+        2> {"id":2,"result":{"tools":[]}}
+            A< raw {"id":"l","result":{"tools":[]}}
+        2 ends
+            - restart after a pause
         +1s
-            start content-length
-        "#,
-    );
+            start 3 at nowhere by content-length
+    "#);
 }
 
 #[test]
-fn what_it_prints_besides_messages_does_not_count_as_an_answer() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize"}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        server> waiting for headers
+fn noise_does_not_count_as_an_answer() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"initialize"}
+            1< {"id":1,"method":"initialize"}
+        1> raw waiting for headers
             - quarantined: waiting for headers
         +30s
-            stop now
-        ended: signal 9
-            start content-length
-        "#,
-    );
+            - it did not answer; trying the other framing
+            stop 1 now
+        1 ends: signal 9
+            start 2 at nowhere by content-length
+    "#);
 }
 
 #[test]
-fn a_server_that_answers_neither_is_given_up_and_tried_anew_later() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize"}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
+fn a_server_silent_in_both_is_tried_anew() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"initialize"}
+            1< {"id":1,"method":"initialize"}
         +30s
-            stop now
-        ended: signal 9
-            start content-length
-        spawned
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
+            - it did not answer; trying the other framing
+            stop 1 now
+        1 ends: signal 9
+            start 2 at nowhere by content-length
+        2 spawns
+            2< {"id":1,"method":"initialize"}
         +30s
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32003,…
-            stop within 1s
-        ended: signal 15
+            A< {"id":1,"error":{"code":-32003,…
+            - it did not answer `initialize`
+            stop 2 within 1s
+        2 ends: signal 15
         +10min
-        client> {"jsonrpc":"2.0","id":2,"method":"initialize"}
-            start newline
-        "#,
-    );
+        A> {"id":2,"method":"initialize"}
+            start 3 at nowhere
+    "#);
 }
 
 #[test]
-fn what_is_asked_while_it_is_being_given_up_is_served_by_another_process() {
-    check_with(
-        |settings| settings.servers[0].framing = FramingChoice::Fixed(Framing::Newline),
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize"}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
+fn requests_during_a_stop_get_a_new_process() {
+    run(r#"
+        given framing newline
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"initialize"}
+            1< {"id":1,"method":"initialize"}
         +30s
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32003,…
-            stop within 1s
-        client> {"jsonrpc":"2.0","id":2,"method":"initialize"}
-        ended: signal 15
-            - restarts after a pause
+            A< {"id":1,"error":{"code":-32003,…
+            - it did not answer `initialize`
+            stop 1 within 1s
+        A> {"id":2,"method":"initialize"}
+        1 ends: signal 15
+            - restart after a pause
         +1s
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":2,"method":"initialize"}
-        "#,
-    );
+            start 2 at nowhere
+        2 spawns
+            2< {"id":2,"method":"initialize"}
+    "#);
 }
 
 #[test]
-fn the_last_word_of_the_first_process_settles_it() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize"}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
+fn a_late_answer_settles_the_framing() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"initialize"}
+            1< {"id":1,"method":"initialize"}
         +30s
-            stop now
-        server> {"jsonrpc":"2.0","id":1,"result":{"slow":true}}
-            - a late word, dropped
-        ended: signal 9
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        "#,
-    );
+            - it did not answer; trying the other framing
+            stop 1 now
+        1> {"id":1,"result":{"slow":true}}
+            - late answer dropped
+        1 ends: signal 9
+            start 2 at nowhere
+        2 spawns
+            2< {"id":1,"method":"initialize"}
+    "#);
 }

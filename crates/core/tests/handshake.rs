@@ -1,136 +1,146 @@
-//! The client greets the server through us, as if it spoke to it directly.
+//! The client greets the server through us, as if it were connected directly.
 
-use crate::script::check;
+use crate::story::run;
 
 #[test]
-fn the_server_and_the_client_get_what_the_other_said_byte_for_byte() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> { "jsonrpc":"2.0","id":"a","method":"initialize","params":{"x":0.7000,"clientInfo":{"name":"\u00e9"}}}
-            server< { "jsonrpc":"2.0","id":1,"method":"initialize","params":{"x":0.7000,"clientInfo":{"name":"\u00e9"}}}
-        server> {"result":{"protocolVersion":"2025-06-18","n":1E2,"unknown":[ ]},"jsonrpc":"2.0","id":1}
-            client< {"result":{"protocolVersion":"2025-06-18","n":1E2,"unknown":[ ]},"jsonrpc":"2.0","id":"a"}
-        client> {"method":"notifications/initialized","jsonrpc":"2.0"}
-            server< {"method":"notifications/initialized","jsonrpc":"2.0"}
-        "#,
-    );
+fn the_handshake_passes_byte_for_byte() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> raw { "jsonrpc":"2.0","id":"a","method":"initialize","params":{"x":0.7000,"clientInfo":{"name":"\u00e9"}}}
+            1< raw { "jsonrpc":"2.0","id":1,"method":"initialize","params":{"x":0.7000,"clientInfo":{"name":"\u00e9"}}}
+        1> raw {"result":{"protocolVersion":"2025-06-18","n":1E2,"unknown":[ ]},"jsonrpc":"2.0","id":1}
+            A< raw {"result":{"protocolVersion":"2025-06-18","n":1E2,"unknown":[ ]},"jsonrpc":"2.0","id":"a"}
+        A> raw {"method":"notifications/initialized","jsonrpc":"2.0"}
+            1< raw {"method":"notifications/initialized","jsonrpc":"2.0"}
+    "#);
 }
 
 #[test]
-fn a_client_may_say_everything_at_once_before_there_is_a_process() {
-    check(
-        r#"
-        connect
-            start newline
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        client> {"jsonrpc":"2.0","method":"notifications/initialized"}
-        client> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        spawned
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
-            client< {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"jsonrpc":"2.0","id":1,"result":{}}
-        "#,
-    );
+fn an_early_client_is_queued_in_order() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        A> {"id":1,"method":"initialize"}
+        A> {"method":"notifications/initialized"}
+        A> {"id":2,"method":"tools/list"}
+        1 spawns
+            1< {"id":1,"method":"initialize"}
+            1< {"method":"notifications/initialized"}
+            1< {"id":2,"method":"tools/list"}
+        1> {"id":2,"result":{"tools":[]}}
+            A< {"id":2,"result":{"tools":[]}}
+        1> {"id":1,"result":{}}
+            A< {"id":1,"result":{}}
+    "#);
 }
 
 #[test]
-fn requests_before_a_handshake_are_the_servers_affair() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"not initialized"}}
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"not initialized"}}
-        "#,
-    );
+fn requests_before_a_handshake_pass() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"tools/list"}
+            1< {"id":1,"method":"tools/list"}
+        1> {"id":1,"error":{"code":-32002,"message":"not initialized"}}
+            A< {"id":1,"error":{"code":-32002,"message":"not initialized"}}
+    "#);
 }
 
 #[test]
 fn discover_is_answered_by_us() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32601,…
-        client> {"jsonrpc":"2.0","id":2,"method":"initialize"}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        "#,
-    );
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"server/discover","params":{}}
+            A< {"id":1,"error":{"code":-32601,…
+        A> {"id":2,"method":"initialize"}
+            1< {"id":1,"method":"initialize"}
+    "#);
 }
 
 #[test]
 fn a_refused_handshake_is_not_replayed() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999"}}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999"}}
-        server> {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}
-        ended: exit code 0
-        client> {"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
-        "#,
-    );
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":1,"method":"initialize","params":{"protocolVersion":"1999"}}
+            1< {"id":1,"method":"initialize","params":{"protocolVersion":"1999"}}
+        1> {"id":1,"error":{"code":-32602,"message":"no"}}
+            A< {"id":1,"error":{"code":-32602,"message":"no"}}
+        1 ends
+        A> {"id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
+            start 2 at nowhere
+        2 spawns
+            2< {"id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
+    "#);
 }
 
 #[test]
-fn a_replayed_handshake_has_a_token_of_its_own() {
-    check(
-        r#"
-        connect
-            start newline
-        spawned
-        client> {"jsonrpc":"2.0","id":"i","method":"initialize","params":{"_meta":{"progressToken":2}}}
-            server< {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{"progressToken":1}}}
-        server> {"jsonrpc":"2.0","id":1,"result":{}}
-            client< {"jsonrpc":"2.0","id":"i","result":{}}
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"_meta":{"progressToken":"t"}}}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"progressToken":2}}}
-        ended: exit code 1
-            - once more: tools/list
-            - restarts after a pause
+fn a_replayed_handshake_has_its_own_token() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        1 spawns
+        A> {"id":"i","method":"initialize","params":{"_meta":{"progressToken":2}}}
+            1< {"id":1,"method":"initialize","params":{"_meta":{"progressToken":1}}}
+        1> {"id":1,"result":{}}
+            A< {"id":"i","result":{}}
+        A> {"id":"a","method":"tools/list","params":{"_meta":{"progressToken":"t"}}}
+            1< {"id":2,"method":"tools/list","params":{"_meta":{"progressToken":2}}}
+        1 ends: exit code 1
+            - retry: tools/list
+            - restart after a pause
         +1s
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":3,"method":"initialize","params":{"_meta":{"progressToken":3}}}
-        "#,
-    );
+            start 2 at nowhere
+        2 spawns
+            2< {"id":3,"method":"initialize","params":{"_meta":{"progressToken":3}}}
+    "#);
 }
 
 #[test]
-fn a_second_handshake_that_fails_does_not_undo_the_first() {
-    check(
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":5,"method":"initialize","params":{"again":true}}
-            server< {"jsonrpc":"2.0","id":2,"method":"initialize","params":{"again":true}}
-        server> {"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"already initialized"}}
-            client< {"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"already initialized"}}
-        ended: exit code 1
-            - restarts after a pause
+fn a_failed_rehandshake_keeps_the_first() {
+    run(r#"
+        A opens 1
+        A> {"id":5,"method":"initialize","params":{"again":true}}
+            1< {"id":2,"method":"initialize","params":{"again":true}}
+        1> {"id":2,"error":{"code":-32600,"message":"already initialized"}}
+            A< {"id":5,"error":{"code":-32600,"message":"already initialized"}}
+        1 ends: exit code 1
+            - restart after a pause
         +1s
-            start newline
-        spawned
-            server< {"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}
-        server> {"jsonrpc":"2.0","id":3,"result":{}}
-            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
-        "#,
-    );
+            start 2 at /p
+        2 completes handshake 3
+    "#);
+}
+
+/// An early `initialized` is queued behind `initialize`. When that fails, the notification must go too, although other
+/// requests stay queued: the next process would take it for the end of a handshake.
+#[test]
+fn a_failed_handshake_drops_initialized() {
+    run(r#"
+        given max_backends 1
+        A opens 1
+        A> {"id":1,"method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        B comes; folder /q
+        B greets
+            - waits for room
+        B confirms
+        B> {"id":1,"method":"tools/call"}
+        +30s
+            B< {"id":0,"error":{"code":-32003,…
+        1> {"id":2,"result":{}}
+            A< {"id":1,"result":{}}
+            - another workspace needs its place
+            stop 1
+        1 ends
+            start 2 at /q
+        2 spawns
+            2< {"id":4,"method":"tools/call"}
+    "#);
 }

@@ -1,37 +1,35 @@
-//! Nobody gets another client's questions, logs, tasks or roots, whatever became of the request that they belong to.
+//! No client gets another client's questions, logs, tasks or roots, whatever became of the request behind them.
 
-use super::aggregates::{OPEN, two};
-use super::cast::{TWO_CLIENTS, play};
-use switchboard_core::{Capabilities, Scope, ServerSettings, Settings, StatePolicy};
-
-fn shared(settings: &mut Settings) {
-    settings.servers[0].capabilities = Capabilities::Shared;
-}
+use super::aggregates::open;
+use crate::story::run;
 
 /// A and B share the first process. A has called a tool, under the id 3.
 const A_CALLED: &str = r#"
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
+    given shared
+    A opens 1
+    B joins 1
+    A> {"id":1,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
         1< {"id":3,…}
 "#;
 
 /// B calls too; the server asks something for A's call, and both must get processes of their own.
 const B_IS_SAFE: &str = r#"
-    B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    B> {"id":1,"method":"tools/call","params":{}}
         1< {"id":4,…}
-    1> {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"of":"A"}}
+    1> {"id":"q","method":"sampling/createMessage","params":{"of":"A"}}
         - no longer shared by …
         1< {"id":"q","error":{"code":-32004,…}}
-    B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+    B> {"id":2,"method":"tools/call","params":{}}
         start 2 at /p
     2 spawns
         2< …
-    1> {"jsonrpc":"2.0","id":"r","method":"sampling/createMessage","params":{"of":"A"}}
+    1> {"id":"r","method":"sampling/createMessage","params":{"of":"A"}}
         1< {"id":"r","error":{"code":-32004,…}}
 "#;
 
 #[track_caller]
 fn after_call(story: &str) {
-    play(shared, &format!("{TWO_CLIENTS}{A_CALLED}{story}"));
+    run(&format!("{A_CALLED}{story}"));
 }
 
 #[test]
@@ -42,7 +40,7 @@ fn question_of_a_running_call() {
 #[test]
 fn question_of_a_cancelled_call() {
     let cancel = r#"
-        A> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}
+        A> {"method":"notifications/cancelled","params":{"requestId":1}}
             1< …
     "#;
     after_call(&format!("{cancel}{B_IS_SAFE}"));
@@ -51,7 +49,7 @@ fn question_of_a_cancelled_call() {
 #[test]
 fn question_of_an_answered_call() {
     let answer = r#"
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
     "#;
     after_call(&format!("{answer}{B_IS_SAFE}"));
@@ -63,8 +61,9 @@ fn question_of_a_timed_out_call() {
         +601s
             A< {"id":1,"error":…"backend_timeout"…}
             1< …
+            - probe
             1< …
-        1> {"jsonrpc":"2.0","id":4,"result":{}}
+        1> {"id":4,"result":{}}
     "#;
     let safe = B_IS_SAFE.replace(r#"{"id":4,…}"#, r#"{"id":5,…}"#);
     after_call(&format!("{expire}{safe}"));
@@ -72,33 +71,29 @@ fn question_of_a_timed_out_call() {
 
 #[test]
 fn question_of_a_client_that_left() {
-    play(
-        |settings| {
-            shared(settings);
-            settings.linger = Some(std::time::Duration::from_secs(60));
-        },
-        &format!(
-            r#"{TWO_CLIENTS}{A_CALLED}
-            A leaves
-                1< …
-            {B_IS_SAFE}"#
-        ),
-    );
+    run(&format!(
+        r#"
+        given linger 60s
+        {A_CALLED}
+        A leaves
+            1< …
+        {B_IS_SAFE}"#
+    ));
 }
 
-/// The retired process finishes what is open, and ends. Nobody is told the answer of another.
+/// The retired process finishes its open requests, and ends. Each client gets its own answers.
 #[test]
 fn a_retired_process_finishes_and_ends() {
     after_call(&format!(
         r#"{B_IS_SAFE}
-        1> {{"jsonrpc":"2.0","id":3,"result":"a"}}
+        1> {{"id":3,"result":"a"}}
             A< {{"id":1,"result":"a"}}
-        1> {{"jsonrpc":"2.0","id":4,"result":"b"}}
+        1> {{"id":4,"result":"b"}}
             B< {{"id":1,"result":"b"}}
             - it asks its clients questions
             stop 1
         1 ends
-        A> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{}}}}
+        A> {{"id":2,"method":"tools/call","params":{{}}}}
             start 3 at /p
         C comes; folder /p
             start 4 at /p
@@ -106,88 +101,76 @@ fn a_retired_process_finishes_and_ends() {
     ));
 }
 
-/// A alone has used the process: it may be asked, and B moves before it uses it.
+/// Only A has used the process, so A may be asked; B moves before it uses it.
 #[test]
 fn the_only_user_is_asked() {
     after_call(
         r#"
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}
+        1> {"id":"q","method":"elicitation/create","params":{}}
             - no longer shared by 1
             A< {"id":1,"method":"elicitation/create","params":{}}
-        A> {"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}
+        A> {"id":1,"result":{"action":"accept"}}
             1< {"id":"q","result":{"action":"accept"}}
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[]}}
+        1> {"id":4,"result":{"tools":[]}}
             B< …
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
             start 2 at /p
         "#,
     );
 }
 
-/// A question before anybody has used the process goes to its only client; with two it is refused.
+/// A question before any use goes to the only client; with two clients it is refused.
 #[test]
 fn question_before_any_use() {
-    play(
-        shared,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
-        1> {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}
+    run(r#"
+        given shared
+        A opens 1
+        1> {"id":"q","method":"sampling/createMessage","params":{}}
             A< …
         B comes; folder /p
             start 2 at /p
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn a_stored_verdict_separates_from_the_start() {
-    play(
-        |settings| settings.servers[0].record.asks_questions = true,
-        r#"
+fn a_stored_verdict_separates_at_once() {
+    run(r#"
+        given asks_questions
         A comes; folder /p
             start 1 at /p
         B comes; folder /p
             start 2 at /p
-        "#,
-    );
+    "#);
 }
 
-/// A related task says whose question it is, whoever else uses the process.
+/// A related task tells whose question it is, whoever else uses the process.
 #[test]
 fn a_related_task_names_its_client() {
     after_call(
         r#"
-        1> {"jsonrpc":"2.0","id":3,"result":{"task":{"taskId":"t1","status":"working"}}}
+        1> {"id":3,"result":{"task":{"taskId":"t1","status":"working"}}}
             A< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B> {"id":1,"method":"tools/call","params":{}}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}}
+        1> {"id":"q","method":"sampling/createMessage","params":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}}
             - no longer shared by 1
             A< …
         "#,
     );
 }
 
-/// A ping is answered by us if nobody can say whom it is for; it is no question.
+/// A ping is no question: we answer it if it may be for either client.
 #[test]
 fn a_ping_separates_nobody() {
     after_call(
         r#"
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B> {"id":1,"method":"tools/call","params":{}}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":"p","method":"ping"}
+        1> {"id":"p","method":"ping"}
             1< {"id":"p","result":{}}
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
             1< {"id":5,…}
         "#,
     );
@@ -196,51 +179,46 @@ fn a_ping_separates_nobody() {
 /// Requests that wait their turn at a retired process go to the new one.
 #[test]
 fn unsent_requests_move_with_their_client() {
-    play(
-        |settings| {
-            shared(settings);
-            settings.servers[0].max_in_flight = 2;
-        },
-        &format!(
-            r#"{TWO_CLIENTS}{A_CALLED}
-            B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
-                1< {{"id":4,…}}
-            B> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"n":2}}}}
-            1> {{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{{}}}}
-                - no longer shared by 2
-                1< {{"id":"q","error":…}}
-                start 2 at /p
-            "#
-        ),
-    );
+    run(&format!(
+        r#"
+        given max_in_flight 2
+        {A_CALLED}
+        B> {{"id":1,"method":"tools/call","params":{{}}}}
+            1< {{"id":4,…}}
+        B> {{"id":2,"method":"tools/call","params":{{"n":2}}}}
+        1> {{"id":"q","method":"sampling/createMessage","params":{{}}}}
+            - no longer shared by 2
+            1< {{"id":"q","error":…}}
+            start 2 at /p
+        "#
+    ));
 }
 
 #[test]
 fn logs_go_to_the_only_user() {
-    const LOG: &str =
-        r#"1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
-    const OTHER: &str = r#"1> {"jsonrpc":"2.0","method":"notifications/x","params":{}}"#;
+    const LOG: &str = r#"1> {"method":"notifications/message","params":{"level":"info","data":1}}"#;
+    const OTHER: &str = r#"1> {"method":"notifications/x","params":{}}"#;
     after_call(&format!(
         r#"
         {LOG}
             A< …
         {OTHER}
             A< {{"method":"notifications/x","params":{{}}}}
-        B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
+        B> {{"id":1,"method":"tools/call","params":{{}}}}
             1< {{"id":4,…}}
         {LOG}
-            - nobody hears notifications/message
+            - no listener for notifications/message
         {OTHER}
-            - nobody hears notifications/x
-        B> {{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{{"level":"info"}}}}
+            - no listener for notifications/x
+        B> {{"id":2,"method":"logging/setLevel","params":{{"level":"info"}}}}
             1< {{"id":5,…}}
-        1> {{"jsonrpc":"2.0","id":5,"result":{{}}}}
+        1> {{"id":5,"result":{{}}}}
             B< …
         {LOG}
             B< …
-        A> {{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{{"level":"error"}}}}
+        A> {{"id":3,"method":"logging/setLevel","params":{{"level":"error"}}}}
             1< {{"id":6,…}}
-        1> {{"jsonrpc":"2.0","id":6,"result":{{}}}}
+        1> {{"id":6,"result":{{}}}}
             1< …"info"…
             A< …
         {LOG}
@@ -252,16 +230,8 @@ fn logs_go_to_the_only_user() {
 /// Global servers without state are shared between principals, but what they log is not.
 #[test]
 fn principals_share_global_servers_only() {
-    play(
-        |settings| {
-            settings.servers[0].scope = Scope::Global;
-            settings.servers.push(ServerSettings {
-                framing: settings.servers[0].framing,
-                state: StatePolicy::Backend,
-                ..settings.servers[0].clone()
-            });
-        },
-        r#"
+    run(r#"
+        given scope global; servers more; server 1; scope global; state backend
         A comes; folder /p
             start 1 at home
         1 spawns
@@ -274,18 +244,18 @@ fn principals_share_global_servers_only() {
         B comes; folder /q; principal 1
         B greets
             B< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
-        B> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}}
+        B> {"id":1,"method":"logging/setLevel","params":{"level":"info"}}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":4,"result":{}}
+        1> {"id":4,"result":{}}
             B< …
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}
+        1> {"method":"notifications/message","params":{"level":"info","data":1}}
             A< …
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
             1< {"id":5,…}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}
-            - nobody hears notifications/message
+        1> {"method":"notifications/message","params":{"level":"info","data":1}}
+            - no listener for notifications/message
         C comes; folder /p; server 1
             start 2 at home
         2 spawns
@@ -294,107 +264,93 @@ fn principals_share_global_servers_only() {
         D comes; folder /p; server 1; principal 1
         D greets
             start 3 at home
-        "#,
-    );
+    "#);
 }
 
 #[test]
 fn principals_never_share_a_folder() {
-    play(
-        |_| {},
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
+    run(r#"
+        A opens 1; unconfirmed
         B comes; folder /p; principal 1
         B greets
             start 2 at /p
-        "#,
-    );
+    "#);
 }
 
-/// The longest user keeps the process. What others have open is still answered there.
+/// The longest user keeps the process. Open requests of the others are still answered there.
 #[test]
 fn client_state_learnt_late() {
-    play(
-        |settings| {
-            shared(settings);
-            settings.servers[0].state = StatePolicy::Auto;
-        },
-        &format!(
-            r#"{TWO_CLIENTS}{A_CALLED}
-            B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
-                1< {{"id":4,…}}
-            B> {{"jsonrpc":"2.0","id":2,"method":"tools/list"}}
-                1< {{"id":5,…}}
-            1> {{"jsonrpc":"2.0","id":5,"result":{{"tools":[{{"name":"browser_navigate"}}]}}}}
-                - keeps something, by browser_navigate
-                - no longer shared by 1
-                B< …
-            1> {{"jsonrpc":"2.0","id":4,"result":"b"}}
-                B< {{"id":1,"result":"b"}}
-            B> {{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{}}}}
-                start 2 at /p
-            A> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{}}}}
-                1< {{"id":7,…}}
-            C comes; folder /p
-                start 3 at /p
-            "#
-        ),
-    );
+    run(&format!(
+        r#"
+        given state auto
+        {A_CALLED}
+        B> {{"id":1,"method":"tools/call","params":{{}}}}
+            1< {{"id":4,…}}
+        B> {{"id":2,"method":"tools/list"}}
+            1< {{"id":5,…}}
+        1> {{"id":5,"result":{{"tools":[{{"name":"browser_navigate"}}]}}}}
+            - keeps state: browser_navigate
+            - no longer shared by 1
+            B< …
+        1> {{"id":4,"result":"b"}}
+            B< {{"id":1,"result":"b"}}
+        B> {{"id":3,"method":"tools/call","params":{{}}}}
+            start 2 at /p
+        A> {{"id":2,"method":"tools/call","params":{{}}}}
+            1< {{"id":7,…}}
+        C comes; folder /p
+            start 3 at /p
+        "#
+    ));
 }
 
-/// B can neither list, read nor cancel a task of A, and does not hear of it.
+/// B can neither list, read nor cancel a task of A, and gets no news of it.
 #[test]
 fn tasks_belong_to_their_client() {
     after_call(
         r#"
-        1> {"jsonrpc":"2.0","id":3,"result":{"task":{"taskId":"t1","status":"working"}}}
+        1> {"id":3,"result":{"task":{"taskId":"t1","status":"working"}}}
             A< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t1"}}
+        B> {"id":1,"method":"tasks/get","params":{"taskId":"t1"}}
             B< {"id":1,"error":{"code":-32602,…"Unknown task: t1"}}
-        B> {"jsonrpc":"2.0","id":2,"method":"tasks/cancel","params":{"taskId":"t\u0031"}}
+        B> {"id":2,"method":"tasks/cancel","params":{"taskId":"t\u0031"}}
             B< {"id":2,"error":…}
-        B> {"jsonrpc":"2.0","id":3,"method":"tasks/result","params":{"taskId":"t1"}}
+        B> {"id":3,"method":"tasks/result","params":{"taskId":"t1"}}
             B< {"id":3,"error":…}
-        B> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"task":{}}}
+        B> {"id":4,"method":"tools/call","params":{"task":{}}}
             1< {"id":7,…}
-        1> {"jsonrpc":"2.0","id":7,"result":{"task":{"taskId":"t2","status":"working"}}}
+        1> {"id":7,"result":{"task":{"taskId":"t2","status":"working"}}}
             B< …
-        B> {"jsonrpc":"2.0","id":5,"method":"tasks/list"}
+        B> {"id":5,"method":"tasks/list"}
             1< {"id":8,…}
-        1> {"jsonrpc":"2.0","id":8,"result":{"tasks":[{"taskId":"t1","status":"working"},{"taskId":"t\u0032","status":"working","n":0.70}],"x":1.0}}
+        1> {"id":8,"result":{"tasks":[{"taskId":"t1","status":"working"},{"taskId":"t\u0032","status":"working","n":0.70}],"x":1.0}}
             B< {"id":5,"result":{"tasks":[{"taskId":"t\u0032","status":"working","n":0.70}],"x":1.0}}
-        B> {"jsonrpc":"2.0","id":6,"method":"tasks/list"}
+        B> {"id":6,"method":"tasks/list"}
             1< {"id":9,…}
-        1> {"jsonrpc":"2.0","id":9,"result":{"tasks":{"odd":1}}}
+        1> {"id":9,"result":{"tasks":{"odd":1}}}
             B< {"id":6,"result":{"tasks":[]}}
-        B> {"jsonrpc":"2.0","id":7,"method":"tasks/get","params":{"taskId":"t2"}}
+        B> {"id":7,"method":"tasks/get","params":{"taskId":"t2"}}
             1< {"id":10,…}
-        1> {"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t1","status":"completed"}}
+        1> {"method":"notifications/tasks/status","params":{"taskId":"t1","status":"completed"}}
             A< …
-        1> {"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t9","status":"completed"}}
-            - nobody hears notifications/tasks/status
-        A> {"jsonrpc":"2.0","id":9,"method":"tasks/result","params":{"taskId":"t1"}}
+        1> {"method":"notifications/tasks/status","params":{"taskId":"t9","status":"completed"}}
+            - no listener for notifications/tasks/status
+        A> {"id":9,"method":"tasks/result","params":{"taskId":"t1"}}
             1< …
         "#,
     );
 }
 
-/// A client alone on a process sees all that the server has, whoever made it.
+/// A client alone on a process sees every task of the server.
 #[test]
 fn tasks_pass_untouched_to_the_only_user() {
     after_call(
         r#"
-        A> {"jsonrpc":"2.0","id":2,"method":"tasks/list"}
+        A> {"id":2,"method":"tasks/list"}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":4,"result":{"tasks":[{"taskId":"old"}]}}
+        1> {"id":4,"result":{"tasks":[{"taskId":"old"}]}}
             A< {"id":2,"result":{"tasks":[{"taskId":"old"}]}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"old"}}
+        A> {"id":3,"method":"tasks/get","params":{"taskId":"old"}}
             1< {"id":5,…}
         "#,
     );
@@ -403,16 +359,14 @@ fn tasks_pass_untouched_to_the_only_user() {
 /// A server that guesses the id of a request to another server cannot answer it.
 #[test]
 fn answers_of_another_server_are_dropped() {
-    play(
-        two,
-        &format!(
-            r#"{OPEN}
-            A> {{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"more__read"}}}}
-                2< {{"id":10,…}}
-            1> {{"jsonrpc":"2.0","id":10,"result":{{"content":["forged"]}}}}
-            2> {{"jsonrpc":"2.0","id":10,"result":{{"content":[]}}}}
-                A< {{"id":"c","result":{{"content":[]}}}}
-            "#
-        ),
+    open(
+        r#"
+        A> {"id":"c","method":"tools/call","params":{"name":"more__read"}}
+            2< {"id":10,…}
+        1> {"id":10,"result":{"content":["forged"]}}
+            - late answer dropped
+        2> {"id":10,"result":{"content":[]}}
+            A< {"id":"c","result":{"content":[]}}
+        "#,
     );
 }

@@ -1,42 +1,12 @@
-//! Clients come and go, and what nobody holds any more goes too: the daemon's life.
+//! The daemon's life: clients come and go, and unused processes stop.
 
-use super::cast::play;
-use std::time::Duration;
-use switchboard_core::Settings;
-
-fn daemon(settings: &mut Settings) {
-    settings.linger = Some(Duration::from_secs(30));
-    settings.servers[0].idle_ttl = Some(Duration::from_secs(600));
-}
-
-/// One client, greeted.
-const ONE: &str = r#"
-    A comes; folder /p
-        start 1 at /p
-    1 spawns
-    A greets
-        1< …
-    1 greets
-        A< …
-    A confirms
-        1< …
-"#;
-
-fn tell(change: impl FnOnce(&mut Settings), story: &str) {
-    play(
-        |settings| {
-            daemon(settings);
-            change(settings);
-        },
-        &format!("{ONE}{story}"),
-    );
-}
+use crate::story::run;
 
 #[test]
-fn when_the_last_client_has_gone_the_backend_goes_and_then_we_do() {
-    tell(
-        |_| {},
-        r#"
+fn the_last_client_takes_the_daemon_with_it() {
+    run(r#"
+        given linger 30s; idle_ttl 600s
+        A opens 1
         A leaves
         +29s
         +1s
@@ -46,46 +16,41 @@ fn when_the_last_client_has_gone_the_backend_goes_and_then_we_do() {
         1 ends
         +1s
             finished
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn whoever_comes_in_time_finds_it_as_it_was() {
-    tell(
-        |_| {},
-        r#"
+fn a_client_within_the_linger_finds_it() {
+    run(r#"
+        given linger 30s; idle_ttl 600s
+        A opens 1
         A leaves
         +29s
-        B comes; folder /p
-        B greets
-            B< {"id":0,"result":{"serverInfo":1}}
+        B joins 1; unconfirmed
         +100s
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             1< …
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn without_a_linger_it_goes_at_once() {
-    tell(
-        |settings| settings.linger = Some(Duration::ZERO),
-        r#"
+fn without_linger_the_process_stops_at_once() {
+    run(r#"
+        given linger 30s; idle_ttl 600s
+        A opens 1
+        given linger 0s
         A leaves
         +0s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+    "#);
 }
 
-/// Nobody came: whoever started us has changed his mind.
+/// The client that started the daemon leaves at once.
 #[test]
-fn a_daemon_that_nobody_needs_goes() {
-    play(
-        daemon,
-        r#"
+fn an_unused_daemon_ends() {
+    run(r#"
+        given linger 30s; idle_ttl 600s
         +0s
         A comes; folder /p
             start 1 at /p
@@ -95,56 +60,44 @@ fn a_daemon_that_nobody_needs_goes() {
         1 ends
         +2s
             finished
-        "#,
-    );
+    "#);
 }
 
-/// What a client had open is taken back, and the server hears of its subscriptions.
+/// Open requests are cancelled, and the server is told to end the subscriptions.
 #[test]
-fn a_client_that_goes_takes_its_affairs_along() {
-    tell(
-        |_| {},
-        r#"
-        B comes; folder /p
-        B greets
-            B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+fn a_leaving_client_frees_all_it_held() {
+    run(r#"
+        given linger 30s; idle_ttl 600s
+        A opens 1
+        B joins 1; unconfirmed
+        B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< {"id":3,…}
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             B< …
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
             1< {"id":4,…}
         B leaves
             1< {"method":"notifications/cancelled","params":{"reason":"the client is gone","requestId":4}}
             1< …"resources/unsubscribe"…
-        1> {"jsonrpc":"2.0","id":4,"result":"too late"}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        1> {"id":4,"result":"too late"}
+        A> {"id":1,"method":"tools/list"}
             1< …
-        "#,
-    );
+    "#);
 }
 
-/// Behind an attachment stands another Switchboard: its questions are for the client, as they are.
+/// Behind an attachment stands another Switchboard, whose questions are for the client.
 #[test]
-fn what_another_switchboard_asks_is_passed_on() {
-    play(
-        |settings| settings.servers[0].relays = true,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets with {"roots":{}}
-            1< …
-        1 greets
-            A< …
-        1> {"jsonrpc":"2.0","id":700,"method":"roots/list"}
+fn questions_of_another_switchboard_pass() {
+    run(r#"
+        given relays
+        A opens 1; with {"roots":{}}; unconfirmed
+        1> {"id":700,"method":"roots/list"}
             A< {"id":1,"method":"roots/list"}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[]}}
+        A> {"id":1,"result":{"roots":[]}}
             1< {"id":700,"result":{"roots":[]}}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
         1 ends
             A< {"id":1,"error":{"code":-32002,…"message":"the Switchboard daemon died while it worked on this: exit code 0"}}
-        "#,
-    );
+    "#);
 }

@@ -1,129 +1,110 @@
-//! Whoever does not read is told so, or counted; nobody else waits for it.
+//! A peer that does not read gets errors, or loses notifications; no other peer waits for it.
 
-use crate::script::check_with;
-use switchboard_core::Settings;
+use crate::story::run;
 
-fn narrow_client(settings: &mut Settings) {
-    settings.limits.client_bytes = 200;
+#[test]
+fn answers_over_the_budget_become_errors() {
+    run(r#"
+        given client_bytes 200
+        A opens 1
+        A> {"id":1,"method":"tools/list"}
+            1< {"id":2,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"}
+            1< {"id":3,"method":"tools/list"}
+        A stops reading
+        1> {"id":2,"result":"an empty outbox takes any answer, however long it may be, since the limit is for what piles up, and this one is longer than the whole budget of two hundred bytes, which is why it is here"}
+            A< {"id":1,"result":"an empty outbox …
+        1> {"id":3,"result":"one too many"}
+            A< {"id":2,"error":{"code":-32603,…"kind":"client_too_slow"…
+        A reads
+        A> {"id":3,"method":"tools/list"}
+            1< {"id":4,"method":"tools/list"}
+        1> {"id":4,"result":"again"}
+            A< {"id":3,"result":"again"}
+    "#);
 }
 
 #[test]
-fn an_answer_beyond_a_slow_clients_budget_becomes_a_small_error() {
-    check_with(
-        narrow_client,
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        client> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/list"}
-        client stops reading
-        server> {"jsonrpc":"2.0","id":2,"result":"an empty outbox takes any answer, however long it may be, since the limit is for what piles up, and this one is longer than the whole budget of two hundred bytes, which is why it is here"}
-            client< {"jsonrpc":"2.0","id":1,"result":"an empty outbox …
-        server> {"jsonrpc":"2.0","id":3,"result":"one too many"}
-            client< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,…"kind":"client_too_slow"…
-        client reads
-        client> {"jsonrpc":"2.0","id":3,"method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":4,"method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":4,"result":"again"}
-            client< {"jsonrpc":"2.0","id":3,"result":"again"}
-        "#,
-    );
+fn slow_clients_lose_notifications() {
+    run(r#"
+        given client_bytes 200
+        A opens 1
+        A stops reading
+        1> {"method":"notifications/message","params":{"n":1}}
+            A< {"method":"notifications/message","params":{"n":1}}
+        1> {"method":"notifications/message","params":{"n":2}}
+            - notification dropped
+        1> {"id":9,"method":"sampling/createMessage","params":{"n":3}}
+            - notification dropped
+            1< {"id":9,"error":{"code":-32603,…"kind":"overloaded"…
+        A reads
+        1> {"method":"notifications/message","params":{"n":4}}
+            A< {"method":"notifications/message","params":{"n":4}}
+    "#);
 }
 
 #[test]
-fn notifications_for_a_slow_client_are_dropped_and_counted() {
-    check_with(
-        narrow_client,
-        r#"
-        greeted
-        client stops reading
-        server> {"jsonrpc":"2.0","method":"notifications/message","params":{"n":1}}
-            client< {"jsonrpc":"2.0","method":"notifications/message","params":{"n":1}}
-        server> {"jsonrpc":"2.0","method":"notifications/message","params":{"n":2}}
-            - a notification was dropped
-        server> {"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{"n":3}}
-            - a notification was dropped
-            server< {"jsonrpc":"2.0","id":9,"error":{"code":-32603,…"kind":"overloaded"…
-        client reads
-        server> {"jsonrpc":"2.0","method":"notifications/message","params":{"n":4}}
-            client< {"jsonrpc":"2.0","method":"notifications/message","params":{"n":4}}
-        "#,
-    );
+fn a_server_that_does_not_read_gets_no_more() {
+    run(r#"
+        given backend_bytes 100
+        A opens 1
+        1 stops reading
+        A> {"id":1,"method":"tools/call","params":{"n":1}}
+            1< {"id":2,"method":"tools/call","params":{"n":1}}
+        A> {"id":2,"method":"tools/call","params":{"n":2}}
+            A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…does not read…
+        A> {"method":"notifications/roots/list_changed"}
+            - notification dropped
+        1 reads
+        A> {"id":3,"method":"tools/call","params":{"n":3}}
+            1< {"id":3,"method":"tools/call","params":{"n":3}}
+    "#);
 }
 
 #[test]
-fn a_server_that_does_not_read_is_not_sent_more_and_more() {
-    check_with(
-        |settings| settings.limits.backend_bytes = 100,
-        r#"
-        greeted
-        server stops reading
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"n":1}}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"n":1}}
-        client> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"n":2}}
-            client< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,…"kind":"overloaded"…does not read…
-        client> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            - a notification was dropped
-        server reads
-        client> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"n":3}}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"n":3}}
-        "#,
-    );
+fn open_requests_of_a_client_are_limited() {
+    run(r#"
+        given pending_per_client 1
+        A opens 1
+        A> {"id":1,"method":"tools/call"}
+            1< {"id":2,"method":"tools/call"}
+        A> {"id":2,"method":"tools/call"}
+            A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
+        1> {"id":2,"result":{}}
+            A< {"id":1,"result":{}}
+        A> {"id":3,"method":"tools/call"}
+            1< {"id":3,"method":"tools/call"}
+    "#);
 }
 
 #[test]
-fn only_so_many_requests_of_a_client_are_open() {
-    check_with(
-        |settings| settings.limits.pending_per_client = 1,
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        client> {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-            client< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        server> {"jsonrpc":"2.0","id":2,"result":{}}
-            client< {"jsonrpc":"2.0","id":1,"result":{}}
-        client> {"jsonrpc":"2.0","id":3,"method":"tools/call"}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
-        "#,
-    );
+fn queued_requests_are_limited() {
+    run(r#"
+        given max_queue 1
+        A comes
+            start 1 at nowhere
+        A> {"id":1,"method":"initialize"}
+        A> {"id":2,"method":"tools/list"}
+            A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
+    "#);
+    run(r#"
+        given backend_bytes 80
+        A comes
+            start 1 at nowhere
+        A> {"id":1,"method":"initialize"}
+        A> {"id":2,"method":"tools/list"}
+            A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
+    "#);
 }
 
 #[test]
-fn only_so_much_waits_for_a_server_to_be_ready() {
-    check_with(
-        |settings| settings.servers[0].max_queue = 1,
-        r#"
-        connect
-            start newline
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        client> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-            client< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        "#,
-    );
-    check_with(
-        |settings| settings.limits.backend_bytes = 80,
-        r#"
-        connect
-            start newline
-        client> {"jsonrpc":"2.0","id":1,"method":"initialize"}
-        client> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-            client< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        "#,
-    );
-}
-
-#[test]
-fn only_so_many_questions_of_a_server_are_open() {
-    check_with(
-        |settings| settings.limits.asked_per_backend = 1,
-        r#"
-        greeted
-        server> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
-            client< {"jsonrpc":"2.0","id":1,"method":"roots/list"}
-        server> {"jsonrpc":"2.0","id":2,"method":"roots/list"}
-            server< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,…"kind":"overloaded"…
-        "#,
-    );
+fn open_questions_of_a_server_are_limited() {
+    run(r#"
+        given asked_per_backend 1
+        A opens 1
+        1> {"id":1,"method":"roots/list"}
+            A< {"id":1,"method":"roots/list"}
+        1> {"id":2,"method":"roots/list"}
+            1< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
+    "#);
 }

@@ -1,10 +1,9 @@
-//! The promises of this crate, told as stories: what happens, and what comes of it.
+//! The promises of this crate, told as stories: events and their outcomes.
 
-mod claims;
-mod cast;
+mod story;
+
 mod isolation;
 mod hostile;
-mod script;
 
 mod handshake;
 mod ids;

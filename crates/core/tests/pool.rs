@@ -1,68 +1,41 @@
-//! How many backends run, which of them go first, and what a new one is told.
+//! The number of processes, the order of evictions, and the state that a new process is given.
 
-use super::cast::play;
-use std::time::Duration;
-use switchboard_core::{Settings, StatePolicy};
-
-/// An instance per root, two at most.
-fn two(settings: &mut Settings) {
-    settings.servers[0].splits = true;
-    settings.servers[0].max_backends = 2;
-}
+use crate::story::run;
 
 /// A client with its instance at /a, and one at /b.
 const TWO: &str = r#"
-    A comes; folder /a
-    A greets
-        start 1 at /a
-    1 spawns
-        1< …
-    1 greets
-        A< …
-    A confirms
-        1< …
-    A at /b/x> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    given splits; max_backends 2
+    A opens 1; folder /a; on greeting
+    A at /b/x> {"id":1,"method":"tools/call","params":{}}
         start 2 at /b
-    2 spawns
-        2< …
-    2 greets
-        2< …
+    2 completes handshake 3
         2< {"id":2,…}
-    2> {"jsonrpc":"2.0","id":2,"result":1}
+    2> {"id":2,"result":1}
         A< …
     +1s
 "#;
 
-fn tell(change: impl FnOnce(&mut Settings), story: &str) {
-    play(
-        |settings| {
-            two(settings);
-            change(settings);
-        },
-        &format!("{TWO}{story}"),
-    );
+#[track_caller]
+fn two_processes(story: &str) {
+    run(&format!("{TWO}{story}"));
 }
 
-/// The new one starts when the old one is gone, and not before.
+/// The new process starts when the old one is gone, and not before.
 #[test]
 fn the_least_recently_used_makes_room() {
-    tell(
-        |_| {},
+    two_processes(
         r#"
-        A at /c/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        A at /c/x> {"id":2,"method":"tools/call","params":{}}
             - waits for room
             - another workspace needs its place
             stop 1
-        A at /c/y> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        A at /c/y> {"id":3,"method":"tools/call","params":{}}
         1 ends
             start 3 at /c
-        3 spawns
-            3< …
-        3 greets
-            3< …
+        3 completes handshake 6
             3< {"id":4,…}
             3< {"id":5,…}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/list"}
+        A> {"id":4,"method":"tools/list"}
             - waits for room
             - another workspace needs its place
             stop 2
@@ -73,20 +46,20 @@ fn the_least_recently_used_makes_room() {
     );
 }
 
-/// Not one that is being waited for; the newcomer waits.
+/// A process with open requests stays; the newcomer waits.
 #[test]
-fn nobody_is_stopped_who_is_needed() {
-    tell(
-        |settings| settings.servers[0].timeout = Duration::from_secs(100),
+fn a_process_in_use_is_not_evicted() {
+    two_processes(
         r#"
-        A at /a/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        given timeout 100s
+        A at /a/x> {"id":2,"method":"tools/call","params":{}}
             1< …
-        A at /b/x> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        A at /b/x> {"id":3,"method":"tools/call","params":{}}
             2< …
-        A at /c/x> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+        A at /c/x> {"id":4,"method":"tools/call","params":{}}
             - waits for room
         +50s
-        2> {"jsonrpc":"2.0","id":5,"result":3}
+        2> {"id":5,"result":3}
             A< {"id":3,"result":3}
             - another workspace needs its place
             stop 2
@@ -97,23 +70,20 @@ fn nobody_is_stopped_who_is_needed() {
 }
 
 #[test]
-fn whoever_gets_no_room_in_time_is_told_why() {
-    tell(
-        |settings| {
-            settings.servers[0].timeout = Duration::from_secs(100);
-            settings.servers[0].hard_timeout = Some(Duration::from_secs(1000));
-        },
+fn no_room_in_time_is_an_error() {
+    two_processes(
         r#"
-        A at /a/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1}}}
+        given timeout 100s; hard_timeout 1000s
+        A at /a/x> {"id":2,"method":"tools/call","params":{"_meta":{"progressToken":1}}}
             1< …
-        A at /b/x> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":{"progressToken":2}}}
+        A at /b/x> {"id":3,"method":"tools/call","params":{"_meta":{"progressToken":2}}}
             2< …
-        A at /c/x> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+        A at /c/x> {"id":4,"method":"tools/call","params":{}}
             - waits for room
         +99s
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4}}
+        1> {"method":"notifications/progress","params":{"progressToken":4}}
             A< …
-        2> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5}}
+        2> {"method":"notifications/progress","params":{"progressToken":5}}
             A< …
         +2s
             A< {"id":4,"error":{"code":-32003,"data":{…"kind":"backend_timeout","retryable":true,"root":"/c",…},"message":"no room for one more instance of `files` within 100.0 s: 2 may run, and all are needed"}}
@@ -121,65 +91,53 @@ fn whoever_gets_no_room_in_time_is_told_why() {
     );
 }
 
-/// What the client set is told to the next process, before anything else.
+/// The client's settings reach the next process before anything else.
 #[test]
-fn a_new_process_is_told_what_the_old_one_was() {
-    play(
-        |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(60)),
-        r#"
-        A comes; folder /a
-            start 1 at /a
-        1 spawns
-        A greets
+fn log_level_and_subscriptions_are_replayed() {
+    run(r#"
+        given idle_ttl 60s
+        A opens 1; folder /a
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"error"}}
             1< …
-        1 greets
+        1> {"id":2,"result":{}}
             A< …
-        A confirms
+        A> {"id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< …
-        A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}
-            1< …
-        1> {"jsonrpc":"2.0","id":2,"result":{}}
-            A< …
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
-            1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
         1 ends
+            - restart after a pause
         +1s
             start 2 at /a
-        2 spawns
-            2< {"id":4,"method":"initialize",…}
-        2 greets
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 4
             2< {"id":5,"method":"logging/setLevel","params":{"level":"error"}}
             2< {"id":6,"method":"resources/subscribe","params":{"uri":"x:/1"}}
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
-    tell(
-        |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(60)),
+fn an_idle_process_stops_and_comes_back() {
+    two_processes(
         r#"
-        A at /b/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        given idle_ttl 60s
+        A at /b/x> {"id":2,"method":"tools/call","params":{}}
             2< …
-        A> {"jsonrpc":"2.0","id":3,"method":"ping"}
+        A> {"id":3,"method":"ping"}
             1< …
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             A< …
         +59s
             - nobody has used it for a while
             stop 1
         +200s
         1 ends
-        2> {"jsonrpc":"2.0","id":4,"result":{}}
+        2> {"id":4,"result":{}}
             A< …
         +59s
         +1s
             - nobody has used it for a while
             stop 2
-        A at /b/x> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+        A at /b/x> {"id":4,"method":"tools/call","params":{}}
         2 ends
             start 3 at /b
         "#,
@@ -187,49 +145,43 @@ fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
 }
 
 #[test]
-fn what_keeps_something_is_not_stopped_while_someone_is_there() {
-    tell(
-        |settings| {
-            settings.servers[0].idle_ttl = Some(Duration::from_secs(60));
-            settings.servers[0].state = StatePolicy::Backend;
-        },
+fn a_process_with_state_is_not_stopped() {
+    two_processes(
         r#"
+        given idle_ttl 60s; state backend
         +500s
-        A at /c/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        A at /c/x> {"id":2,"method":"tools/call","params":{}}
             - waits for room
         "#,
     );
 }
 
-/// Once is not enough; a server may need much for a moment.
+/// A single measurement is not enough: a server may need much for a moment.
 #[test]
-fn whoever_holds_too_much_is_stopped() {
-    tell(
-        |settings| {
-            settings.servers[0].memory_limit = Some(100);
-            settings.servers[0].state = StatePolicy::Backend;
-        },
+fn a_process_over_its_memory_is_stopped() {
+    two_processes(
         r#"
+        given memory_limit 100; state backend
         1 holds 101
-            - holds too much
+            - over its memory limit
         1 holds 99
         1 holds 101
-            - holds too much
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+            - over its memory limit
+        A> {"id":2,"method":"tools/call","params":{}}
             1< …
         1 holds 102
             - it holds more memory than it may
             A< {"method":"notifications/message","params":{"data":"…what it kept between calls is lost","level":"warning","logger":"switchboard"}}
-            - what it kept is lost
+            - state lost
             A< {"id":2,"error":{"code":-32002,…}}
             stop 1
         "#,
     );
-    tell(
-        |settings| settings.pool.memory_limit = Some(100),
+    two_processes(
         r#"
+        given pool.memory_limit 100
         2 holds 101
-            - all hold too much
+            - all over the memory limit
         2 holds 101
             - all servers together hold more memory than they may
             stop 1
@@ -238,42 +190,40 @@ fn whoever_holds_too_much_is_stopped() {
 }
 
 #[test]
-fn a_server_in_use_is_asked_for_a_sign_of_life() {
-    tell(
-        |settings| settings.servers[0].health = Some(Duration::from_secs(30)),
+fn a_server_in_use_is_probed() {
+    two_processes(
         r#"
-        A at /b/x> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        given health 30s
+        A at /b/x> {"id":2,"method":"tools/list"}
             2< …
-        2> {"jsonrpc":"2.0","id":4,"result":{}}
+        2> {"id":4,"result":{}}
             A< …
         +29s
-            2< {"id":5,"method":"ping"}
+            - probe
+            2< raw {"id":5,"jsonrpc":"2.0","method":"ping"}
         +11s
             - it gave no sign of life
-            stop 2
+            stop 2 within 1s
         "#,
     );
 }
 
 /// The first time an instance at /c takes the place of the one at /a, and that one comes back.
 const CROWD: &str = r#"
-    A at /c/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+    A at /c/x> {"id":2,"method":"tools/call","params":{}}
         - waits for room
         - another workspace needs its place
         stop 1
     1 ends
         start 3 at /c
-    3 spawns
-        3< …
-    3 greets
-        3< …
+    3 completes handshake 5
         3< {"id":4,…}
-    3> {"jsonrpc":"2.0","id":4,"result":1}
+    3> {"id":4,"result":1}
         A< …
 "#;
 
 const BACK: &str = r#"
-    A at /a/x> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+    A at /a/x> {"id":3,"method":"tools/call","params":{}}
         - waits for room
         - another workspace needs its place
         stop 2
@@ -281,76 +231,61 @@ const BACK: &str = r#"
 
 #[test]
 fn eviction_then_return_warns_once() {
-    tell(
-        |_| {},
-        &format!(
-            r#"
-            {CROWD}
-            +60s
-            {BACK}
-            2 ends
-                - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
-                start 4 at /a
-            4 spawns
-                4< …
-            4 greets
-                4< …
-                4< {{"id":6,…}}
-            4> {{"jsonrpc":"2.0","id":6,"result":1}}
-                A< …
-            A at /b/x> {{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{{}}}}
-                - waits for room
-                - another workspace needs its place
-                stop 3
-            3 ends
-                start 5 at /b
-            5 spawns
-                5< …
-            5 greets
-                5< …
-                5< …
-            5> {{"jsonrpc":"2.0","id":8,"result":1}}
-                A< …
-            +601s
-            A at /c/x> {{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{}}}}
-                - waits for room
-                - another workspace needs its place
-                stop 4
-            4 ends
-                start 6 at /c
-            6 spawns
-                6< …
-            6 greets
-                6< …
-                6< …
-            6> {{"jsonrpc":"2.0","id":10,"result":1}}
-                A< …
-            A at /a/x> {{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{{}}}}
-                - waits for room
-                - another workspace needs its place
-                stop 5
-            5 ends
-                - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
-                start 7 at /a
-            "#
-        ),
-    );
+    two_processes(&format!(
+        r#"
+        {CROWD}
+        +60s
+        {BACK}
+        2 ends
+            - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
+            start 4 at /a
+        4 completes handshake 7
+            4< {{"id":6,…}}
+        4> {{"id":6,"result":1}}
+            A< …
+        A at /b/x> {{"id":4,"method":"tools/call","params":{{}}}}
+            - waits for room
+            - another workspace needs its place
+            stop 3
+        3 ends
+            start 5 at /b
+        5 completes handshake 9
+            5< …
+        5> {{"id":8,"result":1}}
+            A< …
+        +601s
+        A at /c/x> {{"id":5,"method":"tools/call","params":{{}}}}
+            - waits for room
+            - another workspace needs its place
+            stop 4
+        4 ends
+            start 6 at /c
+        6 completes handshake 11
+            6< …
+        6> {{"id":10,"result":1}}
+            A< …
+        A at /a/x> {{"id":6,"method":"tools/call","params":{{}}}}
+            - waits for room
+            - another workspace needs its place
+            stop 5
+        5 ends
+            - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
+            start 7 at /a
+        "#
+    ));
 }
 
 #[test]
 fn late_return_is_no_warning() {
-    tell(
-        |_| {},
-        &format!(
-            r#"
-            {CROWD}
-            +121s
-            {BACK}
-            2 ends
-                start 4 at /a
-            "#
-        ),
-    );
+    two_processes(&format!(
+        r#"
+        {CROWD}
+        +121s
+        {BACK}
+        2 ends
+            start 4 at /a
+        "#
+    ));
 }
 
 #[test]
@@ -364,66 +299,53 @@ fn warning_names_the_pool_where_it_is_full() {
             start 4 at /a
         "#
     );
-    tell(
-        |settings| {
-            settings.servers[0].max_backends = 8;
-            settings.pool.max_backends = 2;
-        },
-        &back,
-    );
+    two_processes(&format!("given max_backends 8; pool.max_backends 2\n{back}"));
 }
 
 const TOO_MUCH: &str = r#"
     2 holds 3145729
-        - all hold too much
+        - all over the memory limit
 "#;
 
 #[test]
 fn warning_names_the_memory_limit() {
-    tell(
-        |settings| settings.pool.memory_limit = Some(3 << 20),
-        &format!(
-            r#"
-            {TOO_MUCH}
-            2 holds 3145729
-                - all servers together hold more memory than they may
-                stop 1
-            1 ends
-            +5s
-            A at /a/x> {{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{}}}}
-                - stopped to make room and started again soon after, once in the last 10 minutes; raise `pool.memoryLimit`, now 3 MiB
-                start 3 at /a
-            "#
-        ),
-    );
+    two_processes(&format!(
+        r#"
+        given pool.memory_limit 3145728
+        {TOO_MUCH}
+        2 holds 3145729
+            - all servers together hold more memory than they may
+            stop 1
+        1 ends
+        +5s
+        A at /a/x> {{"id":3,"method":"tools/call","params":{{}}}}
+            - stopped to make room and started again soon after, once in the last 10 minutes; raise `pool.memoryLimit`, now 3 MiB
+            start 3 at /a
+        "#
+    ));
 }
 
-/// Open calls are broken off only for a limit that somebody has chosen.
+/// Open calls are broken off only for a limit that the user has set.
 #[test]
-fn default_memory_limit_spares_busy_instances() {
+fn default_memory_limit_spares_busy_ones() {
     let busy = format!(
         r#"
-        A at /a/x> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{}}}}
+        A at /a/x> {{"id":2,"method":"tools/call","params":{{}}}}
             1< …
-        A at /b/x> {{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{}}}}
+        A at /b/x> {{"id":3,"method":"tools/call","params":{{}}}}
             2< …
         {TOO_MUCH}
         2 holds 3145729
         "#
     );
-    tell(|settings| settings.pool.memory_limit = Some(3 << 20), &busy);
-    tell(
-        |settings| {
-            settings.pool.memory_limit = Some(3 << 20);
-            settings.pool.is_memory_limit_given = true;
-        },
-        &format!(
-            r#"
-            {busy}
-                - all servers together hold more memory than they may
-                A< {{"id":3,"error":{{"code":-32002,…}}}}
-                stop 2
-            "#
-        ),
-    );
+    two_processes(&format!("given pool.memory_limit 3145728\n{busy}"));
+    two_processes(&format!(
+        r#"
+        given pool.memory_limit 3145728; pool.is_memory_limit_given
+        {busy}
+            - all servers together hold more memory than they may
+            A< {{"id":3,"error":{{"code":-32002,…}}}}
+            stop 2
+        "#
+    ));
 }

@@ -1,38 +1,28 @@
 //! A start goes on after its client has left, until the server's lists are stored.
 
-use super::cast::play;
-use std::time::Duration;
-use switchboard_core::Settings;
+use crate::story::run;
 
 /// A daemon with one server whose lists are stored.
-fn daemon(settings: &mut Settings) {
-    settings.linger = Some(Duration::from_secs(120));
-    settings.servers[0].stores_lists = true;
-}
-
 const STARTED: &str = r#"
-    A comes; folder /p; server all
-    A greets as codex
-        start 1 at /p
+    given linger 120s; stores_lists
+    A greets all: 1; as codex
     1 spawns
         1< {"id":2,"method":"initialize",…}
 "#;
 
 #[track_caller]
 fn started(story: &str) {
-    play(daemon, &format!("{STARTED}{story}"));
+    run(&format!("{STARTED}{story}"));
 }
 
 #[test]
-fn the_lists_are_stored_and_the_process_goes() {
+fn the_lists_are_stored_before_the_stop() {
     started(
         r#"
         A leaves
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1 lists 3: read
         +29s
         +1s
             - nobody has used it for a while
@@ -51,71 +41,68 @@ fn the_next_client_is_answered_at_once() {
         A leaves
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1 lists 3: read
         B comes; folder /p; server all
         B greets as codex
             B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             B< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         "#,
     );
 }
 
-/// Used by somebody else meanwhile, it stays.
+/// Another client has called a tool meanwhile.
 #[test]
-fn a_process_that_is_used_stays() {
+fn a_process_in_use_stays() {
     started(
         r#"
         A leaves
         1 greets with {"tools":{}}
             1< …
-            1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1 lists 3: read
         B comes; folder /p; server all
         B greets as codex
             B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__read"}}
+        B> {"id":1,"method":"tools/call","params":{"name":"files__read"}}
             1< …
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             B< {"id":1,"result":{}}
         +60s
         "#,
     );
 }
 
-/// It asks for roots and a sample: nobody is there to answer, and nothing is sent to anybody else.
+/// The server asks for roots and a sample; the questions reach no other client.
 #[test]
-fn nothing_is_asked_of_a_client_that_has_left() {
+fn questions_without_a_client_are_refused() {
     started(
         r#"
         A leaves
         1 greets with {"tools":{}}
             1< …
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
+        1> {"id":"r","method":"roots/list"}
             1< {"id":"r","error":…}
-        1> {"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}
+        1> {"id":"s","method":"sampling/createMessage","params":{}}
             1< {"id":"s","error":…}
-        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}
-            - nobody hears notifications/message
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
-            keep 0
+        1> {"method":"notifications/message","params":{"level":"error","data":"x"}}
+            - no listener for notifications/message
+        1> {"id":3,"result":{"tools":[]}}
+            store 0
         "#,
     );
 }
 
 #[test]
-fn a_start_that_fails_keeps_nobody() {
+fn a_failed_start_does_not_keep_the_daemon() {
     started(
         r#"
+        given framing newline
         A leaves
         +29s
         +1s
             - it did not answer `initialize`
-            stop 1
+            stop 1 now
         1 ends
             record 0: slow, try 1
         +1s
@@ -124,9 +111,9 @@ fn a_start_that_fails_keeps_nobody() {
     );
 }
 
-/// The next client does not wait for what this one did not wait for.
+/// The next client does not wait for it either.
 #[test]
-fn what_a_client_did_not_wait_for_is_slow() {
+fn a_start_that_a_client_left_is_slow() {
     started(
         r#"
         +2s
@@ -141,83 +128,56 @@ fn what_a_client_did_not_wait_for_is_slow() {
 
 /// The client of one server has left before the server answered it.
 #[test]
-fn a_client_of_one_server_leaves_early() {
-    play(
-        daemon,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
+fn a_client_leaves_before_the_answer() {
+    run(r#"
+        given linger 120s; stores_lists
+        A opens 1; unanswered
         A leaves
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
-            1< {"id":2,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1 lists 2: read
         +30s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn a_client_of_one_server_leaves_before_the_spawn() {
-    play(
-        daemon,
-        r#"
+fn a_client_leaves_before_the_spawn() {
+    run(r#"
+        given linger 120s; stores_lists
         A comes; folder /p
             start 1 at /p
         A greets
         A leaves
-        1 spawns
-            1< {"id":2,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1 completes handshake 2; offers {"tools":{}}
+        1 lists 3: read
         +30s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+    "#);
 }
 
-/// Nothing is asked of a server beside what its client wants to know, until the client leaves.
+/// While its client is there, a server gets the client's own requests only.
 #[test]
-fn one_server_is_asked_for_its_lists_at_the_end() {
-    play(
-        daemon,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            A< …
-        A confirms
-            1< …
+fn lists_are_fetched_when_the_client_leaves() {
+    run(r#"
+        given linger 120s; stores_lists
+        A opens 1; offers {"tools":{}}
         A leaves
-            1< {"id":2,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read"}]}}
-            keep 0
-        "#,
-    );
+        1 lists 2: read
+    "#);
 }
 
 /// Told to end, a daemon does not wait for lists.
 #[test]
-fn a_daemon_that_ends_stops_it() {
+fn a_drain_does_not_wait_for_lists() {
     started(
         r#"
         A leaves
         drain
             - switchboard ends
-            stop 1
+            stop 1 within 5s
         1 ends
             finished
         "#,
@@ -226,49 +186,29 @@ fn a_daemon_that_ends_stops_it() {
 
 /// Where nothing is to linger, it goes as soon as its lists are stored.
 #[test]
-fn without_linger_it_goes_at_once() {
-    let at_once = |settings: &mut Settings| {
-        daemon(settings);
-        settings.linger = Some(Duration::ZERO);
-    };
-    play(
-        at_once,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
+fn without_linger_it_stops_after_the_lists() {
+    run(r#"
+        given linger 0s; stores_lists
+        A opens 1; unanswered
         A leaves
         1 greets with {"tools":{}}
             1< {"method":"notifications/initialized"}
-            1< {"id":2,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1 lists 2: read
         +0.1s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
-    play(
-        at_once,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            A< …
+    "#);
+    run(r#"
+        given linger 0s; stores_lists
+        A opens 1; offers {"tools":{}}; unconfirmed
         A leaves
         +0.1s
             - nobody has used it for a while
             stop 1
-        "#,
-    );
+    "#);
 }
 
-/// A process that a call has started is in use, although nothing but lists was asked of it since.
+/// A process that a call has started counts as used, although only lists were asked since.
 #[test]
 fn process_started_by_a_call_stays() {
     started(
@@ -276,25 +216,20 @@ fn process_started_by_a_call_stays() {
         1 greets with {"tools":{}}
             A< …
             1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1 lists 3: read
         B comes; folder /q; server all
         B greets as codex
             B< …
         B confirms
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__read"}}
+        B> {"id":1,"method":"tools/call","params":{"name":"files__read"}}
             start 2 at /q
-        2 spawns
-            2< …
-        2 greets with {"tools":{}}
-            2< {"method":"notifications/initialized"}
+        2 completes handshake 6; as codex; offers {"tools":{}}
             2< {"id":7,"method":"tools/list"}
             2< {"id":5,"method":"tools/call",…}
-        2> {"jsonrpc":"2.0","id":5,"result":{}}
+        2> {"id":5,"result":{}}
             B< {"id":1,"result":{}}
-        2> {"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        2> {"id":7,"result":{"tools":[{"name":"read"}]}}
+            store 0
         +31s
             - nobody has used it for a while
             stop 1

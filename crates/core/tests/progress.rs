@@ -1,41 +1,18 @@
 //! Progress notifications in both directions: after the answer, with unknown tokens, and with tokens of other clients.
 
-use super::aggregates::{OPEN, two};
-use super::cast::play;
-use super::script::check;
-
-/// Two clients of one process: A and B.
-const TWO_CLIENTS: &str = r#"
-    A comes; folder /p
-        start 1 at /p
-    1 spawns
-    A greets
-        1< {"id":1,"method":"initialize",…}
-    1 greets
-        A< …
-    A confirms
-        1< {"method":"notifications/initialized"}
-    B comes; folder /p
-    B greets
-        B< …
-    B confirms
-"#;
-
-#[track_caller]
-fn two_clients(story: &str) {
-    play(|_| {}, &format!("{TWO_CLIENTS}{story}"));
-}
+use super::aggregates::open;
+use crate::story::run;
 
 #[test]
 fn unknown_client_token_reaches_server() {
     for token in ["\"mine\"", "99", "7.0", "null", "1.50"] {
-        check(&format!(
+        run(&format!(
             r#"
-            greeted
-            client> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":0.10}}}}
-                server< {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":0.10}}}}
-            client> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progress":1}}}}
-                server< {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progress":1}}}}
+            A opens 1
+            A> {{"method":"notifications/progress","params":{{"progressToken":{token},"progress":0.10}}}}
+                1< {{"method":"notifications/progress","params":{{"progressToken":{token},"progress":0.10}}}}
+            A> {{"method":"notifications/progress","params":{{"progress":1}}}}
+                1< {{"method":"notifications/progress","params":{{"progress":1}}}}
             "#
         ));
     }
@@ -43,32 +20,31 @@ fn unknown_client_token_reaches_server() {
 
 #[test]
 fn unknown_client_token_reaches_delegates() {
-    play(
-        two,
-        &format!(
-            r#"{OPEN}
-            A> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
-                1< {{"method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
-                2< {{"method":"notifications/progress","params":{{"progressToken":"mine","progress":1}}}}
-            "#
-        ),
+    open(
+        r#"
+        A> {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+            1< {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+            2< {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+        "#,
     );
 }
 
-/// The server's question has the token 0 at the server, and 1 at the client that was asked. The other client gets
-/// neither through, in whichever spelling: some servers read `"0"` as 0.
+/// The question has the token 0 at the server, and 1 at A. B can use neither, in any spelling: some servers read
+/// `"0"` as 0.
 #[test]
-fn client_cannot_use_anothers_question_token() {
+fn question_tokens_belong_to_their_client() {
     for token in ["1", "\"1\"", "1.0", "0", "\"0\"", "0.0", "\"\"", "\"x\""] {
-        two_clients(&format!(
+        run(&format!(
             r#"
-            A> {{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{}}}}
+            A opens 1
+            B joins 1
+            A> {{"id":7,"method":"tools/call","params":{{}}}}
                 1< {{"id":3,…}}
-            1> {{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0}}}}}}
+            1> {{"id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0}}}}}}
                 - no longer shared by 1
                 A< {{"id":1,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":1}}}}}}
-            B> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
-            A> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":1,"progress":1}}}}
+            B> {{"method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
+            A> {{"method":"notifications/progress","params":{{"progressToken":1,"progress":1}}}}
                 1< {{"method":"notifications/progress","params":{{"progressToken":0,"progress":1}}}}
             "#
         ));
@@ -77,205 +53,196 @@ fn client_cannot_use_anothers_question_token() {
 
 #[test]
 fn late_progress_reaches_the_token_owner() {
-    two_clients(
-        r#"
-        A> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
+    run(r#"
+        A opens 1
+        B joins 1
+        A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
             1< {"id":3,…}
-        B> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
+        B> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< {"id":7,"result":{}}
-        1> {"jsonrpc":"2.0","id":4,"error":{"code":1,"message":"no"}}
+        1> {"id":4,"error":{"code":1,"message":"no"}}
             B< {"id":7,…}
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":1}}
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4,"progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":4,"progress":1}}
             B< {"method":"notifications/progress","params":{"progressToken":5,"progress":1}}
-        "#,
-    );
+    "#);
 }
 
 #[test]
 fn late_progress_in_an_aggregate() {
-    play(
-        two,
-        &format!(
-            r#"{OPEN}
-            A> {{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"more__read","_meta":{{"progressToken":"t"}}}}}}
-                2< {{"id":10,…}}
-            2> {{"jsonrpc":"2.0","id":10,"result":{{"content":[]}}}}
-                A< {{"id":"c",…}}
-            2> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":10,"progress":1}}}}
-                A< {{"method":"notifications/progress","params":{{"progressToken":"t","progress":1}}}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":10,"progress":2}}}}
-            "#
-        ),
+    open(
+        r#"
+        A> {"id":"c","method":"tools/call","params":{"name":"more__read","_meta":{"progressToken":"t"}}}
+            2< {"id":10,…}
+        2> {"id":10,"result":{"content":[]}}
+            A< {"id":"c",…}
+        2> {"method":"notifications/progress","params":{"progressToken":10,"progress":1}}
+            A< {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":10,"progress":2}}
+            - late answer dropped
+        "#,
     );
 }
 
 #[test]
 fn progress_after_cancel_reaches_owner_only() {
-    two_clients(
-        r#"
-        A> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
+    run(r#"
+        A opens 1
+        B joins 1
+        A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
             1< {"id":3,…}
-        A> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}
+        A> {"method":"notifications/cancelled","params":{"requestId":7}}
             1< {"method":"notifications/cancelled","params":{"requestId":3}}
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":1}}
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< {"id":7,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":2}}
+        1> {"method":"notifications/progress","params":{"progressToken":3,"progress":2}}
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":2}}
-        "#,
-    );
+    "#);
 }
 
-/// Neither the client that stays nor the next one gets what belonged to the one that left.
+/// Neither B nor the next client gets what belonged to A.
 #[test]
 fn progress_after_disconnect_reaches_nobody() {
-    let lives_on = |settings: &mut switchboard_core::Settings| {
-        settings.linger = Some(std::time::Duration::from_secs(60));
-    };
-    play(
-        lives_on,
-        &format!(
-            r#"{TWO_CLIENTS}
-            A> {{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"_meta":{{"progressToken":"a"}}}}}}
-                1< {{"id":3,…}}
-            1> {{"jsonrpc":"2.0","id":3,"result":{{}}}}
-                A< {{"id":7,"result":{{}}}}
-            A leaves
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":3,"progress":1}}}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"3","progress":1}}}}
-            "#
-        ),
-    );
+    run(r#"
+        A opens 1
+        B joins 1
+        given linger 60s
+        A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
+            1< {"id":3,…}
+        1> {"id":3,"result":{}}
+            A< {"id":7,"result":{}}
+        A leaves
+        1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
+            - late answer dropped
+        1> {"method":"notifications/progress","params":{"progressToken":"3","progress":1}}
+            - late answer dropped
+    "#);
 }
 
 #[test]
-fn unknown_server_token_goes_to_the_only_user() {
-    check(
-        r#"
-        greeted
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
-            client< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
-        "#,
-    );
-    two_clients(
-        r#"
-        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
-        "#,
-    );
+fn unknown_server_token_reaches_only_user() {
+    run(r#"
+        A opens 1
+        1> {"method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
+            A< {"method":"notifications/progress","params":{"progressToken":"mine","progress":0.10}}
+    "#);
+    run(r#"
+        A opens 1
+        B joins 1
+        1> {"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}
+            - late answer dropped
+    "#);
 }
 
-/// A number that we minted names one request for ever: passed on as it is, it would name another request of the client.
+/// A minted number names one request for ever; passed on unmapped, it would name another request of the client.
 #[test]
 fn minted_token_never_passes_unmapped() {
-    check(
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{}}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}
-            - a late word, dropped
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
-            - a late word, dropped
-        "#,
-    );
+    run(r#"
+        A opens 1
+        A> {"id":9,"method":"tools/call","params":{}}
+            1< {"id":2,"method":"tools/call","params":{}}
+        1> {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
+            - late answer dropped
+        1> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+            - late answer dropped
+    "#);
 }
 
-/// A server of an aggregate must not speak for another server's request.
+/// A server of an aggregate must not report on another server's request.
 #[test]
 fn server_cannot_use_anothers_request_token() {
-    play(
-        two,
-        &format!(
-            r#"{OPEN}
-            A> {{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"more__read","_meta":{{"progressToken":"t"}}}}}}
-                2< {{"id":10,…}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":10,"progress":1}}}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"t","progress":1}}}}
-            2> {{"jsonrpc":"2.0","id":10,"result":{{"content":[]}}}}
-                A< {{"id":"c",…}}
-            1> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"u","progress":1}}}}
-                A< {{"method":"notifications/progress","params":{{"progressToken":"u","progress":1}}}}
-            "#
-        ),
+    open(
+        r#"
+        A> {"id":"c","method":"tools/call","params":{"name":"more__read","_meta":{"progressToken":"t"}}}
+            2< {"id":10,…}
+        1> {"method":"notifications/progress","params":{"progressToken":10,"progress":1}}
+            - late answer dropped
+        1> {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
+            - late answer dropped
+        2> {"id":10,"result":{"content":[]}}
+            A< {"id":"c",…}
+        1> {"method":"notifications/progress","params":{"progressToken":"u","progress":1}}
+            A< {"method":"notifications/progress","params":{"progressToken":"u","progress":1}}
+        "#,
     );
 }
 
 /// The memory of answered tokens is bounded; a task's token outlives it.
 #[test]
-fn answered_tokens_are_forgotten_oldest_first() {
+fn oldest_answered_tokens_are_forgotten() {
     let mut story = String::from(
         r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":"task"}}}
-            server< …
-        server> {"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"k"}}}
-            client< …
+        A opens 1
+        A> {"id":1,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":"task"}}}
+            1< …
+        1> {"id":2,"result":{"task":{"taskId":"k"}}}
+            A< …
         "#,
     );
     for number in 0..1025 {
         let minted = number + 3;
         story.push_str(&format!(
             r#"
-            client> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"_meta":{{"progressToken":"t{number}"}}}}}}
-                server< …
-            server> {{"jsonrpc":"2.0","id":{minted},"result":{{}}}}
-                client< …
+            A> {{"id":1,"method":"tools/call","params":{{"_meta":{{"progressToken":"t{number}"}}}}}}
+                1< …
+            1> {{"id":{minted},"result":{{}}}}
+                A< …
             "#
         ));
     }
     story.push_str(
         r#"
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3}}
-            - a late word, dropped
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4}}
-            client< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t1"}}
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2}}
-            client< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"task"}}
+        1> {"method":"notifications/progress","params":{"progressToken":3}}
+            - late answer dropped
+        1> {"method":"notifications/progress","params":{"progressToken":4}}
+            A< {"method":"notifications/progress","params":{"progressToken":"t1"}}
+        1> {"method":"notifications/progress","params":{"progressToken":2}}
+            A< {"method":"notifications/progress","params":{"progressToken":"task"}}
         "#,
     );
-    check(&story);
+    run(&story);
 }
 
-/// The question has the token 0 at the server, and 1 at the client. After the answer the client's 1 is still that token,
-/// though the server's next question has the token 1.
+/// The question has the token 0 at the server, and 1 at the client. After the answer the client's 1 still means
+/// that token, although the server's next question has the token 1.
 #[test]
 fn late_client_progress_keeps_its_question() {
-    check(
-        r#"
-        greeted
-        server> {"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"_meta":{"progressToken":0}}}
-            client< {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
-        client> {"jsonrpc":"2.0","id":1,"result":{}}
-            server< {"jsonrpc":"2.0","id":0,"result":{}}
-        server> {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
-            client< {"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"_meta":{"progressToken":2}}}
-        client> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
-            server< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":0,"progress":1}}
-        "#,
-    );
+    run(r#"
+        A opens 1
+        1> {"id":0,"method":"sampling/createMessage","params":{"_meta":{"progressToken":0}}}
+            A< {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
+        A> {"id":1,"result":{}}
+            1< {"id":0,"result":{}}
+        1> {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
+            A< {"id":2,"method":"sampling/createMessage","params":{"_meta":{"progressToken":2}}}
+        A> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+            1< {"method":"notifications/progress","params":{"progressToken":0,"progress":1}}
+    "#);
 }
 
-/// A question that names a task reaches the task's owner. Another client with a call in work there cannot report on it.
+/// A question about a task reaches the task's owner. Another client with an open call cannot report on it.
 #[test]
 fn a_tasks_question_keeps_its_token() {
     for token in ["1", "0", "\"0\""] {
-        two_clients(&format!(
+        run(&format!(
             r#"
-            A> {{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"task":{{}}}}}}
+            A opens 1
+            B joins 1
+            A> {{"id":7,"method":"tools/call","params":{{"task":{{}}}}}}
                 1< {{"id":3,…}}
-            1> {{"jsonrpc":"2.0","id":3,"result":{{"task":{{"taskId":"k"}}}}}}
+            1> {{"id":3,"result":{{"task":{{"taskId":"k"}}}}}}
                 A< …
-            B> {{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{{}}}}
+            B> {{"id":8,"method":"tools/call","params":{{}}}}
                 1< {{"id":4,…}}
-            1> {{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0,"io.modelcontextprotocol/related-task":{{"taskId":"k"}}}}}}}}
+            1> {{"id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0,"io.modelcontextprotocol/related-task":{{"taskId":"k"}}}}}}}}
                 - no longer shared by 1
                 A< …
-            B> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
+            B> {{"method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
             "#
         ));
     }

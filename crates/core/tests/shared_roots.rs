@@ -1,212 +1,156 @@
 //! A process that asks `roots/list` gets the answer of its clients, and only clients with equal answers share it.
 
-use super::cast::play;
-use switchboard_core::Settings;
-
-/// A and B work in the same folder and share the first process. Nobody has used it.
-const TWO: &str = r#"
-    A comes; folder /p
-        start 1 at /p
-    1 spawns
-    A greets with {"roots":{}}
-        1< …
-    1 greets
-        A< …
-    A confirms
-        1< …
-    B comes; folder /p
-    B greets with {"roots":{}}
-        B< …
-    B confirms
-"#;
-
-#[track_caller]
-fn with_two(story: &str) {
-    play(|_| {}, &format!("{TWO}{story}"));
-}
-
-fn asks(settings: &mut Settings) {
-    settings.servers[0].record.asks_roots = true;
-}
+use crate::story::run;
 
 /// The server asks during A's call. B is asked for its roots before anything of it goes there, and moves if they differ.
 #[test]
 fn other_roots_are_another_process() {
-    with_two(
-        r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    run(r#"
+        A opens 1; with {"roots":{}}
+        B joins 1; with {"roots":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a"}],"x":0.70}}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///a"}],"x":0.70}}
             look up /a
         found /a
             1< {"id":"r","result":{"roots":[{"uri":"file:///a"}],"x":0.70}}
-            B< {"method":"roots/list","id":2}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-        B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///b"}]}}
-            look up /b
-        found /b
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        B> {"id":1,"method":"tools/call","params":{}}
+        B answers 2 with roots /b
             - no longer shared by 1
             start 2 at /b
-        2 spawns
-            2< …
-        2 greets
-            2< …
+        2 completes handshake 5; with {"roots":{}}
             2< {"id":4,"method":"tools/call","params":{}}
-        2> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
+        2> {"id":"r","method":"roots/list"}
             2< {"id":"r","result":{"roots":[{"uri":"file:///b"}]}}
-        "#,
-    );
+    "#);
 }
 
 /// Equal answers, however they are spelled, share the process.
 #[test]
 fn equal_roots_share() {
-    with_two(
-        r#"
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-            A< {"method":"roots/list","id":1}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-            B< {"method":"roots/list","id":2}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a","name":"n"}]}}
+    run(r#"
+        A opens 1; with {"roots":{}}
+        B joins 1; with {"roots":{}}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        B> {"id":1,"method":"tools/call","params":{}}
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///a","name":"n"}]}}
             look up /a
         found /a
             1< {"id":"r","result":{"roots":[{"uri":"file:///a","name":"n"}]}}
-        B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"name":"n", "uri":"file:\/\/\/a"}]}}
+        B> {"id":2,"result":{"roots":[{"name":"n", "uri":"file:\/\/\/a"}]}}
             look up /a
         found /a
             1< {"id":3,"method":"tools/call","params":{}}
-        "#,
-    );
+    "#);
 }
 
 /// Both have used the process when it asks for the first time: it is answered only if their roots are equal.
 #[test]
 fn asked_when_two_have_used_it() {
-    let story = |second: &str, outcome: &str| {
-        format!(
-            r#"
-            A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
-                1< {{"id":3,…}}
-            B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
-                1< {{"id":4,…}}
-            1> {{"jsonrpc":"2.0","id":"r","method":"roots/list"}}
-                A< {{"method":"roots/list","id":1}}
-                B< {{"method":"roots/list","id":2}}
-            A> {{"jsonrpc":"2.0","id":1,"result":{{"roots":[{{"uri":"file:///a"}}]}}}}
+    let check = |second: &str, outcomes: &str| {
+        let story = r#"
+            A opens 1; with {"roots":{}}
+            B joins 1; with {"roots":{}}
+            A> {"id":1,"method":"tools/call","params":{}}
+                1< {"id":3,…}
+            B> {"id":1,"method":"tools/call","params":{}}
+                1< {"id":4,…}
+            1> {"id":"r","method":"roots/list"}
+                A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+                B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+            A answers 1 with roots /a
+            B> {"id":2,"result":{"roots":[{"uri":"SECOND"}]}}
                 look up /a
             found /a
-            B> {{"jsonrpc":"2.0","id":2,"result":{{"roots":[{{"uri":"{second}"}}]}}}}
-                look up /a
-            found /a
-            {outcome}
-            "#
-        )
+            OUTCOMES
+        "#;
+        run(&story.replace("SECOND", second).replace("OUTCOMES", outcomes));
     };
-    with_two(&story("file:///a", r#"1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}"#));
-    let other = story("file:///a/", "- no longer shared by 2");
-    let other = other.replace("- no longer", "1< {\"id\":\"r\",\"error\":…}\n- no longer");
-    with_two(&other);
+    check("file:///a", r#"1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}"#);
+    check("file:///a/", "1< {\"id\":\"r\",\"error\":…}\n- no longer shared by 2");
 }
 
-/// A client's own error is passed on, not one of ours.
+/// The client's own error passes on, not one of ours.
 #[test]
 fn an_error_passes_through() {
-    with_two(
-        r#"
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+    run(r#"
+        A opens 1; with {"roots":{}}
+        B joins 1; with {"roots":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"error":{"code":-7,"message":"no folder is open"}}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"error":{"code":-7,"message":"no folder is open"}}
             1< {"id":"r","error":{"code":-7,"message":"no folder is open"}}
-            B< {"method":"roots/list","id":2}
-        "#,
-    );
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+    "#);
 }
 
-/// It is known from earlier runs that the server asks, so nobody uses it before their roots are compared.
+/// Earlier runs have seen the server ask, so roots are compared before its first use.
 #[test]
 fn a_known_asker_is_not_joined_blindly() {
-    play(
-        asks,
-        &format!(
-            r#"{TWO}
-            A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
-                A< {{"method":"roots/list","id":1}}
-            A> {{"jsonrpc":"2.0","id":1,"result":{{"roots":[{{"uri":"file:///a"}}]}}}}
-                look up /a
-            found /a
-                1< {{"id":3,…}}
-            B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
-                B< {{"method":"roots/list","id":2}}
-            1> {{"jsonrpc":"2.0","id":"r","method":"roots/list"}}
-                1< {{"id":"r","result":{{"roots":[{{"uri":"file:///a"}}]}}}}
-            B> {{"jsonrpc":"2.0","id":2,"result":{{"roots":[{{"uri":"file:///b"}}]}}}}
-                look up /b
-            found /b
-                - no longer shared by 1
-                start 2 at /b
-            "#
-        ),
-    );
+    run(r#"
+        given asks_roots
+        A opens 1; with {"roots":{}}
+        B joins 1; with {"roots":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A answers 1 with roots /a
+            1< {"id":3,…}
+        B> {"id":1,"method":"tools/call","params":{}}
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        1> {"id":"r","method":"roots/list"}
+            1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}
+        B answers 2 with roots /b
+            - no longer shared by 1
+            start 2 at /b
+    "#);
 }
 
-/// The client that was asked leaves: what the process does is still its affair, and nobody else answers for it.
+/// The process still works for the client that left, and no other client answers for it.
 #[test]
 fn the_asked_client_leaves() {
-    play(
-        |settings| settings.linger = Some(std::time::Duration::from_secs(60)),
-        &format!(
-            r#"{TWO}
-            A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
-                1< {{"id":3,…}}
-            1> {{"jsonrpc":"2.0","id":"r","method":"roots/list"}}
-                A< {{"method":"roots/list","id":1}}
-            A leaves
-                1< …
-                1< {{"id":"r","error":…}}
-            "#
-        ),
-    );
+    run(r#"
+        given linger 60s
+        A opens 1; with {"roots":{}}
+        B joins 1; with {"roots":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
+            1< {"id":3,…}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A leaves
+            1< …
+            1< {"id":"r","error":…}
+    "#);
 }
 
 /// A server that asks as soon as it is ready: B must not work with the roots of A.
 #[test]
 fn aggregates_with_different_roots() {
-    play(
-        |_| {},
-        r#"
-        A comes; folder /p; server all
-        A greets with {"roots":{}}
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            A< {"id":0,…}
-            1< …
+    run(r#"
+        A greets all: 1; with {"roots":{}}
+        1 completes handshake 2; with {"roots":{}}; offers {"tools":{}}; answers A
             1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"t"}]}}
-            keep 0
+        1> {"id":"r","method":"roots/list"}
+        1> {"id":3,"result":{"tools":[{"name":"t"}]}}
+            store 0
         A confirms
-            A< {"method":"roots/list","id":1}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         B comes; folder /p; server all
         B greets with {"roots":{}}
             B< …
         B confirms
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a"}]}}
-            look up /a
-        found /a
+        A answers 1 with roots /a
             1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__t"}}
-            B< {"method":"roots/list","id":2}
-        B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///b"}]}}
-            look up /b
-        found /b
+        B> {"id":1,"method":"tools/call","params":{"name":"files__t"}}
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        B answers 2 with roots /b
             - no longer shared by 1
             start 2 at /b
-        "#,
-    );
+    "#);
 }

@@ -1,23 +1,12 @@
-//! Who shares a backend, and whom its messages concern.
+//! Clients that share a process, and the recipients of its messages.
 
-use super::cast::play;
-use switchboard_core::{Capabilities, Scope, Settings, StatePolicy};
+use crate::story::run;
 
-fn shared(settings: &mut Settings) {
-    settings.servers[0].capabilities = Capabilities::Shared;
-}
-
-/// The second client hears what the first one heard, and the server notices nothing.
+/// B gets the answer that A got, and the server notices nothing.
 #[test]
-fn a_second_client_of_a_workspace_starts_nothing() {
-    play(
-        |_| {},
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< {"id":1,"method":"initialize",…}
+fn a_second_client_joins_the_process() {
+    run(r#"
+        A opens 1; unanswered
         B comes; folder /p
         B greets
         1 greets
@@ -26,27 +15,22 @@ fn a_second_client_of_a_workspace_starts_nothing() {
         A confirms
             1< {"method":"notifications/initialized"}
         B confirms
-        A> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}
+        A> {"id":7,"method":"tools/call","params":{}}
             1< {"id":3,…}
-        B> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}
+        B> {"id":7,"method":"tools/call","params":{}}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":4,"result":"b"}
+        1> {"id":4,"result":"b"}
             B< {"id":7,"result":"b"}
-        1> {"jsonrpc":"2.0","id":3,"result":"a"}
+        1> {"id":3,"result":"a"}
             A< {"id":7,"result":"a"}
-        C comes; folder /p
-        C greets
-            C< {"id":0,"result":{"serverInfo":1}}
-        "#,
-    );
+        C joins 1; unconfirmed
+    "#);
 }
 
-/// All of them come before one of them has said what it can do.
+/// The clients connect before one of them has declared its capabilities.
 #[test]
-fn clients_that_come_at_once_share_what_the_first_had_started() {
-    play(
-        |_| {},
-        r#"
+fn simultaneous_clients_share_one_start() {
+    run(r#"
         A comes; folder /p
             start 1 at /p
         B comes; folder /p
@@ -64,133 +48,100 @@ fn clients_that_come_at_once_share_what_the_first_had_started() {
             2< {"id":3,"method":"initialize",…}
         2 greets
             C< {"id":0,"result":{"serverInfo":2}}
-        "#,
-    );
+    "#);
 }
 
-/// Whoever asks for more than the server can do waits longer, and not the others.
+/// A client that asks for more than the server can do waits longer, and the others do not.
 #[test]
-fn a_client_that_floods_holds_up_only_itself() {
-    play(
-        |settings| {
-            settings.servers[0].max_in_flight = 1;
-            settings.servers[0].max_queue = 4;
-        },
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
-        B comes; folder /p
-        B greets
-            B< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+fn a_flooding_client_delays_only_itself() {
+    run(r#"
+        given max_in_flight 1; max_queue 4
+        A opens 1
+        B joins 1; unconfirmed
+        A> {"id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
-        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
-        A> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
-        A> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}
-        A> {"jsonrpc":"2.0","id":6,"method":"tools/call","params":{}}
+        A> {"id":2,"method":"tools/call","params":{}}
+        A> {"id":3,"method":"tools/call","params":{}}
+        A> {"id":4,"method":"tools/call","params":{}}
+        A> {"id":5,"method":"tools/call","params":{}}
+        A> {"id":6,"method":"tools/call","params":{}}
             A< …"overloaded"…
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
-        B> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        B> {"id":1,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
+        B> {"id":3,"method":"tools/call","params":{}}
             B< …"overloaded"…
-        1> {"jsonrpc":"2.0","id":3,"result":"1 of A"}
+        1> {"id":3,"result":"1 of A"}
             A< {"id":1,"result":"1 of A"}
             1< {"id":4,…}
-        1> {"jsonrpc":"2.0","id":4,"result":"2 of A"}
+        1> {"id":4,"result":"2 of A"}
             A< {"id":2,"result":"2 of A"}
             1< {"id":8,…}
-        1> {"jsonrpc":"2.0","id":8,"result":"1 of B"}
+        1> {"id":8,"result":"1 of B"}
             B< {"id":1,"result":"1 of B"}
             1< {"id":5,…}
-        1> {"jsonrpc":"2.0","id":5,"result":"3 of A"}
+        1> {"id":5,"result":"3 of A"}
             A< {"id":3,"result":"3 of A"}
             1< {"id":9,…}
-        1> {"jsonrpc":"2.0","id":9,"result":"2 of B"}
+        1> {"id":9,"result":"2 of B"}
             B< {"id":2,"result":"2 of B"}
             1< {"id":6,…}
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn another_folder_or_another_environment_is_another_instance() {
-    play(
-        |_| {},
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
-            1< …
-        1 greets
-            A< …
+fn folder_and_environment_separate_clients() {
+    run(r#"
+        A opens 1; unconfirmed
         B comes; folder /q
         B greets
             start 2 at /q
         C comes; folder /p; env 1
         C greets
             start 3 at /p with env 1
-        "#,
-    );
+    "#);
 }
 
-/// A server may offer them other tools; unless it was seen that it does not, and it never asked for anything.
+/// A server may offer other tools to other capabilities. Clients share once the lists were equal, and the server
+/// never asked a question.
 #[test]
-fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
+fn equal_lists_unite_other_capabilities() {
     const ASK_BOTH: &str = r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
+        A opens 1; unconfirmed
+        A> {"id":1,"method":"tools/list"}
             1< …
-        1 greets
-            A< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-            1< …
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
+        1> {"id":2,"result":{"tools":[]}}
             A< …
         B comes; folder /p
         B greets with {"sampling":{}}
             start 2 at /p
         2 spawns
             2< …
-        2> {"jsonrpc":"2.0","id":3,"result":{"serverInfo":1}}
+        2> {"id":3,"result":{"serverInfo":1}}
             B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        B> {"id":1,"method":"tools/list"}
             2< …
-        2> {"jsonrpc":"2.0","id":4,"result":{"tools":[]}}
+        2> {"id":4,"result":{"tools":[]}}
             B< …
         B leaves
         2 ends
     "#;
-    // The last page of two lists may be the same though the lists are not.
+    // The last pages of two lists may be equal although the lists differ.
     let in_pages = ASK_BOTH.replacen(r#"{"tools":[]}"#, r#"{"tools":[1],"nextCursor":"x"}"#, 1);
     let in_pages = in_pages.replacen(
         "B comes",
-        r#"A> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"x"}}
+        r#"A> {"id":2,"method":"tools/list","params":{"cursor":"x"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
+        1> {"id":3,"result":{"tools":[]}}
             A< …
         B comes"#,
         1,
     );
-    let in_pages = in_pages.replace(r#"2> {"jsonrpc":"2.0","id":4"#, r#"2> {"jsonrpc":"2.0","id":5"#);
-    let in_pages = in_pages.replace(r#"2> {"jsonrpc":"2.0","id":3"#, r#"2> {"jsonrpc":"2.0","id":4"#);
-    play(
-        |settings| settings.servers[0].state = StatePolicy::None,
-        &format!("{in_pages}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\nstart 3 at /p"),
-    );
+    let in_pages = in_pages.replace(r#"2> {"id":4"#, r#"2> {"id":5"#);
+    let in_pages = in_pages.replace(r#"2> {"id":3"#, r#"2> {"id":4"#);
     let third = |story: &str, line: &str| {
-        format!("{story}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}")
+        run(&format!("{story}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}"));
     };
+    third(&in_pages, "start 3 at /p");
     // B's next request goes to A's process.
     let united = ASK_BOTH.replacen(
         "B< …\n        B leaves",
@@ -198,144 +149,96 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
             B< …
             - another one offers the same, and its clients share that
             stop 2
-        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        B> {"id":2,"method":"tools/call","params":{}}
             1< …
         B leaves
             1< {"method":"notifications/cancelled",…}"#,
         1,
     );
-    play(
-        |settings| settings.servers[0].state = StatePolicy::None,
-        &third(&united, r#"C< {"id":0,"result":{"serverInfo":1}}"#),
-    );
-    play(
-        |settings| settings.servers[0].capabilities = Capabilities::Exact,
-        &third(ASK_BOTH, "start 3 at /p"),
-    );
+    third(&united, r#"C< {"id":0,"result":{"serverInfo":1}}"#);
+    third(&format!("given exact\n{ASK_BOTH}"), "start 3 at /p");
 }
 
 #[test]
-fn if_the_config_says_so_they_share_at_once() {
-    play(
-        shared,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets with {"roots":{}}
-            1< …
-        1 greets
-            A< …
-        B comes; folder /p
-        B greets with {"sampling":{}}
-            B< {"id":0,"result":{"serverInfo":1}}
-        "#,
-    );
+fn the_config_makes_capabilities_shared() {
+    run(r#"
+        given shared
+        A opens 1; with {"roots":{}}; unconfirmed
+        B joins 1; with {"sampling":{}}; unconfirmed
+    "#);
 }
 
 #[test]
-fn with_the_scope_client_nobody_shares() {
-    play(
-        |settings| settings.servers[0].scope = Scope::Client,
-        r#"
+fn scope_client_shares_nothing() {
+    run(r#"
+        given scope client
         A comes; folder /p
             start 1 at /p
         B comes; folder /p
             start 2 at /p
-        "#,
-    );
+    "#);
 }
 
 #[test]
 fn updates_reach_subscribers_only() {
-    play(
-        shared,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
+    run(r#"
+        given shared
+        A opens 1
+        B joins 1; unconfirmed
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< …
-        1 greets
+        1> {"id":3,"result":{}}
             A< …
-        A confirms
-            1< …
-        B comes; folder /p
-        B greets
-            B< …
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
-            1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
-            A< …
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:/1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B> {"id":1,"method":"tools/call","params":{}}
             1< …
-        1> {"jsonrpc":"2.0","id":4,"result":{}}
+        1> {"id":4,"result":{}}
             B< …
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:/2"}}
-            - nobody hears notifications/resources/updated
-        B> {"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:/2"}}
+            - no listener for notifications/resources/updated
+        B> {"id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
             1< …
-        1> {"jsonrpc":"2.0","id":5,"result":{}}
+        1> {"id":5,"result":{}}
             B< …
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"x:/1"}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"x:/1"}}
             A< {"id":2,"result":{}}
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:/1"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
             B< …
-        "#,
-    );
+    "#);
 }
 
-/// One of several goes: its calls are taken back, its private instance ends, the others go on.
+/// Calls of the leaving client are cancelled; those of the other go on.
 #[test]
-fn a_client_that_goes_disturbs_nobody() {
-    play(
-        shared,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
+fn a_leaving_client_disturbs_no_other() {
+    run(r#"
+        given shared
+        A opens 1; unconfirmed
+        B joins 1; unconfirmed
+        A> {"id":1,"method":"tools/call","params":{}}
             1< …
-        1 greets
-            A< …
-        B comes; folder /p
-        B greets
-            B< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-            1< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B> {"id":1,"method":"tools/call","params":{}}
             1< …
         A leaves
             1< {"method":"notifications/cancelled","params":{"reason":"the client is gone","requestId":3}}
-        1> {"jsonrpc":"2.0","id":3,"result":"a"}
-        1> {"jsonrpc":"2.0","id":4,"result":"b"}
+        1> {"id":3,"result":"a"}
+        1> {"id":4,"result":"b"}
             B< {"id":1,"result":"b"}
-        "#,
-    );
+    "#);
 }
 
-/// What a tool's name tells of the server: from then on each client has its own.
+/// A tool's name shows client state: from then on each client has its own process.
 #[test]
 fn a_browser_is_not_shared() {
-    play(
-        |settings| settings.servers[0].state = StatePolicy::Auto,
-        r#"
-        A comes; folder /p
-            start 1 at /p
-        1 spawns
-        A greets
+    run(r#"
+        given state auto
+        A opens 1; unconfirmed
+        A> {"id":1,"method":"tools/list"}
             1< …
-        1 greets
-            A< …
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-            1< …
-        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"browser_click"}]}}
-            - keeps something, by browser_click
+        1> {"id":2,"result":{"tools":[{"name":"browser_click"}]}}
+            - keeps state: browser_click
             A< …
         B comes; folder /p
             start 2 at /p
-        "#,
-    );
+    "#);
 }

@@ -1,33 +1,24 @@
 //! Servers that run without a client: Switchboard makes the handshake, real clients join.
 
-use super::cast::play;
-use std::time::Duration;
-use switchboard_core::{Capabilities, Scope, Settings};
+use crate::story::run;
 
 /// A daemon with one server for everybody, whose lists are stored.
-fn daemon(settings: &mut Settings) {
-    settings.linger = Some(Duration::from_secs(30));
-    settings.servers[0].stores_lists = true;
-    settings.servers[0].scope = Scope::Global;
-    settings.servers[0].capabilities = Capabilities::Shared;
-}
+const DAEMON: &str = "given linger 30s; stores_lists; scope global; shared\n";
 
 /// Started without a client, and greeted by us.
 const KEPT: &str = r#"
     owner keeps
         start 1 at home
     1 spawns
-        1< {"id":1,"method":"initialize","params":{…"clientInfo":{"name":"switchboard",…}
+        1< raw {"id":1,"jsonrpc":"2.0","method":"initialize","params":{…"clientInfo":{"name":"switchboard",…}
     1 greets with {"tools":{}}
         1< {"method":"notifications/initialized"}
-        1< {"id":2,"method":"tools/list"}
-    1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read"}]}}
-        keep 0
+    1 lists 2: read
 "#;
 
 #[track_caller]
 fn kept(story: &str) {
-    play(daemon, &format!("{KEPT}{story}"));
+    run(&format!("{DAEMON}{KEPT}{story}"));
 }
 
 #[test]
@@ -51,29 +42,24 @@ fn crashed_process_is_replaced() {
     kept(
         r#"
         1 ends
+            - restart after a pause
         +1s
             start 2 at home
         2 spawns
-            2< {"id":3,"method":"initialize",…}
+            2< raw {"id":3,"jsonrpc":"2.0","method":"initialize",…}
         "#,
     );
 }
 
-/// The handshake is that of the last kind of client, so that the next one finds what it would have started.
+/// The handshake is that of the last kind of client, so the next client of that kind can join.
 #[test]
 fn client_joins_the_kept_process() {
     let story = r#"
         A comes; folder /p; server all
         A greets
             start 1 at home
-        1 spawns
-            1< {"id":2,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            A< …
-            1< {"method":"notifications/initialized"}
-            1< {"id":3,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
-            keep 0
+        1 completes handshake 2; offers {"tools":{}}; answers A
+        1 lists 3: read
         A leaves
         +30s
             - nobody has used it for a while
@@ -82,31 +68,27 @@ fn client_joins_the_kept_process() {
         owner keeps
             start 2 at home
         2 spawns
-            2< {"id":4,"method":"initialize","params":{…"switchboard"…"protocolVersion":"v"…}
+            2< raw {"id":4,"jsonrpc":"2.0","method":"initialize","params":{…"switchboard"…"protocolVersion":"v"…}
         2 greets with {"tools":{}}
             2< {"method":"notifications/initialized"}
-            2< {"id":5,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"read"}]}}
-            keep 0
-        B comes; folder /q
-        B greets
-            B< …
-        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        2 lists 5: read
+        B joins 2; folder /q; offers {"tools":{}}; unconfirmed
+        B> {"id":1,"method":"tools/call","params":{}}
             2< {"id":7,…}
         B leaves
             2< …
         +3600s
     "#;
-    play(daemon, story);
+    run(&format!("{DAEMON}{story}"));
 }
 
-/// The only client is meant by what a process says unasked: we are none.
+/// Unasked messages are for the only client. Switchboard itself is no client.
 #[test]
-fn our_handshake_is_no_use_of_it() {
+fn our_handshake_is_no_use() {
     kept(
         r#"
         owner keeps
-        1> {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}
+        1> {"id":"q","method":"sampling/createMessage","params":{}}
             1< {"id":"q","error":{…}}
             - not started: each of its clients has an instance of its own, which starts when the client comes
         "#,
@@ -115,13 +97,8 @@ fn our_handshake_is_no_use_of_it() {
 
 #[test]
 fn a_workspace_must_be_named() {
-    let by_root = |settings: &mut Settings| {
-        daemon(settings);
-        settings.servers[0].scope = Scope::Root;
-    };
-    play(
-        by_root,
-        r#"
+    run(r#"
+        given linger 30s; stores_lists; scope root; shared
         owner keeps
             - not started: it has an instance for each workspace, and none is named: …
         owner keeps /p
@@ -129,23 +106,16 @@ fn a_workspace_must_be_named() {
         owner stops /p
             - its owner stops it
             stop 1
-        "#,
-    );
+    "#);
 }
 
 #[test]
 fn private_servers_wait_for_their_client() {
-    let private = |settings: &mut Settings| {
-        daemon(settings);
-        settings.servers[0].scope = Scope::Client;
-    };
-    play(
-        private,
-        r#"
+    run(r#"
+        given linger 30s; stores_lists; scope client; shared
         owner keeps
             - not started: each of its clients has an instance of its own, which starts when the client comes
-        "#,
-    );
+    "#);
 }
 
 #[test]

@@ -1,66 +1,43 @@
-//! Answers from the stored catalogue: to clients of one server while it starts, and to kinds of clients that have no list of
-//! their own yet.
+//! Answers from stored lists: to clients of one server while it starts, and to kinds of clients that have none yet.
 
-use super::cast::play;
-use bytes::Bytes;
-use std::sync::Arc;
-use std::time::Duration;
-use switchboard_core::Settings;
-use switchboard_core::catalogue::{List, Listing, NameStyle, Naming, Offer, OfferKey};
-
-const PROFILE: &str = r#""v" {}"#;
-
-fn offer(tool: &str) -> Arc<Offer> {
-    let welcome = br#"{"serverInfo":"stored","capabilities":{"tools":{}}}"#;
-    let page = Bytes::from(format!(r#"{{"tools":[{{"name":"{tool}"}}]}}"#));
-    let naming = Naming::new("files", NameStyle::Prefixed);
-    let tools = Listing::read(List::Tools, &[page], &naming).expect("a list");
-    Arc::new(Offer::new(Bytes::from_static(welcome)).with(Arc::new(tools)))
-}
-
-fn stored(settings: &mut Settings, key: OfferKey, tool: &str) {
-    settings.servers[0].stores_lists = true;
-    settings.servers[0].offers.push((key, offer(tool).into()));
-}
+use crate::story::run;
 
 const ANSWERED: &str = r#"
+    given stored read
     A comes; folder /p
         start 1 at /p
     A greets
         A< {"id":0,"result":{"serverInfo":"stored","capabilities":{"tools":{}}}}
     A confirms
-    A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+    A> {"id":1,"method":"tools/list"}
         A< {"id":1,"result":{"tools":[{"name":"read"}]}}
-    1 spawns
-        1< {"id":3,"method":"initialize",…}
-    1 greets with {"tools":{}}
-        1< {"method":"notifications/initialized"}
+    1 completes handshake 3; offers {"tools":{}}
         1< {"id":4,"method":"tools/list"}
 "#;
 
 #[track_caller]
 fn answered(story: &str) {
-    play(|settings| stored(settings, OfferKey::anywhere(PROFILE), "read"), &format!("{ANSWERED}{story}"));
+    run(&format!("{ANSWERED}{story}"));
 }
 
 #[test]
 fn one_server_is_answered_from_the_store() {
     answered(
         r#"
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read"}]}}
-            keep 0
-        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        1> {"id":4,"result":{"tools":[{"name":"read"}]}}
+            store 0
+        A> {"id":2,"method":"tools/list"}
             1< {"id":5,"method":"tools/list"}
         "#,
     );
 }
 
 #[test]
-fn a_stored_list_that_is_wrong_is_corrected() {
+fn a_wrong_stored_list_is_corrected() {
     answered(
         r#"
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"write"}]}}
-            keep 0
+        1> {"id":4,"result":{"tools":[{"name":"write"}]}}
+            store 0
             A< {"method":"notifications/tools/list_changed"}
         "#,
     );
@@ -69,109 +46,76 @@ fn a_stored_list_that_is_wrong_is_corrected() {
 /// A client that was greeted from the store hears that we are there.
 #[test]
 fn a_ping_does_not_wait_for_the_server() {
-    play(
-        |settings| stored(settings, OfferKey::anywhere(PROFILE), "read"),
-        r#"
+    run(r#"
+        given stored read
         A comes; folder /p
             start 1 at /p
         A greets
             A< {"id":0,"result":{"serverInfo":"stored",…}}
-        A> {"jsonrpc":"2.0","id":1,"method":"ping"}
+        A> {"id":1,"method":"ping"}
             A< {"id":1,"result":{}}
-        "#,
-    );
+    "#);
 }
 
 /// A call waits for the server, whatever is stored.
 #[test]
 fn calls_wait_for_the_server() {
-    play(
-        |settings| stored(settings, OfferKey::anywhere(PROFILE), "read"),
-        r#"
+    run(r#"
+        given stored read
         A comes; folder /p
             start 1 at /p
         A greets
             A< {"id":0,"result":{"serverInfo":"stored",…}}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}
-        A> {"jsonrpc":"2.0","id":2,"method":"prompts/list"}
-        1 spawns
-            1< {"id":4,"method":"initialize",…}
-        1 greets with {"tools":{}}
-            1< {"method":"notifications/initialized"}
+        A> {"id":1,"method":"tools/call","params":{"name":"read"}}
+        A> {"id":2,"method":"prompts/list"}
+        1 completes handshake 4; offers {"tools":{}}
             1< {"id":2,"method":"tools/call","params":{"name":"read"}}
             1< {"id":3,"method":"prompts/list"}
-        "#,
-    );
+    "#);
 }
 
-/// What the server offers may depend on the root that its launch names.
+/// The server's lists may depend on the root that its launch names.
 #[test]
-fn lists_of_one_root_are_not_shown_at_another() {
-    let at_root = |settings: &mut Settings| {
-        let key = OfferKey { profile: PROFILE.into(), root: Some("/p".into()) };
-        stored(settings, key, "read");
-        settings.servers[0].splits = true;
-        settings.servers[0].launch_uses_root = true;
-    };
-    play(
-        at_root,
-        r#"
+fn stored_lists_belong_to_their_root() {
+    run(r#"
+        given stored read at /p; splits; launch_uses_root
         A comes; folder /p; server all
         A greets
             A< {"id":0,"result":…}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
-        "#,
-    );
-    play(
-        at_root,
-        r#"
-        A comes; folder /q; server all
-        A greets
-            start 1 at /q
-        1 spawns
-            1< …
-        1 greets with {"tools":{}}
-            A< …
-            1< …
+    "#);
+    run(r#"
+        given stored read at /p; splits; launch_uses_root
+        A greets all: 1; folder /q
+        1 completes handshake 2; offers {"tools":{}}; answers A
             1< {"id":3,"method":"tools/list"}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"write"}]}}
-            keep 0
+        A> {"id":1,"method":"tools/list"}
+        1> {"id":3,"result":{"tools":[{"name":"write"}]}}
+            store 0
             A< {"id":1,"result":{"tools":[{"name":"files__write"}]}}
-        "#,
-    );
+    "#);
 }
 
-/// A kind of client that has no list of its own waits its time, and gets the newest of another kind.
+/// A kind of client without lists of its own waits its time, and gets the newest of another kind.
 #[test]
 fn another_kind_of_client_lends_its_lists() {
-    play(
-        |settings| {
-            stored(settings, OfferKey::anywhere("new"), "read");
-            stored(settings, OfferKey::anywhere("old"), "old");
-            settings.linger = Some(Duration::from_secs(3600));
-        },
-        r#"
-        A comes; folder /p; server all
-        A greets
-            start 1 at /p
+    run(r#"
+        given stored read for new; stored old for old; linger 3600s
+        A greets all: 1
         1 spawns
             1< …
         +10s
             record 0: slow, try 1
             A< {"id":0,"result":{"capabilities":{"tools":{"listChanged":true}},…}}
         A confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
         1 greets with {"tools":{}}
             1< …
-            1< {"id":4,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"write"}]}}
-            keep 0
+        1 lists 4: write
         +1s
             A< {"method":"notifications/tools/list_changed"}
-        "#,
-    );
+    "#);
 }

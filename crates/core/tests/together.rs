@@ -1,168 +1,116 @@
-//! What several clients of one server do to each other: nothing. Found by the simulator of the pool.
+//! Clients of one server do not affect each other. Found by the pool simulator.
 
-use super::cast::play;
-use switchboard_core::{Capabilities, Settings};
+use crate::story::run;
 
-fn shared(settings: &mut Settings) {
-    settings.servers[0].capabilities = Capabilities::Shared;
-}
-
-fn split(settings: &mut Settings) {
-    shared(settings);
-    settings.servers[0].splits = true;
-}
-
-/// Two clients of one process, both greeted.
-const BOTH: &str = r#"
-    A comes; folder /p
-        start 1 at /p
-    1 spawns
-    A greets
-        1< …
-    1 greets
-        A< …
-    B comes; folder /p
-    B greets
-        B< …
-"#;
-
-#[track_caller]
-fn both(story: &str) {
-    play(shared, &format!("{BOTH}{story}"));
-}
-
-/// Whoever says it first says it for both.
+/// The first client that confirms does so for both.
 #[test]
-fn a_server_hears_once_that_its_clients_are_ready() {
-    both(
-        r#"
+fn initialized_is_sent_once() {
+    run(r#"
+        given shared
+        A opens 1; unconfirmed
+        B joins 1; unconfirmed
         B confirms
             1< {"method":"notifications/initialized"}
         A confirms
-        "#,
-    );
+    "#);
 }
 
 #[test]
-fn the_level_of_one_does_not_silence_the_other() {
-    both(
-        r#"
+fn one_log_level_does_not_silence_the_other() {
+    run(r#"
+        given shared
+        A opens 1; unconfirmed
+        B joins 1; unconfirmed
         A confirms
             1< …
         B confirms
-        A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"debug"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
-        B> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}
+        B> {"id":1,"method":"logging/setLevel","params":{"level":"error"}}
             1< {"id":4,"method":"logging/setLevel","params":{"level":"error"}}
-        1> {"jsonrpc":"2.0","id":4,"result":{}}
+        1> {"id":4,"result":{}}
             1< {"id":5,"method":"logging/setLevel","params":{"level":"debug"}}
             B< …
-        "#,
-    );
+    "#);
 }
 
-/// The server would do both in their order, and forget the one who came last.
+/// The server would handle both in order, and forget the later subscriber.
 #[test]
-fn nobody_is_unsubscribed_by_another_while_he_subscribes() {
-    both(
-        r#"
+fn a_pending_subscription_survives() {
+    run(r#"
+        given shared
+        A opens 1; unconfirmed
+        B joins 1; unconfirmed
         A confirms
             1< …
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"u"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
-        B> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"u"}}
+        B> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}}
             1< …
-        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"u"}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"u"}}
             A< {"id":2,"result":{}}
-        1> {"jsonrpc":"2.0","id":4,"result":{}}
+        1> {"id":4,"result":{}}
             B< …
-        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"u"}}
+        1> {"method":"notifications/resources/updated","params":{"uri":"u"}}
             B< …
-        "#,
-    );
+    "#);
 }
 
-/// Else the server goes on telling whoever is left.
+/// Otherwise the server would go on sending updates.
 #[test]
-fn the_subscriptions_of_a_client_go_with_it() {
-    both(
-        r#"
+fn subscriptions_end_with_their_client() {
+    run(r#"
+        given shared
+        A opens 1; unconfirmed
+        B joins 1; unconfirmed
         A confirms
             1< …
-        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"u"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}}
             1< …
-        1> {"jsonrpc":"2.0","id":3,"result":{}}
+        1> {"id":3,"result":{}}
             A< …
         A leaves
             1< {"id":4,"method":"resources/unsubscribe","params":{"uri":"u"}}
-        "#,
-    );
+    "#);
 }
 
-/// The answer to an earlier question must not stand for the answer to the last.
+/// The lookup of an earlier answer must not stand for the last one.
 #[test]
-fn only_the_last_look_at_the_roots_counts() {
-    play(
-        split,
-        r#"
-        A comes; folder /p
-        A greets with {"roots":{}}
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+fn only_the_last_roots_lookup_counts() {
+    run(r#"
+        given shared; splits
+        A opens 1; with {"roots":{}}; on greeting
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A> {"id":1,"result":{"roots":[{"uri":"file:///p"}]}}
             look up /p
-        A> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            A< {"method":"roots/list","id":2}
+        A> {"method":"notifications/roots/list_changed"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
         found /p
-        A> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///p"},{"uri":"file:///q"}]}}
-            look up /p /q
-        found /p /q
-        A at /q/x> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}
+        A answers 2 with roots /p /q
+        A at /q/x> {"id":5,"method":"tools/call","params":{}}
             start 2 at /q
-        "#,
-    );
+    "#);
 }
 
-/// What it was asked before, it still answers.
 #[test]
-fn a_workspace_that_is_left_finishes_its_work() {
-    play(
-        split,
-        r#"
-        A comes; folder /p
-        A greets with {"roots":{}}
-            start 1 at /p
-        1 spawns
-            1< …
-        1 greets
-            A< …
-        A confirms
-            1< …
-            A< {"method":"roots/list","id":1}
-        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
-            look up /p
-        found /p
-        A> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}
+fn a_left_workspace_finishes_its_requests() {
+    run(r#"
+        given shared; splits
+        A opens 1; with {"roots":{}}; on greeting
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A answers 1 with roots /p
+        A> {"id":5,"method":"tools/call","params":{}}
             1< {"id":2,…}
-        A> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            A< {"method":"roots/list","id":2}
-        A> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///q"}]}}
-            look up /q
-        found /q
-        1> {"jsonrpc":"2.0","id":2,"result":1}
+        A> {"method":"notifications/roots/list_changed"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        A answers 2 with roots /q
+        1> {"id":2,"result":1}
             A< {"id":5,"result":1}
             - nobody works there any more
             stop 1
-        "#,
-    );
+    "#);
 }

@@ -1,129 +1,102 @@
-//! How many requests a server works on at a time.
+//! Requests that a server works on at a time.
 
-use crate::script::check_with;
-use std::time::Duration;
-use switchboard_core::{OnTimeout, Settings};
+use crate::story::run;
 
-fn one_at_a_time(settings: &mut Settings) {
-    settings.servers[0].max_in_flight = 1;
+#[test]
+fn an_answer_sends_the_next_request() {
+    run(r#"
+        given max_in_flight 1
+        A opens 1
+        A> {"id":"a","method":"tools/call","params":{"name":"one"}}
+            1< {"id":2,"method":"tools/call","params":{"name":"one"}}
+        A> {"id":"b","method":"tools/call","params":{"name":"two"}}
+        A> {"id":"c","method":"tools/list"}
+        1> {"id":2,"result":{}}
+            A< {"id":"a","result":{}}
+            1< {"id":3,"method":"tools/call","params":{"name":"two"}}
+        1> {"id":3,"error":{"code":1,"message":"no"}}
+            A< {"id":"b","error":{"code":1,"message":"no"}}
+            1< {"id":4,"method":"tools/list"}
+    "#);
 }
 
-fn one_at_a_time_for_a_minute(settings: &mut Settings) {
-    one_at_a_time(settings);
-    settings.servers[0].timeout = Duration::from_secs(60);
-    settings.servers[0].on_timeout = OnTimeout::Keep;
+/// A request at work may depend on them.
+#[test]
+fn pings_and_notifications_do_not_wait() {
+    run(r#"
+        given max_in_flight 1
+        A opens 1
+        A> {"id":"a","method":"tools/call","params":{"name":"one"}}
+            1< {"id":2,"method":"tools/call","params":{"name":"one"}}
+        A> {"id":"b","method":"tools/call","params":{"name":"two"}}
+        A> {"id":"p","method":"ping"}
+            1< {"id":4,"method":"ping"}
+        A> {"method":"notifications/roots/list_changed"}
+            1< {"method":"notifications/roots/list_changed"}
+        A> {"method":"notifications/cancelled","params":{"requestId":"a"}}
+            1< {"method":"notifications/cancelled","params":{"requestId":2}}
+            1< {"id":3,"method":"tools/call","params":{"name":"two"}}
+    "#);
 }
 
 #[test]
-fn the_next_one_goes_when_one_is_answered() {
-    check_with(
-        one_at_a_time,
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"two"}}
-        client> {"jsonrpc":"2.0","id":"c","method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":2,"result":{}}
-            client< {"jsonrpc":"2.0","id":"a","result":{}}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"two"}}
-        server> {"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}
-            client< {"jsonrpc":"2.0","id":"b","error":{"code":1,"message":"no"}}
-            server< {"jsonrpc":"2.0","id":4,"method":"tools/list"}
-        "#,
-    );
-}
-
-/// What a request in work may need does not wait behind it.
-#[test]
-fn pings_notifications_and_cancellations_do_not_wait() {
-    check_with(
-        one_at_a_time,
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"two"}}
-        client> {"jsonrpc":"2.0","id":"p","method":"ping"}
-            server< {"jsonrpc":"2.0","id":4,"method":"ping"}
-        client> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-            server< {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
-        client> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}
-            server< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"two"}}
-        "#,
-    );
+fn a_cancelled_queued_request_is_not_sent() {
+    run(r#"
+        given max_in_flight 1
+        A opens 1
+        A> {"id":"a","method":"tools/call","params":{"name":"one"}}
+            1< {"id":2,"method":"tools/call","params":{"name":"one"}}
+        A> {"id":"b","method":"tools/call","params":{"name":"two"}}
+        A> {"id":"c","method":"tools/call","params":{"name":"three"}}
+        A> {"method":"notifications/cancelled","params":{"requestId":"b"}}
+        1> {"id":2,"result":{}}
+            A< {"id":"a","result":{}}
+            1< {"id":4,"method":"tools/call","params":{"name":"three"}}
+    "#);
 }
 
 #[test]
-fn one_that_is_taken_back_while_it_waits_is_never_sent() {
-    check_with(
-        one_at_a_time,
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"two"}}
-        client> {"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"three"}}
-        client> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}
-        server> {"jsonrpc":"2.0","id":2,"result":{}}
-            client< {"jsonrpc":"2.0","id":"a","result":{}}
-            server< {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"three"}}
-        "#,
-    );
+fn one_request_over_the_queue_is_refused() {
+    run(r#"
+        given max_in_flight 1; max_queue 1
+        A opens 1
+        A> {"id":"a","method":"tools/list"}
+            1< {"id":2,"method":"tools/list"}
+        A> {"id":"b","method":"tools/list"}
+        A> {"id":"c","method":"tools/list"}
+            A< {"id":"c","error":{"code":-32603,…"kind":"overloaded","retryable":true,…"message":"too much at once: the server works on as many requests as it may (1), and too many wait"}}
+    "#);
 }
 
 #[test]
-fn one_more_than_may_wait_is_refused() {
-    check_with(
-        |settings| {
-            settings.servers[0].max_in_flight = 1;
-            settings.servers[0].max_queue = 1;
-        },
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/list"}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/list"}
-        client> {"jsonrpc":"2.0","id":"c","method":"tools/list"}
-            client< {"jsonrpc":"2.0","id":"c","error":{"code":-32603,…"kind":"overloaded","retryable":true,…"message":"too much at once: the server works on as many requests as it may (1), and too many wait"}}
-        "#,
-    );
-}
-
-#[test]
-fn one_that_does_not_get_its_turn_is_told_why() {
-    check_with(
-        one_at_a_time_for_a_minute,
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"slow","_meta":{"progressToken":1}}}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":2}}}
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/list"}
+fn a_request_without_a_turn_is_told_why() {
+    run(r#"
+        given max_in_flight 1; timeout 60s; on_timeout keep
+        A opens 1
+        A> {"id":"a","method":"tools/call","params":{"name":"slow","_meta":{"progressToken":1}}}
+            1< {"id":2,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":2}}}
+        A> {"id":"b","method":"tools/list"}
         +40s
-        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}
-            client< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+        1> {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
+            A< {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
         +30s
-            client< {"jsonrpc":"2.0","id":"b","error":{"code":-32003,"data":{"hint":"raise `maxInFlight` …","kind":"backend_timeout",…"message":"no turn within 60.0 s: the server `files` works on as many requests as it may (1)"}}
-        "#,
-    );
+            A< {"id":"b","error":{"code":-32003,"data":{"hint":"raise `maxInFlight` …","kind":"backend_timeout",…"message":"no turn within 60.0 s: the server `files` works on as many requests as it may (1)"}}
+    "#);
 }
 
 /// A time-out and a crash free the place as well.
 #[test]
-fn a_request_that_is_over_in_any_way_makes_room() {
-    check_with(
-        one_at_a_time_for_a_minute,
-        r#"
-        greeted
-        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
-            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}
+fn a_timed_out_request_frees_its_turn() {
+    run(r#"
+        given max_in_flight 1; timeout 60s; on_timeout keep
+        A opens 1
+        A> {"id":"a","method":"tools/call","params":{"name":"one"}}
+            1< {"id":2,"method":"tools/call","params":{"name":"one"}}
         +30s
-        client> {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"two"}}
+        A> {"id":"b","method":"tools/call","params":{"name":"two"}}
         +30s
-            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32003,…"message":"the server `files` did not answer within 60.0 s"}}
-            server< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"timed out","requestId":2}}
-            server< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"two"}}
-        "#,
-    );
+            A< {"id":"a","error":{"code":-32003,…"message":"the server `files` did not answer within 60.0 s"}}
+            1< {"method":"notifications/cancelled","params":{"reason":"timed out","requestId":2}}
+            1< {"id":3,"method":"tools/call","params":{"name":"two"}}
+    "#);
 }

@@ -1,4 +1,4 @@
-//! What an outgoing message says about itself, compared with its bytes.
+//! Claims of an outgoing message about itself, compared with its bytes.
 
 use switchboard_protocol::{Kind, Message, Outgoing, OutgoingKind, Parsed, parse};
 
