@@ -144,3 +144,21 @@ fn a_failed_handshake_drops_initialized() {
             2< {"id":4,"method":"tools/call"}
     "#);
 }
+
+#[test]
+fn a_second_greeter_keeps_its_order() {
+    run(r#"
+        given shared
+        A comes; folder /p
+            start 1 at /p
+        B comes; folder /p
+        A> {"id":1,"method":"initialize","params":{"capabilities":{}}}
+        A> {"method":"notifications/initialized"}
+        B> {"id":1,"method":"initialize","params":{"capabilities":{}}}
+        B> {"id":2,"method":"tools/list"}
+        A leaves
+        1 spawns
+            1< {"id":2,"method":"initialize","params":{"capabilities":{}}}
+            1< {"id":3,"method":"tools/list"}
+    "#);
+}

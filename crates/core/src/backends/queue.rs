@@ -68,9 +68,13 @@ impl BackendQueue {
         self.waiting.push_front(Queued::Request(initialize));
     }
 
-    /// Puts a request behind all others.
-    pub(crate) fn push_last(&mut self, minted: u64) {
-        self.waiting.push_back(Queued::Request(minted));
+    /// Puts a request in order of arrival. A handshake that waited for another client's arrived before requests that
+    /// are queued already.
+    pub(crate) fn push_by_arrival(&mut self, minted: u64) {
+        // Minted ids only grow, so they give the order of arrival.
+        let is_later = |queued: &Queued| queued.request().is_some_and(|id| id > minted);
+        let at = self.waiting.iter().position(is_later).unwrap_or(self.waiting.len());
+        self.waiting.insert(at, Queued::Request(minted));
     }
 
     /// Puts a request behind its client's own, and before those of clients that have more requests queued.
@@ -107,10 +111,7 @@ impl BackendQueue {
     /// Queues a request that was refused by a daemon in shutdown for the next daemon, in order of arrival.
     pub(crate) fn turn_away(&mut self, minted: u64) {
         self.is_turned_away = true;
-        // Minted ids only grow, so they give the order of arrival.
-        let is_later = |queued: &Queued| queued.request().is_some_and(|id| id > minted);
-        let at = self.waiting.iter().position(is_later).unwrap_or(self.waiting.len());
-        self.waiting.insert(at, Queued::Request(minted));
+        self.push_by_arrival(minted);
     }
 
     pub(crate) fn is_turned_away(&self) -> bool {

@@ -72,7 +72,7 @@ impl Core {
                 let asker = |queued: &Queued| pending.get(queued.request()?).and_then(Pending::client);
                 b.queue_mut().push_fairly(minted, client, asker);
             }
-            None => b.queue_mut().push_last(minted),
+            None => b.queue_mut().push_by_arrival(minted),
         }
     }
 
