@@ -1,10 +1,7 @@
 //! What the tests of the other crates, and those of the whole program, stand on.
 //!
 //! # Layout
-//! - [`simulator`]: the core among seeded random clients and backends, with its invariants.
-//! - [`pool`]: the same for workspaces, sharing and budgets: many clients, few backends.
-//! - [`aggregate`]: the same for many servers as one: lists, names, and where requests go.
-//! - `variables`: the environments of simulated clients.
+//! - [`simulator`]: the core among seeded random clients and servers, with its invariants.
 //! - [`client`]: a scripted client that starts the real program and speaks to it over pipes.
 //! - [`terminal`]: the program in a terminal, as a person sees it.
 //! - [`http`]: a small client over HTTP.
@@ -22,9 +19,6 @@
 #![forbid(unsafe_code)]
 
 pub mod simulator;
-pub mod pool;
-pub mod aggregate;
-mod variables;
 
 #[cfg(unix)]
 pub mod client;
