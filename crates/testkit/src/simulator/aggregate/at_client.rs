@@ -1,4 +1,4 @@
-//! What reaches a client: answers to what it asked, questions that concern it, and news.
+//! Arrivals at a client: answers to its requests, questions that concern it, and notifications.
 
 use super::AggregateWorld;
 use super::client::Stage;
@@ -43,7 +43,7 @@ impl AggregateWorld {
             // After five seconds it is no longer waited for.
             let can_name = c.has_roots;
             c.asked_roots.retain(|(_, since)| !can_name || now.since(*since) < Duration::from_secs(5));
-            // One that cannot name any is asked as for anything else.
+            // A client without roots is asked as for anything else.
             if c.has_roots && !c.asked_roots.is_empty() && !is_changed {
                 return Err(format!("{client} is asked for its roots, and was a moment ago"));
             }
@@ -80,7 +80,7 @@ impl AggregateWorld {
         if !c.is_aggregate() {
             return Ok(());
         }
-        // What was answered in a batch reaches it with the rest of the batch.
+        // An answer in a batch arrives with the rest of the batch.
         let is_on_its_way = self.ledger.requests.iter().any(|request| {
             let is_it = matches!(request.verb, Verb::List { list, .. } if lists.contains(&list));
             request.client == client && request.is_in_batch && is_it
@@ -151,7 +151,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// What the server said, except for URIs that two could own.
+    /// The server's answer, except for URIs that two servers could own.
     fn is_same(&mut self, tag: usize, said: &str, got: &str) -> bool {
         if said == got {
             return true;
@@ -162,7 +162,7 @@ impl AggregateWorld {
         }
         let server = self.ledger.requests[tag].handed.last().map(|launch| self.processes[launch].server);
         if self.ledger.requests[tag].verb == Verb::TasksList {
-            // It goes on to the next server.
+            // The cursor leads on to the next server.
             let cursor = got.split_once(r#""nextCursor":""#).and_then(|(_, rest)| rest.split_once(r#"","#));
             let plain = match cursor {
                 Some((cursor, _)) => got.replace(&format!(r#""nextCursor":"{cursor}","#), ""),

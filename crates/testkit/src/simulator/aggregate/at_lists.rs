@@ -75,7 +75,7 @@ impl AggregateWorld {
         Ok((public.to_owned(), mark))
     }
 
-    /// Nothing twice.
+    /// No item is shown twice.
     fn check_single(&self, client: ClientId, items: &[(String, usize)]) -> Check {
         for (at, (public, mark)) in items.iter().enumerate() {
             let item = &self.own.items[*mark];
@@ -90,7 +90,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// What a walk shows of each server is what that server had at one time, in its order.
+    /// A walk shows of each server a state that it had at one time, in its order.
     fn check_states(&self, client: ClientId, list: List, items: &[(String, usize)]) -> Check {
         let mut rest: Vec<usize> = items.iter().map(|(_, mark)| *mark).collect();
         let mut before = None;

@@ -1,4 +1,4 @@
-//! What processes say unasked, and who hears it.
+//! Unasked messages of processes, and the clients that hear them.
 
 use super::AggregateWorld;
 use crate::simulator::engine::Check;
@@ -46,7 +46,7 @@ impl AggregateWorld {
         let users: Vec<ClientId> = p.users.iter().copied().collect();
         let stranger = match users[..] {
             [] => heard.iter().find(|(client, _)| heard.len() > 1 && !has_level(client)),
-            // One that is gone is forgotten in the end.
+            // A client that is gone is forgotten in the end.
             [only] if self.is_lost(only) => heard.iter().find(|(client, _)| !has_level(client)),
             [only] => heard.iter().find(|(client, _)| *client != only),
             [_, _, ..] => heard.iter().find(|(client, _)| !has_level(client)),
@@ -104,7 +104,7 @@ impl AggregateWorld {
             let used = c.spellings.get(&(p.server, uri.to_owned())).filter(|_| c.is_aggregate());
             let said = words["params"]["uri"].as_str().unwrap_or_default();
             let is_fine = match used.map(Vec::as_slice) {
-                // One that has made another handshake since listens to nothing; alone with its server it hears it all the same.
+                // After another handshake a client listens to nothing; alone with its server it hears it all the same.
                 Some([only]) if listeners.contains(client) && !c.has_greeted_again => said == only,
                 Some(used) => said == uri || used.iter().any(|used| used == said),
                 None => said == uri,

@@ -1,4 +1,4 @@
-//! What reaches a process: the handshake first, then what belongs to its server, in its server's words.
+//! Arrivals at a process: the handshake first, then requests for its server, in its server's words.
 
 use super::AggregateWorld;
 use super::at_lists::may_be_called;
@@ -182,7 +182,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// It is for this server, under its own name.
+    /// A request is for this server, under the server's own name.
     fn check_owner(&mut self, launch: Launch, tag: usize, words: &Value, text: &str) -> Check {
         let server = self.processes[&launch].server;
         let request = &self.ledger.requests[tag];

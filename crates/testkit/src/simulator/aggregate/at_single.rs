@@ -40,7 +40,7 @@ impl AggregateWorld {
         Some(if shown == item.name { item.text() } else { item.under(&Value::from(shown).to_string()) })
     }
 
-    /// Nothing hidden reaches a process, and everything by its own name.
+    /// Hidden names never reach a process, and others arrive under the server's own name.
     pub(super) fn check_single_access(&mut self, launch: Launch, tag: usize, words: &Value) -> Check {
         let request = &self.ledger.requests[tag];
         let (Some(list), Some(said)) = (request.verb.list(), request.name.as_deref()) else { return Ok(()) };
@@ -58,7 +58,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// What is shown by every filter is known.
+    /// A name that every filter shows is known.
     pub(super) fn check_hidden(&mut self, tag: usize) -> Check {
         let request = &self.ledger.requests[tag];
         let c = &self.clients[&request.client];
@@ -75,7 +75,7 @@ impl AggregateWorld {
     }
 }
 
-/// What a request names at its server.
+/// The name in a request, at its server.
 fn heard_name<'a>(request: &Request<AggregateRequest>, words: &'a Value) -> &'a str {
     let params = &words["params"];
     let heard = match request.verb {

@@ -49,25 +49,25 @@ pub(crate) struct AggregateClient {
     pub(super) walks: BTreeMap<u64, Walk>,
     /// The newest walk through each list.
     pub(super) shown: [Option<u64>; 4],
-    /// It has heard since that the list is another now.
+    /// Has heard since that the list changed.
     pub(super) is_told: [bool; 4],
-    /// What it was shown was before its newest handshake.
+    /// Was shown the list before its newest handshake.
     pub(super) is_anew: [bool; 4],
     pub(super) level: Option<usize>,
     /// A request for another level is on its way.
     pub(super) is_level_open: bool,
     /// By which names it has asked for what, of which server.
     pub(super) spellings: BTreeMap<(usize, String), Vec<String>>,
-    /// It has made more than one handshake: what it listened to before is not certain.
+    /// Has made more than one handshake: earlier subscriptions are uncertain.
     pub(super) has_greeted_again: bool,
     /// Questions for its roots that it has not answered.
     pub(super) asked_roots: Vec<(Value, Moment)>,
-    /// One of them is no longer waited for.
+    /// The question is no longer waited for.
     pub(super) is_given_up: bool,
-    /// It has said since the last such question that they are others.
+    /// Has announced other roots since the last such question.
     pub(super) has_other_roots: bool,
     pub(super) questions: Vec<(Value, usize)>,
-    /// What it asked for before this may be done elsewhere than what it asks for now.
+    /// Requests before this one may be handled elsewhere.
     pub(super) settled_at: usize,
 }
 
@@ -94,7 +94,7 @@ impl AggregateClient {
         .to_owned()
     }
 
-    /// What it can do, as offers are kept by it.
+    /// Its abilities, as the key of stored offers.
     pub(super) fn profile(&self, capabilities: Capabilities) -> String {
         match capabilities {
             Capabilities::Shared => format!("\"{}\" null", self.version),
@@ -199,7 +199,7 @@ impl AggregateWorld {
             self.stats.count("handshakes_anew");
         }
         if self.rng.percent(10) {
-            // It can do other things by now.
+            // Its abilities may have changed.
             let class = self.rng.below(self.plan.classes);
             self.client(client).class = class;
         }
@@ -229,7 +229,7 @@ impl AggregateWorld {
         self.client_says(turn, client, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned())
     }
 
-    /// Nothing has to be started to know what all servers offer to this client.
+    /// Whether the lists of all servers for this client are known without a start.
     pub(super) fn is_all_known(&self, client: ClientId) -> bool {
         let c = &self.clients[&client];
         let is_known = |&at: &usize| {
@@ -286,7 +286,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// It may use other backends from now on.
+    /// A client may use other backends from now on.
     pub(super) fn moved(&mut self, client: ClientId) {
         self.own.change += 1;
         let settled_at = self.ledger.requests.len();
@@ -297,7 +297,7 @@ impl AggregateWorld {
         }
     }
 
-    /// What it waits for may be another server now.
+    /// A client may wait for another server now.
     pub(super) fn roots_moved(&mut self, client: ClientId) {
         self.moved(client);
         let now = self.now;
@@ -320,7 +320,7 @@ impl AggregateWorld {
         }
     }
 
-    /// It certainly hears what it should.
+    /// Whether a client is certain to hear its notifications.
     pub(super) fn is_sure(&self, client: ClientId) -> bool {
         self.clients.get(&client).is_some_and(|c| c.is_there() && c.is_reading && c.asked_roots.is_empty())
             && self.settings.limits.client_bytes > 10_000

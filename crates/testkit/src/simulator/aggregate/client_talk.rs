@@ -1,4 +1,4 @@
-//! What clients ask for: alone, or in batches.
+//! Requests of clients: alone, or in batches.
 
 use super::client::{Stage, Walk};
 use super::verb::{AggregateRequest, Verb};
@@ -8,7 +8,7 @@ use serde_json::json;
 use switchboard_core::ClientId;
 use switchboard_core::catalogue::{List, decode_resource, decode_template};
 
-/// What nobody offers by this name, or not to everybody.
+/// Names that no server offers, or not to everybody.
 const ODD: &[&str] = &[
     "nothing",
     "a__nothing",
@@ -98,12 +98,12 @@ impl AggregateWorld {
         self.book(client, None, id, None, own)
     }
 
-    /// What a name stands for in what the client was shown, if that must still be so.
+    /// The item that a name stands for in the list that the client was shown, if that must still be so.
     fn meant(&self, client: ClientId, verb: &Verb, name: Option<&str>) -> Option<usize> {
         let c = &self.clients[&client];
         let walk =
             c.newest(verb.list()?).filter(|walk| c.is_aggregate() && walk.change == self.own.change)?;
-        // What several show by the same name is nobody's.
+        // A name that several servers show belongs to none of them.
         let name = name.filter(|name| !name.starts_with("ui://"))?;
         let mut found = walk.items.iter().filter(|(public, _)| public == name);
         let (_, mark) = found.next()?;
@@ -269,7 +269,7 @@ impl AggregateWorld {
                     Walk { change, items: Vec::new(), cursor: None, has_begun: false, is_complete: false };
                 c.walks.insert(number, walk);
             }
-            // Nobody asks for the same page twice.
+            // The same page is not asked for twice.
             Some(_) => c.walks.get_mut(&number).expect("it has begun").cursor = None,
         }
         let cursor = cursor.map(|cursor| format!(r#""cursor":"{cursor}","#)).unwrap_or_default();
@@ -296,10 +296,10 @@ impl AggregateWorld {
         self.client_says(AggregateTurn::default(), client, text)
     }
 
-    /// What a server calls what a client names so.
+    /// The server's own URI for the one that a client names.
     pub(super) fn own_uri(&self, client: ClientId, public: &str) -> String {
         let is_there = |name: &str| self.listed_for(client).iter().any(|&at| self.name_of(at) == name);
-        // One that nobody is called may be a server's own.
+        // A prefix that names no server may be a server's own.
         decoded(public).filter(|(of, _)| is_there(of)).map_or_else(|| public.to_owned(), |(_, uri)| uri)
     }
 }

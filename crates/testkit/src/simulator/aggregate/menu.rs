@@ -1,4 +1,4 @@
-//! What servers offer. Each item has a mark by which it is known wherever it turns up, and is a text around its name.
+//! Offers of servers. Each item is a text around its name, with a mark by which it is known wherever it turns up.
 
 use super::AggregateWorld;
 use crate::simulator::engine::Rng;
@@ -35,7 +35,7 @@ const URIS: &[&str] = &[
 ];
 const TEMPLATES: &[&str] = &["file:///w/{name}", "db://{table}/{row}", "mem://{+path}", "file:///secret_{n}"];
 
-/// One thing that a server offers, or once did.
+/// An item that a server offers, or once did.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
     pub(super) server: usize,
@@ -57,7 +57,7 @@ impl Item {
     }
 }
 
-/// What a server offers to one kind of client.
+/// Lists of a server for one kind of client.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Menu {
     pub(super) lists: [Vec<usize>; 4],
@@ -93,14 +93,14 @@ pub(super) struct Server {
     pub(super) settings: ServerSettings,
     /// All that it ever had.
     pub(super) namings: Vec<Arc<Naming>>,
-    /// It offers other things to clients that can do other things.
+    /// Offers other lists to clients with other abilities.
     pub(super) differs: bool,
     pub(super) menus: [Menu; 2],
     /// Every state of a list that was ever made out of its answers.
     pub(super) told: BTreeSet<(List, Vec<usize>)>,
     pub(super) cannot_start: bool,
     pub(super) is_crashy: bool,
-    /// One of its processes has asked a client something.
+    /// A process of it has asked a client something.
     pub(super) has_asked: bool,
     /// In percent: pages that it never answers, or refuses.
     pub(super) lies: usize,
@@ -113,7 +113,7 @@ impl Server {
 }
 
 impl AggregateWorld {
-    /// What of these marks is shown.
+    /// The marks that a filter shows.
     pub(super) fn visible(&self, naming: &Naming, marks: &[usize]) -> Vec<usize> {
         let mut seen = BTreeSet::new();
         let mut shown = Vec::new();

@@ -6,7 +6,7 @@
 //! 2. A request reaches the server that its public name belongs to in what the client was shown (or in what there is
 //!    now), under that server's own name to the byte, and no other server; a call never twice.
 //! 3. At rest, a walk through a list shows exactly what the servers offer to such a client now, filtered and renamed;
-//!    nothing twice, nothing missed, each item to the byte except for its name.
+//!    without repeats or gaps, each item to the byte except for its name.
 //! 4. At rest, a client that was shown something else has been told so. Nobody is told of a list that it never saw.
 //! 5. The pages of a walk come from one state, or the cursor is refused as stale, which needs a reason.
 //! 6. No list waits longer than a server may take to start, and no request for one server waits for another.
@@ -61,7 +61,7 @@ use switchboard_core::{
 use switchboard_protocol::Outgoing;
 use verb::{AggregateRequest, Task};
 
-/// One run.
+/// Runs one seed.
 pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
     engine::run::<Servers>(seed, None)
 }
@@ -86,10 +86,10 @@ pub(crate) struct Servers {
     is_calm: bool,
 }
 
-/// What is going on while the core deals with one event.
+/// State of one event, while the core deals with it.
 #[derive(Debug, Default)]
 pub(crate) struct AggregateTurn {
-    /// Nothing may be started because of it.
+    /// No process may be started because of it.
     must_not_start: bool,
     /// Clients that were given a notification, and which.
     heard: Vec<(ClientId, Value)>,
@@ -283,7 +283,7 @@ impl AggregateWorld {
                 self.stats.count("no_room");
                 self.own.in_line.insert(*backend);
             }
-            // It waited for room before the present turn.
+            // The backend waited for room before the present turn.
             Fact::Starting { backend, .. } => self.turn.must_not_start &= !self.own.in_line.remove(backend),
             // Who of them stays is not seen from here.
             Fact::Separated { backend, .. } => {

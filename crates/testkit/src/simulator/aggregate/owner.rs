@@ -1,4 +1,4 @@
-//! What the owner does: other settings, servers that come and go, orders; and another run of the program.
+//! Acts of the owner: other settings, servers that come and go, orders; and another run of the program.
 
 use super::menu::{Server, naming};
 use super::plan::{SERVERS, server};

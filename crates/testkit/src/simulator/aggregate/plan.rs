@@ -14,7 +14,7 @@ use switchboard_core::{
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
-/// One begins with another, so that names of theirs may fall together; one leaves little room.
+/// A name begins with another, so that public names may collide; a long one leaves little room.
 pub(super) const SERVERS: &[&str] = &["a", "a__b", "git", "a-server-with-such-a-long-name-as-this"];
 pub(super) const VERSIONS: &[&str] = &["2025-06-18", "2025-11-25"];
 pub(super) const ROOTS: &[&str] = &["/w/a", "/w/b"];

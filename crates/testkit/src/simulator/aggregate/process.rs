@@ -10,18 +10,18 @@ use switchboard_core::{ClientId, Launch, Scope, StatePolicy};
 /// A process, beside what every scenario knows of it.
 #[derive(Debug, Default)]
 pub(crate) struct AggregateProcess {
-    /// What its client can do, once it has said so.
+    /// Abilities of its client, once declared.
     pub(super) class: Option<usize>,
     pub(super) is_greeted: bool,
     pub(super) is_confirmed: bool,
     pub(super) open: Vec<Assigned>,
-    /// Those for whom it has worked, and who cannot have gone elsewhere since.
+    /// Clients that it has worked for, and that cannot have gone elsewhere since.
     pub(super) clients: BTreeSet<ClientId>,
     /// Whose requests it was given, other than handshakes, pings, lists and levels.
     pub(super) users: BTreeSet<ClientId>,
-    /// It was told something again, for clients that are not seen from here.
+    /// Was told something again, for clients that are not seen from here.
     pub(super) has_more_users: bool,
-    /// It asked what could have been about several clients: it is given nothing more.
+    /// Asked a question that could concern several clients, and is given no more requests.
     pub(super) is_disputed: bool,
     /// Clients that listen, by the URI.
     pub(super) listeners: Vec<(String, ClientId)>,
@@ -31,12 +31,12 @@ pub(crate) struct AggregateProcess {
     pub(super) news: Vec<List>,
 }
 
-/// What it was asked and has not answered.
+/// A request that it has not answered.
 #[derive(Debug, Clone)]
 pub(super) struct Assigned {
     pub(super) id: u64,
     pub(super) job: Job,
-    /// It will never be answered.
+    /// Will never be answered.
     pub(super) is_ignored: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What processes say: answers, wrong ones and second ones among them, and what nobody asked for.
+//! Messages of processes: answers, wrong and second ones among them, and notifications.
 
 use super::process::{AggregateProcess, Assigned, Job};
 use super::verb::{Task, Verb};
@@ -103,7 +103,7 @@ impl AggregateWorld {
         words
     }
 
-    /// What a server keeps of it.
+    /// Effects of a request on the server.
     fn take_effect(&mut self, launch: Launch, tag: usize, fails: bool) {
         let request = &self.ledger.requests[tag];
         let (client, is_open) = (request.client, request.is_open());
@@ -139,7 +139,7 @@ impl AggregateWorld {
         }
     }
 
-    /// Whoever offers the same says so, at once or later.
+    /// Processes with the same list announce the change, at once or later.
     fn list_changes(&mut self, launch: Launch) -> Check {
         let (server, class) = {
             let p = &self.processes[&launch];

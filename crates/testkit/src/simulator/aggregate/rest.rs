@@ -1,5 +1,5 @@
 //! Everybody behaves, and time passes until nothing moves any more: then what clients are shown is what there is, and
-//! nothing is left behind.
+//! and there is no residue.
 
 use super::AggregateWorld;
 use super::client::{AggregateClient, Stage};
@@ -47,7 +47,7 @@ impl AggregateWorld {
         for &client in &aggregates {
             self.greet_calmly(client)?;
         }
-        // Those that must make room for others have said what there is to say.
+        // Processes that must make room for others announce their changes first.
         self.all_say_news()?;
         self.advance(SHORT)?;
         for &client in &aggregates {
@@ -89,13 +89,13 @@ impl AggregateWorld {
         self.calm_ones_act()
     }
 
-    /// Whoever asks for a list makes every server known that can be started.
+    /// A request for a list makes every server known that can be started.
     fn look_for_strangers(&mut self, client: ClientId) -> Check {
         let before = self.stats.get("no_room");
         self.walk(client, List::Tools)?;
         self.advance(SHORT)?;
         let shown = self.walk(client, List::Tools)?;
-        // One that nobody calls does not drive out others that are in use.
+        // A server without calls does not drive out others that are in use.
         let status = self.core.status();
         let mut instances = status.servers.iter().flat_map(|server| &server.instances);
         let waits_for_room = instances.any(|instance| instance.state == "waits for room");
@@ -191,7 +191,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// What a client is shown now is what there is; and if it was shown something else, it knows.
+    /// A client is shown the present lists; if it was shown others, it has been told.
     fn look(&mut self, client: ClientId, list: List, homes: &BTreeMap<(ClientId, usize), Launch>) -> Check {
         let c = &self.clients[&client];
         let (before, is_told) =

@@ -3,7 +3,7 @@
 use switchboard_core::catalogue::List;
 use switchboard_core::{ClientId, Launch, Moment};
 
-/// What a client's request is about.
+/// The subject of a client's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verb {
     Initialize,

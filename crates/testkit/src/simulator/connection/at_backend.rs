@@ -1,4 +1,4 @@
-//! What reaches a backend, checked as a strict server would: a whole envelope, ids used once, and payloads
+//! Arrivals at a backend, checked as a strict server would: a whole envelope, ids used once, and payloads
 //! that are to the byte what the client wrote.
 
 use super::ConnectionWorld;
@@ -101,7 +101,7 @@ impl ConnectionWorld {
         if is_first { self.keep_order(launch, parcel, rule.takes_a_turn()) } else { Ok(()) }
     }
 
-    /// What a client says reaches its backend in the order in which it was said; only what waits its turn is
+    /// Messages of a client reach its backend in the order in which they were sent; only one that waits its turn is
     /// overtaken by what does not.
     fn keep_order(&mut self, launch: Launch, parcel: usize, takes_a_turn: bool) -> Check {
         let is_narrow = self.settings.servers[0].max_in_flight < WIDE;

@@ -1,4 +1,4 @@
-//! What reaches a client, checked to the byte: only what was meant for it, under the ids that it knows.
+//! Arrivals at a client, checked to the byte: only its own messages, under the ids that it knows.
 
 use super::ConnectionWorld;
 use super::backend_talk::{LOST, is_plain_number};
@@ -10,10 +10,10 @@ use bytes::Bytes;
 use switchboard_core::ClientId;
 use switchboard_protocol::{Dialect, Kind, Message, Method, Outgoing, OutgoingKind, Parsed, Part, parse};
 
-/// What a message turned out to be.
+/// A checked message.
 struct Arrival {
     letter: Letter,
-    /// It is an error of our own: small, and always let through.
+    /// An error of our own: small, and always let through.
     is_small: bool,
 }
 

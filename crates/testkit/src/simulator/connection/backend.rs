@@ -27,9 +27,9 @@ enum Temper {
 /// Whether a process may be sent what clients say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gate {
-    /// Nothing was sent so far.
+    /// No message was sent so far.
     Fresh,
-    /// It hears the handshake of an earlier process, and has not answered.
+    /// Hears the handshake of an earlier process, and has not answered.
     Replaying,
     /// `initialized` must be next.
     Confirming,
@@ -180,7 +180,7 @@ impl ConnectionWorld {
         self.rng.weighted(acts)(self, launch)
     }
 
-    /// Nobody listens to a backend that leaves too much unread, until it has read.
+    /// A backend that leaves too much unread is not listened to until it has read.
     pub(super) fn is_clogged(&mut self, launch: Launch) -> bool {
         let is_clogged = self.core.is_clogged(Peer::Backend(launch));
         self.stats.count_if("clogged_backends", is_clogged);

@@ -1,4 +1,4 @@
-//! What backends ask of their clients: in ids of their own, some of it broken, some of it taken back.
+//! Questions of backends: in ids of their own, some broken, some taken back.
 
 use super::ConnectionWorld;
 use super::draft::{Draft, Piece, member, object, payload, place};
@@ -87,7 +87,7 @@ impl ConnectionWorld {
         self.backend_says(launch, text)
     }
 
-    /// Whoever works on something with its client is at work: the clocks of its calls start anew.
+    /// A backend that talks with its client is at work: the clocks of its calls start anew.
     pub(super) fn touch_all(&mut self, launch: Launch) {
         let now = self.now;
         let Some(client) = self.home(launch) else { return };

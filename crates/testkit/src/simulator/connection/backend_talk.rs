@@ -1,4 +1,4 @@
-//! What backends say: answers in disorder, twice, late, broken and to nobody; progress, floods, noise. What
+//! Messages of backends: answers in disorder, twice, late, broken and to nobody; progress, floods, noise. What
 //! they ask is in `backend_asks`.
 
 use super::ConnectionWorld;
@@ -42,7 +42,7 @@ impl ConnectionWorld {
     /// Writes an answer. `request` is whose it is, or `None` if it may reach nobody.
     fn draft_answer(&mut self, launch: Launch, id: &str, failed: bool, role: Role) -> String {
         if matches!(role, Role::ServerAnswer { request: Some(_), .. } | Role::ServerNullError { .. }) {
-            // Whoever answers has stood its trial.
+            // A server that answers has stood its trial.
             self.server(launch).is_on_trial = false;
         }
         let number = self.own.next_number();
@@ -121,7 +121,7 @@ impl ConnectionWorld {
 
     /// An answer that came in time was passed on, or its client was told why not.
     fn check_answered(&mut self, launch: Launch, request: Option<usize>) -> Check {
-        // What a process says that is being stopped may be left to the next one.
+        // The requests of a process that is being stopped may be left to the next one.
         let is_staying = self.process(launch).is_staying();
         let Some(number) = request.filter(|_| is_staying) else { return Ok(()) };
         let request = &self.ledger.requests[number];

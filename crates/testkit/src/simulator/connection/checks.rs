@@ -82,7 +82,7 @@ impl ConnectionWorld {
         let soft = match request.rule.name {
             "tasks/result" => None,
             "shutdown" => Some(sent + self.settings.shutdown_grace),
-            // Nothing but progress makes it wait longer, and that is what `touched` is.
+            // Only progress makes a request wait longer: `touched`.
             _ => Some(touched + (start + server.timeout.max(server.start_timeout)) * 2),
         };
         match (request.rule.name, hard, soft) {
@@ -115,7 +115,7 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// Nobody waits for a process that is not coming.
+    /// No request waits for a process that is not coming.
     pub(super) fn check_hope(&mut self) -> Check {
         let served: BTreeSet<ClientId> = self.alive().filter_map(|launch| self.home(launch)).collect();
         let is_without = |c: &&Client<ConnectionClient>| !c.server.is_awaited && !served.contains(&c.id);
@@ -138,7 +138,7 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// What waits for a client stays within its budget, and errors of ours are few and small.
+    /// Unread messages of a client stay within its budget, and errors of ours are few and small.
     pub(super) fn check_client_outbox(&self, client: ClientId) -> Check {
         let Some(c) = self.clients.get(&client) else { return Ok(()) };
         let limits = &self.settings.limits;
@@ -174,7 +174,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// What is owed to a client, the members of batches aside.
+    /// Answers owed to a client, the members of batches aside.
     fn owed(&self, client: ClientId) -> usize {
         let alone = (client, None, String::new())..(client, Some(0), String::new());
         self.ledger.accounts.range(alone).map(|(_, account)| account.due()).sum()

@@ -201,7 +201,7 @@ impl ConnectionWorld {
             Presence::Here | Presence::Lost => {}
         }
         if self.core.is_clogged(Peer::Client(client)) {
-            // Nobody listens to it until it has read.
+            // A clogged client is not listened to until it has read.
             self.stats.count("clogged_clients");
             return Ok(());
         }
@@ -215,7 +215,7 @@ impl ConnectionWorld {
         self.check_pending(client)
     }
 
-    /// Nobody has greeted it yet, and it is not waiting for that.
+    /// Whether a client is not greeted yet, and does not wait for it.
     fn wants_greeting(&mut self, client: ClientId) -> bool {
         let is_initialize = |number: &usize| {
             let request = &self.ledger.requests[*number];

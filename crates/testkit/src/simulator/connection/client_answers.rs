@@ -1,4 +1,4 @@
-//! What clients answer to servers: in disorder, never, twice, and to what nobody asked.
+//! Answers of clients to servers: in disorder, never, twice, and to questions that were never asked.
 
 use super::ConnectionWorld;
 use super::draft::{Draft, Piece, object, payload, place};

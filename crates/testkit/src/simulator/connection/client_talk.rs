@@ -1,4 +1,4 @@
-//! What clients say: requests with ids of all spellings, batches, cancellations, and things that are no
+//! Messages of clients: requests with ids of all spellings, batches, cancellations, and things that are no
 //! messages. What they answer is in `client_answers`.
 
 use super::checks::MOST_MEMBERS;

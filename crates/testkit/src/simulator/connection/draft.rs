@@ -19,7 +19,7 @@ pub(super) enum Piece {
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
     pieces: Vec<Piece>,
-    /// What its author puts into the places.
+    /// The author's own values for the places.
     id: String,
     token: String,
     /// Its author leaves `jsonrpc` out.

@@ -38,12 +38,12 @@ use std::time::Duration;
 use switchboard_core::{ClientId, Fact, FramingChoice, Launch, Outcome, Settings};
 use switchboard_protocol::{Framing, Outgoing};
 
-/// One run.
+/// Runs one seed.
 pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
     engine::run::<Post>(seed, None)
 }
 
-/// One run with a deliberate fault.
+/// Runs one seed with a deliberate fault.
 pub fn run_with(flaw: Flaw, seed: u64) -> Result<Stats, Box<Failure>> {
     engine::run::<Post>(seed, Some(flaw))
 }

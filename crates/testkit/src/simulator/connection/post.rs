@@ -5,7 +5,7 @@ use crate::simulator::engine::Check;
 use std::collections::VecDeque;
 use switchboard_core::{ClientId, Launch};
 
-/// One message that a party of the simulation has written.
+/// A message that a party of the simulation has written.
 #[derive(Debug)]
 pub(super) struct Parcel {
     pub(super) draft: Draft,
@@ -13,7 +13,7 @@ pub(super) struct Parcel {
     pub(super) arrivals: usize,
 }
 
-/// What a parcel is, by what it belongs to.
+/// Kinds of parcels, by what they belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Role {
     Request(usize),

@@ -5,7 +5,7 @@ use super::{Check, Scenario, World};
 use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::{Change, Environment, Launch, Order, ServerId, ServerSettings};
 
-/// What the owner has said last about each server, by its number.
+/// The owner's last orders about each server, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Owner {
     held: BTreeSet<usize>,

@@ -34,7 +34,7 @@ pub(crate) enum Phase {
     Gone,
 }
 
-/// One process of a backend, with the scenario's own part.
+/// A process of a backend, with the scenario's own part.
 #[derive(Debug)]
 pub(crate) struct Process<P> {
     pub(crate) launch: Launch,

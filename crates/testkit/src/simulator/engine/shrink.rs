@@ -40,7 +40,7 @@ impl fmt::Display for Failure {
 /// Where and how a run failed.
 type Broken = (usize, String);
 
-/// One run of a seed; a failing one is shrunk.
+/// Runs a seed; a failing run is shrunk.
 pub(crate) fn run<S: Scenario>(seed: u64, flaw: Option<Flaw>) -> Result<Stats, Box<Failure>> {
     let attempt = |kept: Option<&[usize]>, story: &Story| attempt::<S>(seed, flaw, kept, story);
     let (step, broken) = match attempt(None, &Story::default()) {

@@ -25,7 +25,7 @@ pub(crate) fn environment(number: u32) -> Environment {
     Environment::new([variable("N", number & NAMED)].into(), common, Some(source))
 }
 
-/// What a process is started with: everything that one of its sources has.
+/// Environment of a process: everything that one of its sources has.
 pub(crate) fn number_of(environment: &Environment) -> u32 {
     let numbers = environment.sources().filter_map(|source| source.get::<u32>());
     numbers.fold(0, |all, number| all | *number)

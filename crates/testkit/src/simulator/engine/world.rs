@@ -37,7 +37,7 @@ pub(crate) trait Scenario: Sized {
     type Client;
     type Process;
     type Request;
-    /// What is going on while the core deals with one event.
+    /// State of one event, while the core deals with it.
     type Turn: Default;
     /// Something that happens by itself, other than the start and the end of a process.
     type Errand;
@@ -51,7 +51,7 @@ pub(crate) trait Scenario: Sized {
     fn connect(world: &mut World<Self>) -> Check;
     /// Whether another client may come now, and must.
     fn wants_client(world: &World<Self>) -> (bool, bool);
-    /// What else may happen in a step; `false` if nothing did.
+    /// Performs a special act, now and then; `false` if it did not.
     fn special_act(world: &mut World<Self>) -> Check<bool>;
 
     /// Checks a start, and makes the process: its own part, and how long it takes to come.

@@ -1,4 +1,4 @@
-//! What reaches a client: answers to what it asked, questions that concern it, and news that it wants to hear.
+//! Arrivals at a client: answers to its requests, questions that concern it, and notifications that it wants.
 
 use super::PoolWorld;
 use super::client::Question;
@@ -144,7 +144,7 @@ impl PoolWorld {
                 }
                 Ok(())
             }
-            // It need not start a process to be told that somebody is there.
+            // A ping need not start a process.
             Verb::Ping if *result == json!({}) => {
                 self.stats.count("pings_answered");
                 Ok(())

@@ -1,4 +1,4 @@
-//! What reaches a process: the handshake first, then what clients set, then their requests, if they belong there.
+//! Arrivals at a process: the handshake first, then the clients' settings, then their requests, if they belong there.
 
 use super::PoolWorld;
 use super::process::{Job, Open};

@@ -18,7 +18,7 @@ impl PoolWorld {
         Ok(listeners)
     }
 
-    /// Nobody hears what a process says that he does not use.
+    /// Only clients of a process hear it.
     pub(super) fn check_listeners(&self, launch: Launch) -> Check {
         let stranger = self.listeners()?.into_iter().find(|&client| !self.may_use(client, launch.backend));
         match stranger {
@@ -37,7 +37,7 @@ impl PoolWorld {
         let (may, sure) = self.users(launch.backend);
         let is_certain = process.is_staying() && process.may_have_used.is_subset(&process.users);
         let has_level = |client: &ClientId| self.clients[client].level.is_some();
-        // One user hears everything; of several, those that asked for it; before anybody has used it, its only client.
+        // A single user hears everything; of several, those that set a level; before any use, the only client.
         let users: Vec<ClientId> = process.users.iter().copied().collect();
         let must: Vec<ClientId> = match users[..] {
             [] if may == sure && may.len() == 1 => may.clone(),
@@ -71,7 +71,7 @@ impl PoolWorld {
         let wanted = site.subscriptions.get(uri).cloned().unwrap_or_default();
         let may =
             |client: &ClientId| wanted.contains(client) || site.loose.contains(&(uri.to_owned(), *client));
-        // What came of a request that nobody waits for any more, or that is not answered yet, is the server's own affair.
+        // The server decides what becomes of a request that is cancelled, or not answered yet.
         let is_stray = |request: &Request<PoolRequest>| {
             request.verb == Verb::Subscribe { uri: uri.to_owned() }
                 && request.handed.contains(&launch)

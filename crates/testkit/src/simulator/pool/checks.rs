@@ -131,7 +131,7 @@ impl PoolWorld {
         }
         let touched = request.touched.max(self.told_since).max(self.own.last_talk);
         let within = if request.verb == Verb::Initialize && request.handed.is_empty() {
-            // It may wait for that of another, and then in its place.
+            // A handshake may wait for another client's, and then in its place.
             server.start_timeout * 4
         } else if request.handed.is_empty() || !self.is_there(request) {
             server.start_timeout * 2 + server.timeout

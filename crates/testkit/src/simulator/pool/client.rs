@@ -17,7 +17,7 @@ pub(super) enum Answering {
     Silent,
 }
 
-/// What a client was asked, and has not answered.
+/// A question that a client has not answered.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) id: Value,
@@ -29,12 +29,12 @@ pub(super) struct Question {
 pub(crate) struct PoolClient {
     pub(super) environment: u32,
     pub(super) version: usize,
-    /// What it can do, of three kinds, and whether it has roots.
+    /// Abilities, of three kinds, and whether it has roots.
     pub(super) variant: usize,
     pub(super) has_roots: bool,
     pub(super) answering: Answering,
     pub(super) is_early_talker: bool,
-    /// What is known of its workspaces, as we should know it.
+    /// Its workspaces, as the core should know them.
     pub(super) known: Known,
     /// Where what names no place goes: nowhere, if that is settled and empty.
     pub(super) home: BTreeSet<Option<String>>,
@@ -154,7 +154,7 @@ impl PoolWorld {
             return self.client_confirms(client);
         }
         if !is_greeted && !may_talk && !self.rng.percent(20) {
-            // It waits to be greeted, or is one of the few that do not.
+            // Most clients wait to be greeted.
             return Ok(());
         }
         let may_leave = clients.len() > 1 || self.settings.linger.is_some();
@@ -162,7 +162,7 @@ impl PoolWorld {
         self.rng.weighted(acts)(self, client)
     }
 
-    /// Nobody waits for the client's requests any more.
+    /// Writes off a client that is gone.
     pub(super) fn forget(&mut self, client: ClientId) {
         self.own.last_move = self.now;
         self.ledger.void(client);

@@ -11,7 +11,7 @@ use switchboard_core::routing::path::{Style, is_within};
 use switchboard_core::routing::{Decision, Known, NamedBy, NamedPath, decide};
 use switchboard_core::{ClientId, Event, Moment, Scope};
 
-/// What clients may have open, and which folder that is on disk. One is a link, one is not there.
+/// Folders that clients may have open, and the folders on disk: a link and a missing one among them.
 pub(super) const FOLDERS: &[(&str, Option<&str>)] = &[
     ("/w/a", Some("/w/a")),
     ("/w/a/in", Some("/w/a/in")),
@@ -98,12 +98,12 @@ impl PoolWorld {
         Some(root)
     }
 
-    /// Nothing says any more where it works, although something did once.
+    /// Whether a client's workspace is unknown, although it was known once.
     pub(super) fn has_no_root(&mut self, client: ClientId) -> bool {
         self.decided(client, &[]).is_none()
     }
 
-    /// What a client asks now cannot be routed before we know more.
+    /// Whether a request of this client cannot be routed yet.
     pub(super) fn is_undecided(&self, client: ClientId) -> bool {
         let c = &self.clients[&client];
         let is_asked = c.initialize.is_some_and(|number| !self.ledger.requests[number].is_answered);
@@ -169,7 +169,7 @@ impl PoolWorld {
         self.handle(Event::RootsLookedUp { client, inquiry, roots: found })
     }
 
-    /// What a client's answer to the last question comes to, once it is looked up.
+    /// The folders in a client's last answer, once they are looked up.
     fn named_on_disk(&self, client: ClientId) -> Option<Vec<String>> {
         let real = |root: &Value| {
             let name = root["uri"].as_str().and_then(|uri| uri.strip_prefix("file://")).unwrap_or_default();

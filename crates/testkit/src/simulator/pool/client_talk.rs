@@ -1,4 +1,4 @@
-//! What clients say. Every request carries its number in the books, so that whoever gets it can be told whose it is.
+//! Messages of clients. Every request carries its number in the ledger, so that it can be told whose it is.
 
 use super::PoolWorld;
 use super::client::Answering;
@@ -190,7 +190,7 @@ impl PoolWorld {
                     || *verb == Verb::Unsubscribe { uri: uri.clone() })
         };
         if self.ledger.requests.iter().any(is_open) {
-            // One after the other: what a client means that says both at once, nobody knows.
+            // In turn: the outcome of both at once is undefined.
             return Ok(());
         }
         for site in self.own.sites.values_mut().filter(|_| !on) {
@@ -216,7 +216,7 @@ impl PoolWorld {
     pub(super) fn client_asks_for_task(&mut self, client: ClientId) -> Check {
         let mut tasks = self.client(client).tasks.clone();
         if self.rng.percent(30) {
-            // Those of others, by a lucky guess.
+            // Tasks of others, by a lucky guess.
             tasks =
                 self.own.sites.values().flat_map(|site| &site.tasks).map(|task| task.id.clone()).collect();
         }
@@ -269,7 +269,7 @@ impl PoolWorld {
         self.client_says(client, answer.to_string())
     }
 
-    /// Whoever answers at once has answered.
+    /// Prompt clients answer at once.
     pub(super) fn prompt_ones_answer(&mut self) -> Check {
         for client in self.clients_here() {
             while self.clients[&client].answering == Answering::Prompt

@@ -48,7 +48,7 @@ use switchboard_core::{Action, BackendId, ClientId, Fact, Launch, Moment, Scope,
 use switchboard_protocol::Outgoing;
 use verb::PoolRequest;
 
-/// One run.
+/// Runs one seed.
 pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
     engine::run::<Sites>(seed, None)
 }
@@ -68,14 +68,14 @@ pub(crate) struct Sites {
     last_move: Moment,
 }
 
-/// What is going on while the core deals with one event.
+/// State of one event, while the core deals with it.
 #[derive(Debug, Default)]
 pub(crate) struct PoolTurn {
     /// A process answers this request, and its client must get this.
     answering: Option<(usize, Value)>,
     /// Clients that were given a notification, and which.
     heard: Vec<(ClientId, Value)>,
-    /// What was known of a client's roots before its handshake was over.
+    /// Roots of a client that were known before its handshake was over.
     tentative: Vec<(ClientId, Known, Vec<usize>)>,
 }
 
@@ -262,7 +262,7 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// One instance per root, and not one for all the roots of a client.
+    /// Whether there is an instance per root, and not one for all the roots of a client.
     fn is_split(&self) -> bool {
         self.settings.servers[0].splits && self.settings.servers[0].scope != Scope::Global
     }

@@ -17,7 +17,7 @@ pub(super) enum Health {
     Doomed,
 }
 
-/// What a process was asked.
+/// The reason for a request to a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Job {
     /// A client's request, by its number in the books.
@@ -26,7 +26,7 @@ pub(super) enum Job {
     Replay(usize),
     /// A sign of life.
     Probe,
-    /// What an earlier process had been told, or what follows from a client's leaving.
+    /// State of an earlier process, or a consequence of a client's leaving.
     Restore,
 }
 
@@ -35,11 +35,11 @@ pub(super) struct Open {
     pub(super) id: Value,
     pub(super) job: Job,
     pub(super) since: Moment,
-    /// It will be answered with an error, and has no effect.
+    /// Will be answered with an error, and has no effect.
     pub(super) fails: bool,
 }
 
-/// One process of a backend.
+/// A process, beside the engine's part.
 #[derive(Debug, Default)]
 pub(crate) struct PoolProcess {
     pub(super) health: Health,
@@ -62,18 +62,18 @@ pub(crate) struct PoolProcess {
     pub(super) may_have_used: BTreeSet<ClientId>,
     /// Who has used it since it is known that the server asks questions.
     pub(super) owner: Option<ClientId>,
-    /// It asked something that could have been about several clients: it is given nothing more.
+    /// Asked a question that could concern several clients, and is given no more requests.
     pub(super) is_disputed: bool,
-    /// What it was told that its roots are.
+    /// Roots that it was told.
     pub(super) roots_told: Option<Vec<Value>>,
-    /// It was given something beyond a handshake.
+    /// Was given something beyond a handshake.
     pub(super) has_work: bool,
     /// When it last said anything, and when it was last of use.
     pub(super) last_word: Moment,
     pub(super) last_use: Moment,
     /// When a client last waited for it in vain.
     pub(super) free_since: Moment,
-    /// It held too much memory at so many looks in a row.
+    /// Consecutive measurements at which it held too much memory.
     pub(super) heavy: usize,
     pub(super) answers: usize,
 }

@@ -1,4 +1,4 @@
-//! What processes ask of their clients, and whom that may concern.
+//! Questions of processes, and the clients that they may concern.
 
 use super::verb::Verb;
 use super::{PoolTurn, PoolWorld};
@@ -156,14 +156,14 @@ impl PoolWorld {
         }
     }
 
-    /// What we say that its roots are: its own, or all that one of its clients has.
+    /// Roots that a process is told: its own, or all roots of one of its clients.
     fn check_named_roots(&mut self, launch: Launch, result: &Value) -> Check {
         let roots = result["roots"].as_array().cloned().unwrap_or_default();
         self.stats.count("roots_named_to_process");
         self.process(launch).roots_told = Some(roots.clone());
         let process = &self.processes[&launch];
         let (mut may, _) = self.users(launch.backend);
-        // Whoever has left since was asked when he was there.
+        // A client that has left since was asked while it was there.
         may.extend(
             self.own.sites[&launch.backend].served.iter().filter(|client| !self.clients[client].is_there()),
         );
@@ -185,7 +185,7 @@ impl PoolWorld {
                 _ => {}
             }
         }
-        // Those that came with a handshake count until others do; and whoever never says has none.
+        // Roots of the handshake count until others are named; a client that never answers has none.
         let uris: Vec<String> =
             roots.iter().filter_map(|root| root["uri"].as_str().map(str::to_owned)).collect();
         let is_known = |client: &ClientId| {

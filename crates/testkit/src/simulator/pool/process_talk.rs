@@ -1,4 +1,4 @@
-//! What processes say: answers, and notifications with the clients whom they concern.
+//! Messages of processes: answers, and notifications with the clients whom they concern.
 
 use super::plan::{DEBOUNCED, HIDDEN};
 use super::process::{Job, Open};
@@ -124,7 +124,7 @@ impl PoolWorld {
         }
     }
 
-    /// What a client's request leaves behind once it is answered.
+    /// Effects of a request, once it is answered.
     fn note_answer(&mut self, launch: Launch, number: usize, is_open: bool) {
         let request = &self.ledger.requests[number];
         let (client, verb) = (request.client, request.verb.clone());

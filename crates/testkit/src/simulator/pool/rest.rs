@@ -90,7 +90,7 @@ impl PoolWorld {
         }
     }
 
-    /// Nobody waits for it, hears from it, or would lose what it keeps.
+    /// No client waits for it, listens to it, or keeps state in it.
     fn check_unneeded(&mut self, launch: Launch, why: &str) -> Check {
         self.check_nobody_waits(launch, why)?;
         let state = self.settings.servers[0].state;
@@ -122,7 +122,7 @@ impl PoolWorld {
         }
     }
 
-    /// It was asked for a sign of life, said nothing for ten seconds, and works on nothing that still has time.
+    /// A silent process was probed, said nothing for ten seconds, and works on no request that still has time.
     fn check_silent(&mut self, launch: Launch) -> Check {
         let now = self.now;
         let process = &self.processes[&launch];

@@ -1,4 +1,4 @@
-//! What is true of a backend, whichever process it has: where it is, who uses it, and what it keeps for them.
+//! Backends, whichever process they have: their root, their users, and the state that they keep for them.
 
 use super::PoolWorld;
 use crate::simulator::engine::{Check, serves};
@@ -23,7 +23,7 @@ pub(super) struct Site {
     pub(super) environment: u32,
     /// Whose requests its processes were ever given.
     pub(super) served: BTreeSet<ClientId>,
-    /// Those who use it for certain: it was given a request of theirs, and they have not moved since.
+    /// Clients that use it for certain: it was given a request of theirs, and they have not moved since.
     pub(super) sure: BTreeSet<ClientId>,
     /// Who wants to hear of which resource.
     pub(super) subscriptions: BTreeMap<String, BTreeSet<ClientId>>,
