@@ -1,10 +1,7 @@
 //! Test tools for the other crates, the whole program, and the benchmark.
 //!
 //! # Layout
-//! - [`simulator`]: the core among seeded random clients and backends, with its invariants.
-//! - [`pool`]: the same for workspaces, sharing and budgets: many clients, few backends.
-//! - [`aggregate`]: the same for many servers as one: lists, names, and where requests go.
-//! - `variables`: the environments of simulated clients.
+//! - [`simulator`]: the core among seeded random clients and servers, with its invariants.
 //! - [`client`]: the client over stdio. Scripted for tests, without threads for measurements.
 //! - [`terminal`]: the program in a terminal, as a person sees it.
 //! - [`http`]: the client over HTTP.
@@ -24,9 +21,6 @@
 #![forbid(unsafe_code)]
 
 pub mod simulator;
-pub mod pool;
-pub mod aggregate;
-mod variables;
 
 #[cfg(unix)]
 pub mod client;

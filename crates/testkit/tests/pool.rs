@@ -1,29 +1,24 @@
-//! Thousands of seeded runs of workspaces, sharing and budgets. How to make more, or repeat one: `seeds`.
+//! Thousands of seeded runs of workspaces, sharing and budgets. More runs, or a single one: `seeds`.
 
 mod seeds;
 
-use seeds::Simulator;
-use switchboard_testkit::pool::{Stats, run};
+use switchboard_testkit::simulator::pool::run;
 
-/// So many take about 20 seconds in a debug build on two cores.
+/// About 20 seconds in a debug build on two cores.
 const SEEDS: u64 = 3000;
-
-const SIMULATOR: Simulator<Stats> =
-    Simulator { run, merge: Stats::merge, counts: |stats| stats.iter().collect() };
 
 #[test]
 fn thousands_of_seeds() {
-    SIMULATOR.thousands(SEEDS);
+    seeds::thousands(run, SEEDS);
 }
 
 /// `SWITCHBOARD_SEED=7 cargo test -p switchboard-testkit --test pool one_seed` repeats one run.
 #[test]
 fn one_seed() {
-    SIMULATOR.one();
+    seeds::one(run);
 }
 
 #[test]
 fn a_run_depends_on_its_seed_alone() {
-    assert_eq!(run(11).unwrap(), run(11).unwrap());
-    assert_ne!(run(11).unwrap(), run(12).unwrap());
+    seeds::repeats(run);
 }

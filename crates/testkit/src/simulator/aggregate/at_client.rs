@@ -1,0 +1,272 @@
+//! Arrivals at a client: answers to its requests, questions that concern it, and notifications.
+
+use super::AggregateWorld;
+use super::client::Stage;
+use super::verb::{AggregateRequest, Verb};
+use crate::simulator::engine::{Check, Request, serves};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use switchboard_core::ClientId;
+use switchboard_core::catalogue::{List, decode_resource};
+
+type Words<'a> = BTreeMap<String, &'a RawValue>;
+
+impl AggregateWorld {
+    pub(super) fn at_client(&mut self, client: ClientId, bytes: &[u8]) -> Check {
+        let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+        if text.starts_with('[') {
+            self.stats.count("batch_answers");
+            let members: Vec<Words<'_>> = parsed(text)?;
+            return members.into_iter().try_for_each(|words| self.answer_at_client(client, &words));
+        }
+        let words: Words<'_> = parsed(text)?;
+        match (words.get("method"), words.get("id")) {
+            (Some(_), Some(_)) => self.question_at_client(client, &parsed(text)?),
+            (Some(_), None) => {
+                let words: Value = parsed(text)?;
+                self.notice_at_client(client, &words)?;
+                self.turn.heard.push((client, words));
+                Ok(())
+            }
+            (None, _) => self.answer_at_client(client, &words),
+        }
+    }
+
+    fn question_at_client(&mut self, client: ClientId, words: &Value) -> Check {
+        let (id, now) = (words["id"].clone(), self.now);
+        if words["method"] == "roots/list" {
+            self.stats.count("roots_asked");
+            let c = self.client(client);
+            let is_changed = std::mem::take(&mut c.has_other_roots);
+            // After five seconds it is no longer waited for.
+            let can_name = c.has_roots;
+            c.asked_roots.retain(|(_, since)| !can_name || now.since(*since) < Duration::from_secs(5));
+            // A client without roots is asked as for anything else.
+            if c.has_roots && !c.asked_roots.is_empty() && !is_changed {
+                return Err(format!("{client} is asked for its roots, and was a moment ago"));
+            }
+            c.asked_roots.push((id, now));
+            c.is_given_up = false;
+            return Ok(());
+        }
+        let (number, launch) = self.ledger.pass_on(client, words)?;
+        let p = &self.processes[&launch];
+        let (server, environment) = (p.server, p.environment);
+        let c = self.client(client);
+        if c.server.is_some_and(|own| own != server)
+            || !c.environments.get(&server).is_some_and(|own| serves(environment, *own))
+        {
+            return Err(format!("{client} is asked by a server that is not its own: {words}"));
+        }
+        c.questions.push((id, number));
+        Ok(())
+    }
+
+    fn notice_at_client(&mut self, client: ClientId, words: &Value) -> Check {
+        let c = self.client(client);
+        let lists: &[List] = match words["method"].as_str() {
+            Some("notifications/cancelled") => {
+                let id = &words["params"]["requestId"];
+                c.questions.retain(|question| question.0 != *id);
+                return Ok(());
+            }
+            Some("notifications/tools/list_changed") => &[List::Tools],
+            Some("notifications/prompts/list_changed") => &[List::Prompts],
+            Some("notifications/resources/list_changed") => &[List::Resources, List::Templates],
+            _ => return Ok(()),
+        };
+        if !c.is_aggregate() {
+            return Ok(());
+        }
+        // An answer in a batch arrives with the rest of the batch.
+        let is_on_its_way = self.ledger.requests.iter().any(|request| {
+            let is_it = matches!(request.verb, Verb::List { list, .. } if lists.contains(&list));
+            request.client == client && request.is_in_batch && is_it
+        });
+        let c = self.client(client);
+        if lists.iter().all(|list| c.shown[*list as usize].is_none()) && !is_on_its_way {
+            return Err(format!("{client} has not seen the list, and is told that it is another: {words}"));
+        }
+        for list in lists {
+            c.is_told[*list as usize] = true;
+        }
+        self.stats.count("told");
+        Ok(())
+    }
+
+    fn answer_at_client(&mut self, client: ClientId, words: &Words<'_>) -> Check {
+        let id = words.get("id").map(|id| id.get()).unwrap_or_default();
+        let tag = self.ledger.answered(client, id)?;
+        let request = &self.ledger.requests[tag];
+        let (is_cancelled, verb, said) = (request.is_cancelled, request.verb.clone(), request.said.clone());
+        let got = match (words.get("result"), words.get("error")) {
+            (Some(result), None) => format!(r#""result":{}"#, result.get()),
+            (None, Some(error)) => format!(r#""error":{}"#, error.get()),
+            _ => return Err(format!("{client} gets no answer that is one: {words:?}")),
+        };
+        let is_servers = said.as_deref().is_some_and(|said| self.is_same(tag, said, &got));
+        let is_too_slow = said.is_some() && got.contains("client_too_slow");
+        if is_cancelled && !is_servers && !is_too_slow && !self.ledger.requests[tag].is_in_batch {
+            return Err(format!("{client} took a request back, and we answer it: {words:?}"));
+        }
+        let failed = words.contains_key("error");
+        match (is_servers, failed) {
+            (true, _) => self.stats.count("answers"),
+            (false, true) => {
+                let error: Value = parsed(words["error"].get())?;
+                self.our_error(client, tag, &error)?;
+            }
+            (false, false) => self.our_answer(client, tag, words["result"])?,
+        }
+        let c = self.client(client);
+        match verb {
+            Verb::Initialize => {
+                c.stage = if failed { Stage::New } else { Stage::Greeted };
+                c.is_confirmed &= !failed;
+                // Only now it is asked for its roots, by which some servers are started.
+                let now = self.now;
+                for request in self.ledger.requests.iter_mut().filter(|request| request.client == client) {
+                    request.waits_since = now;
+                }
+            }
+            Verb::SetLevel { .. } if c.is_aggregate() => c.is_level_open |= failed,
+            Verb::SetLevel { rank } => {
+                if !failed && !is_cancelled {
+                    c.level = Some(rank);
+                }
+                let is_open = |r: &Request<AggregateRequest>| {
+                    r.client == client && r.is_open() && matches!(r.verb, Verb::SetLevel { .. })
+                };
+                // In a batch it may have been answered before one that it followed.
+                let is_level_open = self.ledger.requests.iter().any(is_open)
+                    || failed
+                    || is_cancelled
+                    || self.ledger.requests[tag].is_in_batch;
+                self.client(client).is_level_open = is_level_open;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The server's answer, except for URIs that two servers could own.
+    fn is_same(&mut self, tag: usize, said: &str, got: &str) -> bool {
+        if said == got {
+            return true;
+        }
+        if self.is_filtered_page(tag, said, got) {
+            self.stats.count("filtered_pages");
+            return true;
+        }
+        let server = self.ledger.requests[tag].handed.last().map(|launch| self.processes[launch].server);
+        if self.ledger.requests[tag].verb == Verb::TasksList {
+            // The cursor leads on to the next server.
+            let cursor = got.split_once(r#""nextCursor":""#).and_then(|(_, rest)| rest.split_once(r#"","#));
+            let plain = match cursor {
+                Some((cursor, _)) => got.replace(&format!(r#""nextCursor":"{cursor}","#), ""),
+                None => got.to_owned(),
+            };
+            return plain == said || self.has_own_tasks_only(tag, &plain);
+        }
+        let (Some(server), Some((before, after))) = (server, said.split_once("file:///w/1")) else {
+            return false;
+        };
+        let middle = got.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+        let is_wrapped = middle.and_then(decode_resource).is_some_and(|(name, uri)| {
+            name == self.own.servers[server].settings.name && uri == "file:///w/1"
+        });
+        self.stats.count_if("told_apart", is_wrapped);
+        is_wrapped
+    }
+
+    /// Others have used the process, and their tasks are left out.
+    fn has_own_tasks_only(&mut self, tag: usize, got: &str) -> bool {
+        let (client, launch) =
+            (self.ledger.requests[tag].client, self.ledger.requests[tag].handed.last().copied());
+        let Some(p) = launch.map(|launch| &self.processes[&launch]) else { return false };
+        let got: Value = serde_json::from_str(&format!("{{{got}}}")).unwrap_or_default();
+        let tasks = got["result"]["tasks"].as_array().cloned().unwrap_or_default();
+        let is_own = |task: &Value| {
+            let number = task["taskId"].as_str().and_then(|id| id.strip_prefix('t')?.parse::<usize>().ok());
+            number.is_some_and(|number| self.own.tasks[number].client == client)
+        };
+        let has_others = p.has_more_users || p.users.iter().any(|user| *user != client);
+        let is_fine = has_others && tasks.iter().all(is_own);
+        self.stats.count_if("tasks_hidden", is_fine);
+        is_fine
+    }
+
+    fn our_answer(&mut self, client: ClientId, tag: usize, result: &RawValue) -> Check {
+        let is_aggregate = self.clients[&client].is_aggregate();
+        match (self.ledger.requests[tag].verb.clone(), result.get()) {
+            (Verb::List { list, walk, .. }, _) if is_aggregate => {
+                self.page_at_client(client, tag, list, walk, result)
+            }
+            (Verb::List { list, .. }, _) => self.stored_at_client(client, list, result),
+            (Verb::Initialize, _) => Ok(()),
+            (Verb::SetLevel { .. }, "{}") if is_aggregate => Ok(()),
+            (Verb::Ping, "{}") => Ok(()),
+            (Verb::Unsubscribe, "{}") => {
+                let uri = self.ledger.requests[tag].name.clone().unwrap_or_default();
+                let uri = self.own_uri(client, &uri);
+                self.stats.count("unsubscribed_by_us");
+                for p in self.processes.values_mut() {
+                    p.listeners.retain(|known| *known != (uri.clone(), client));
+                }
+                Ok(())
+            }
+            (verb, result) => Err(format!("{client}'s {} is answered by us: {result}", verb.method())),
+        }
+    }
+
+    fn our_error(&mut self, client: ClientId, tag: usize, error: &Value) -> Check {
+        let kind = error.pointer("/data/kind").and_then(Value::as_str).unwrap_or_default();
+        if !self.stats.add(&format!("error_{kind}"), 1) {
+            return Err(format!("{client} gets an error of an unknown kind: {error}"));
+        }
+        if matches!(kind, "unknown_name" | "resource_not_found") {
+            self.check_hidden(tag)?;
+        }
+        let request = &self.ledger.requests[tag];
+        let server = error.pointer("/data/server").and_then(Value::as_str).filter(|name| !name.is_empty());
+        let meant = request.meant.map(|mark| self.name_of(self.own.items[mark].server));
+        match (kind, meant) {
+            ("unknown_name" | "resource_not_found", Some(_)) => {
+                Err(format!("{client} was shown {:?}, and nobody knows it: {error}", request.name))
+            }
+            ("shutting_down", _) if !self.is_ending => Err(format!("{client} is told that we end: {error}")),
+            ("stale_cursor", _) => self.check_stale(client, tag),
+            ("method_not_found", _)
+                if !matches!(request.verb, Verb::Unknown | Verb::TasksList | Verb::Task { .. }) =>
+            {
+                Err(format!("{client} asks for what everybody has: {error}"))
+            }
+            (_, Some(meant)) if server.is_some_and(|server| server != meant) => {
+                Err(format!("{client} asked {meant} for something: {error}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_stale(&self, client: ClientId, tag: usize) -> Check {
+        match self.ledger.requests[tag].verb {
+            // A cursor that is nonsense belongs to no walk.
+            Verb::List { walk, .. }
+                if self.clients[&client]
+                    .walks
+                    .get(&walk)
+                    .is_none_or(|walk| walk.change != self.own.change) =>
+            {
+                Ok(())
+            }
+            Verb::TasksList => Ok(()),
+            _ => Err(format!("{client} goes on in a list, and nothing has changed")),
+        }
+    }
+}
+
+pub(super) fn parsed<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Check<T> {
+    serde_json::from_str(text).map_err(|error| format!("no JSON: {error} in {text}"))
+}

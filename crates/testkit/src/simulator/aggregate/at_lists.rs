@@ -1,0 +1,190 @@
+//! The pages of a list, as a client of many servers gets them.
+
+use super::AggregateWorld;
+use super::at_client::parsed;
+use super::verb::Verb;
+use crate::simulator::engine::Check;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use switchboard_core::ClientId;
+use switchboard_core::catalogue::{List, NameStyle, Naming, decode_resource, decode_template};
+
+impl AggregateWorld {
+    pub(super) fn page_at_client(
+        &mut self,
+        client: ClientId,
+        tag: usize,
+        list: List,
+        walk: u64,
+        result: &RawValue,
+    ) -> Check {
+        self.stats.count("pages");
+        let result: BTreeMap<String, &RawValue> = parsed(result.get())?;
+        let Some(raw) = result.get(list.member()) else {
+            return Err(format!("{client} asks for {list:?}, and gets {result:?}"));
+        };
+        let raw: Vec<&RawValue> = parsed(raw.get())?;
+        let mut page = Vec::new();
+        for raw in raw {
+            let (public, mark) = self.item_at_client(list, raw.get())?;
+            if !self.clients[&client].has_in_profile(self.own.items[mark].server) {
+                return Err(format!("{client} is shown {public}, which is not in its profile"));
+            }
+            page.push((public, mark));
+        }
+        let (change, is_in_batch) = (self.own.change, self.ledger.requests[tag].is_in_batch);
+        let c = &mut self.client(client).own;
+        let known = c.walks.get_mut(&walk).expect("it was asked for");
+        if !std::mem::replace(&mut known.has_begun, true) {
+            // In a batch it may have been on its way for long.
+            known.change = if is_in_batch { u64::MAX } else { change };
+            c.shown[list as usize] = Some(walk);
+            c.is_told[list as usize] = false;
+            c.is_anew[list as usize] = is_in_batch;
+        }
+        known.items.extend(page);
+        known.cursor = match result.get("nextCursor") {
+            Some(cursor) => Some(parsed::<String>(cursor.get())?),
+            None => None,
+        };
+        known.is_complete = known.cursor.is_none();
+        let known = known.clone();
+        self.stats.count_if("long_walks", known.cursor.is_some());
+        self.check_single(client, &known.items)?;
+        if known.is_complete { self.check_states(client, list, &known.items) } else { Ok(()) }
+    }
+
+    /// Its public name and its mark, if it is what a server sent, to the byte.
+    fn item_at_client(&self, list: List, raw: &str) -> Check<(String, usize)> {
+        let item: Value = parsed(raw)?;
+        let (public, mark) = (item[list.key()].as_str(), item["mark"].as_u64());
+        let (Some(public), Some(mark)) = (public, mark) else {
+            return Err(format!("this is no item of anybody: {raw}"));
+        };
+        let mark = mark as usize;
+        let known = &self.own.items[mark];
+        if known.list != list || (known.under(&Value::from(public).to_string()) != raw && known.text() != raw)
+        {
+            return Err(format!("{} is shown as {raw}", known.text()));
+        }
+        let namings = &self.own.servers[known.server].namings;
+        if !namings.iter().any(|naming| may_be_called(naming, list, &known.name, public)) {
+            return Err(format!("{} of {} is called {public}", known.name, self.name_of(known.server)));
+        }
+        Ok((public.to_owned(), mark))
+    }
+
+    /// No item is shown twice.
+    fn check_single(&self, client: ClientId, items: &[(String, usize)]) -> Check {
+        for (at, (public, mark)) in items.iter().enumerate() {
+            let item = &self.own.items[*mark];
+            for (other, another) in &items[..at] {
+                let other_item = &self.own.items[*another];
+                let is_same = (item.server, &item.name) == (other_item.server, &other_item.name);
+                if is_same || (public == other && !public.starts_with("ui://")) {
+                    return Err(format!("{client} is shown {public} and {other}, which is one thing"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A walk shows of each server a state that it had at one time, in its order.
+    fn check_states(&self, client: ClientId, list: List, items: &[(String, usize)]) -> Check {
+        let mut rest: Vec<usize> = items.iter().map(|(_, mark)| *mark).collect();
+        let mut before = None;
+        while let Some(&first) = rest.first() {
+            let server = self.own.items[first].server;
+            if before.is_some_and(|before| before >= server) {
+                return Err(format!("{client} is shown things of {} at two places", self.name_of(server)));
+            }
+            before = Some(server);
+            let own = rest.iter().take_while(|mark| self.own.items[**mark].server == server).count();
+            let own: Vec<usize> = rest.drain(..own).collect();
+            let states = self.own.servers[server].told.iter().filter(|(of, _)| *of == list);
+            let namings = &self.own.servers[server].namings;
+            let mut seen = states.flat_map(|(_, marks)| namings.iter().map(|it| self.visible(it, marks)));
+            if !seen.any(|state| state == own) {
+                return Err(format!(
+                    "{client} is shown {own:?} of {}, which never was so",
+                    self.name_of(server)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A client of one server is shown a stored list: what that server had at one time and shows, to the letter.
+    pub(super) fn stored_at_client(&mut self, client: ClientId, list: List, result: &RawValue) -> Check {
+        let shown: BTreeMap<String, Vec<&RawValue>> = parsed(result.get())?;
+        let items = shown.get(list.member()).map(Vec::as_slice).unwrap_or_default();
+        let server = self.clients[&client].server.map(|server| &self.own.servers[server]);
+        let was_so = |naming: &Naming, marks: &[usize]| {
+            let shown =
+                marks.iter().filter_map(|mark| self.single_text(naming, list, &self.own.items[*mark]));
+            shown.eq(items.iter().map(|raw| raw.get()))
+        };
+        let may_be = |server: &&super::menu::Server| {
+            let states = server.told.iter().filter(|(of, _)| *of == list);
+            let mut seen = states.flat_map(|(_, marks)| server.namings.iter().map(move |it| (it, marks)));
+            server.settings.stores_lists && seen.any(|(naming, marks)| was_so(naming, marks))
+        };
+        if server.filter(may_be).is_none() {
+            return Err(format!("{client} is shown {result}, which was never stored"));
+        }
+        self.stats.count("from_store");
+        Ok(())
+    }
+
+    /// No list waits longer than its client's budget, whatever the servers do.
+    pub(super) fn check_lists_wait(&self) -> Check {
+        if !self.is_punctual {
+            return Ok(());
+        }
+        let grace = self.settings.aggregates.list_grace;
+        for request in self.ledger.requests.iter().filter(|request| request.is_open()) {
+            let c = &self.clients[&request.client];
+            if !matches!(request.verb, Verb::List { .. }) || !c.is_aggregate() || request.is_in_batch {
+                continue;
+            }
+            if self.now.since(request.waits_since) > grace {
+                return Err(format!("{} waits for its list since {:?}", request.client, request.sent));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// By the rules that clients are told of: prefixed, within 46 plain characters, with a hash where that takes a change.
+pub(super) fn may_be_called(naming: &Naming, list: List, name: &str, public: &str) -> bool {
+    let is_plain = naming.style == NameStyle::Plain;
+    match list {
+        List::Tools | List::Prompts => {
+            let shown = naming.filter(list).renamed(name);
+            let plain = |text: &str| -> String {
+                text.chars()
+                    .map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' })
+                    .collect()
+            };
+            let (server, own) = (plain(&naming.server), plain(shown));
+            let full = format!("{server}__{own}");
+            // 35 characters are left beside the separator and the hash: the server's name gives way, down to 8.
+            let kept = server.len().min(35_usize.saturating_sub(own.len()).max(8));
+            let stem = format!("{}__{}", &server[..kept], &own[..own.len().min(35 - kept)]);
+            let hash = public.strip_prefix(&stem).and_then(|rest| rest.strip_prefix('_'));
+            let is_hashed =
+                hash.is_some_and(|hash| hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit()));
+            (public == full && full.len() <= 46) || is_hashed || (is_plain && public == shown)
+        }
+        List::Resources => {
+            let stays = is_plain || name.starts_with("ui://");
+            (stays && public == name)
+                || decode_resource(public).is_some_and(|(server, uri)| server == naming.server && uri == name)
+        }
+        List::Templates => {
+            (is_plain && public == name)
+                || decode_template(public).is_some_and(|(server, uri)| server == naming.server && uri == name)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Unasked messages of processes, and the clients that hear them.
+
+use super::AggregateWorld;
+use crate::simulator::engine::Check;
+use serde_json::{Value, json};
+use switchboard_core::{ClientId, Launch};
+
+impl AggregateWorld {
+    /// Who heard this in the last turn, each once.
+    fn hearers(&self, method: &str) -> Check<Vec<(ClientId, Value)>> {
+        let heard: Vec<(ClientId, Value)> =
+            self.turn.heard.iter().filter(|(_, words)| words["method"] == method).cloned().collect();
+        for (at, (client, words)) in heard.iter().enumerate() {
+            if heard[..at].iter().any(|(other, _)| other == client) {
+                return Err(format!("{client} hears it twice: {words}"));
+            }
+        }
+        Ok(heard)
+    }
+
+    pub(super) fn check_log(&self, launch: Launch, rank: usize, has_logger: bool) -> Check {
+        let heard = self.hearers("notifications/message")?;
+        let p = &self.processes[&launch];
+        let name = self.name_of(p.server);
+        for (client, words) in &heard {
+            let c = &self.clients[client];
+            if c.level.is_some_and(|level| level > rank) && !c.is_level_open {
+                return Err(format!("{client} wants to hear {:?} and more, and hears {words}", c.level));
+            }
+            let logger = match (c.is_aggregate(), has_logger) {
+                (true, true) => json!(format!("{name}/db")),
+                (true, false) => json!(name),
+                (false, true) => json!("db"),
+                (false, false) => Value::Null,
+            };
+            if words["params"]["logger"] != logger || words["params"]["data"]["by"] != launch.to_string() {
+                return Err(format!("{client} hears {words}, which {name} said"));
+            }
+            if c.server.is_some_and(|own| own != p.server) {
+                return Err(format!("{client} is no client of {name}, and hears {words}"));
+            }
+        }
+        let is_seen = !p.has_more_users;
+        let has_level =
+            |client: &ClientId| self.clients[client].level.is_some() || self.clients[client].is_level_open;
+        let users: Vec<ClientId> = p.users.iter().copied().collect();
+        let stranger = match users[..] {
+            [] => heard.iter().find(|(client, _)| heard.len() > 1 && !has_level(client)),
+            // A client that is gone is forgotten in the end.
+            [only] if self.is_lost(only) => heard.iter().find(|(client, _)| !has_level(client)),
+            [only] => heard.iter().find(|(client, _)| *client != only),
+            [_, _, ..] => heard.iter().find(|(client, _)| !has_level(client)),
+        };
+        if let Some((client, _)) = stranger.filter(|_| is_seen) {
+            return Err(format!("{client} hears what {launch} logs, which {users:?} have used"));
+        }
+        let wants = |client: &&ClientId| {
+            let is_meant = match users[..] {
+                [] => false,
+                [only] => **client == only,
+                [_, _, ..] => has_level(client),
+            };
+            if !is_meant || !is_seen {
+                return false;
+            }
+            let c = &self.clients[client];
+            self.is_sure(**client) && !c.is_level_open && c.level.is_none_or(|level| level <= rank)
+        };
+        let missed =
+            p.clients.iter().filter(wants).find(|client| !heard.iter().any(|(other, _)| other == *client));
+        match missed.filter(|_| !p.is_stopping) {
+            Some(client) => Err(format!("{client} does not hear what {launch} logs")),
+            None => Ok(()),
+        }
+    }
+
+    /// A question goes to the only client that has used the process, or to nobody.
+    pub(super) fn check_question(&mut self, launch: Launch, number: usize) -> Check {
+        let p = &self.processes[&launch];
+        let passed = self.ledger.asks[number].client;
+        let users: Vec<ClientId> = p.users.iter().copied().collect();
+        let is_wrong = match users[..] {
+            [] => false,
+            [only] => passed.is_some_and(|client| client != only),
+            [_, _, ..] => passed.is_some(),
+        };
+        if is_wrong && !p.has_more_users {
+            return Err(format!("{launch} asked q{number}, {users:?} have used it, and {passed:?} is asked"));
+        }
+        if users.len() > 1 && passed.is_none() && p.is_alive() && !p.is_stopping {
+            self.stats.count("disputes");
+            self.process(launch).is_disputed = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_update(&mut self, launch: Launch, uri: &str) -> Check {
+        let heard = self.hearers("notifications/resources/updated")?;
+        let p = &self.processes[&launch];
+        let listeners: Vec<ClientId> =
+            p.listeners.iter().filter(|(of, _)| of == uri).map(|(_, client)| *client).collect();
+        for (client, words) in &heard {
+            let c = &self.clients[client];
+            let used = c.spellings.get(&(p.server, uri.to_owned())).filter(|_| c.is_aggregate());
+            let said = words["params"]["uri"].as_str().unwrap_or_default();
+            let is_fine = match used.map(Vec::as_slice) {
+                // After another handshake a client listens to nothing; alone with its server it hears it all the same.
+                Some([only]) if listeners.contains(client) && !c.has_greeted_again => said == only,
+                Some(used) => said == uri || used.iter().any(|used| used == said),
+                None => said == uri,
+            };
+            if !is_fine {
+                return Err(format!("{client} listens to {used:?}, and hears {words}"));
+            }
+            let is_deaf = p.deaf.contains(&(uri.to_owned(), *client)) && !listeners.contains(client);
+            if is_deaf && listeners.iter().any(|other| other != client && self.is_sure(*other)) {
+                return Err(format!("{client} listens no longer, and hears {words}"));
+            }
+        }
+        let missed = listeners
+            .iter()
+            .find(|client| self.is_sure(**client) && !heard.iter().any(|(other, _)| other == *client));
+        if let Some(client) = missed.filter(|_| !p.is_stopping) {
+            return Err(format!("{client} listens to {uri} of {launch}, and does not hear of it"));
+        }
+        self.stats.add("updates_heard", listeners.len() as u64);
+        Ok(())
+    }
+
+    pub(super) fn check_progress(&self, tag: usize) -> Check {
+        let heard = self.hearers("notifications/progress")?;
+        let request = &self.ledger.requests[tag];
+        let token: Value = serde_json::from_str(request.token.as_deref().unwrap_or("null"))
+            .map_err(|error| error.to_string())?;
+        for (client, words) in &heard {
+            if *client != request.client || words["params"]["progressToken"] != token {
+                return Err(format!("{client} hears {words}, which is for {} and {token}", request.client));
+            }
+        }
+        // In a batch it may have its answer already.
+        let is_open = request.is_open() && !request.is_in_batch;
+        match heard.is_empty() && is_open && self.is_sure(request.client) {
+            true => Err(format!("{} does not hear how its request goes on", request.client)),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Arrivals at a process: the handshake first, then requests for its server, in its server's words.
+
+use super::AggregateWorld;
+use super::at_lists::may_be_called;
+use super::client_talk::decoded;
+use super::process::{Assigned, Job};
+use super::verb::Verb;
+use crate::simulator::engine::{Check, Phase, serves};
+use serde_json::Value;
+use switchboard_core::Launch;
+use switchboard_core::catalogue::List;
+
+impl AggregateWorld {
+    pub(super) fn at_process(&mut self, launch: Launch, bytes: &[u8]) -> Check {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let words: Value =
+            serde_json::from_slice(bytes).map_err(|error| format!("no JSON for {launch}: {error}"))?;
+        match (words.get("method").and_then(Value::as_str), words.get("id")) {
+            (Some(method), Some(id)) => self.request_at_process(launch, method, id, &words, &text),
+            (Some(method), None) => self.notice_at_process(launch, method, &words),
+            (None, _) => self.answer_at_process(launch, &words),
+        }
+    }
+
+    fn notice_at_process(&mut self, launch: Launch, method: &str, words: &Value) -> Check {
+        let first = self.name_of(0).to_owned();
+        let rules = &self.settings.aggregates.notifications;
+        let is_bound = rules.iter().any(|(of, servers)| *of == method && servers.contains(&first));
+        let from = words["params"]["from"].as_str().unwrap_or_default();
+        let is_aggregates = self.clients.values().any(|c| c.is_aggregate() && c.id.to_string() == from);
+        let p = self.process(launch);
+        match method {
+            "notifications/initialized" if !p.is_greeted && p.class.is_none() => {
+                Err(format!("{launch} hears that its client is ready before any handshake"))
+            }
+            "notifications/initialized" => {
+                p.is_confirmed = true;
+                Ok(())
+            }
+            "notifications/cancelled" => {
+                let id = words["params"]["requestId"].as_u64().unwrap_or_default();
+                if !p.given.contains(&id) {
+                    return Err(format!("{launch} is told to stop what it was not given: {words}"));
+                }
+                Ok(())
+            }
+            _ if is_bound && is_aggregates && p.server != 0 => {
+                Err(format!("{launch} hears {words}, which is for another server"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn request_at_process(
+        &mut self,
+        launch: Launch,
+        method: &str,
+        id: &Value,
+        words: &Value,
+        text: &str,
+    ) -> Check {
+        let minted = id.as_u64().ok_or_else(|| format!("{launch} is given the id {id}"))?;
+        let p = self.process(launch);
+        if !p.given.insert(minted) {
+            return Err(format!("{launch} is given the id {id} for the second time"));
+        }
+        let (server, has_class, is_confirmed) = (p.server, p.class.is_some(), p.is_confirmed);
+        let tag = words["params"]["tag"].as_u64().map(|tag| tag as usize);
+        let list = List::ALL.into_iter().find(|list| list.method().name() == Some(method));
+        let job = match (method, tag, list) {
+            ("initialize", ..) => {
+                let is_able = words["params"]["capabilities"].get("sampling").is_some();
+                let p = self.process(launch);
+                p.class = Some(usize::from(is_able));
+                match tag.filter(|&tag| self.clients[&self.ledger.requests[tag].client].server.is_some()) {
+                    Some(tag) if self.ledger.requests[tag].is_open() => {
+                        self.ledger.requests[tag].handed.push(launch);
+                        Job::Client(tag)
+                    }
+                    _ => Job::Greet,
+                }
+            }
+            (_, None, Some(list)) => {
+                if !is_confirmed {
+                    return Err(format!(
+                        "{launch} is asked what it offers, and nobody said that he is ready"
+                    ));
+                }
+                self.stats.count("fetched");
+                let cursor = words["params"]["cursor"].as_str().and_then(|text| text.parse().ok());
+                let p = &self.processes[&launch];
+                if !self.own.servers[server].menu(p.class.unwrap_or_default()).declares(list) {
+                    return Err(format!("{launch} is asked for {list:?}, which it does not offer"));
+                }
+                Job::Page { list, cursor: cursor.unwrap_or_default() }
+            }
+            ("logging/setLevel", Some(tag), _)
+                if self.clients[&self.ledger.requests[tag].client].is_aggregate() =>
+            {
+                Job::Other
+            }
+            // A level that the process had before counts again.
+            ("logging/setLevel", Some(tag), _)
+                if !self.ledger.requests[tag].is_open()
+                    || self.ledger.requests[tag].handed.contains(&launch) =>
+            {
+                Job::Other
+            }
+            (_, Some(tag), _) => {
+                let is_aggregate = self.clients[&self.ledger.requests[tag].client].is_aggregate();
+                if is_aggregate && !has_class {
+                    return Err(format!("{launch} was never greeted, and is asked for {words}"));
+                }
+                self.client_request_at_process(launch, tag, words, text)?;
+                Job::Client(tag)
+            }
+            (_, None, None) => {
+                self.process(launch).has_more_users |= method == "resources/subscribe";
+                Job::Other
+            }
+        };
+        let lies = self.own.servers[server].lies;
+        let is_ignored = match &job {
+            Job::Greet => self.rng.percent(1),
+            Job::Page { .. } => self.rng.percent(lies),
+            Job::Client(_) => self.rng.percent(4),
+            Job::Other => self.rng.percent(4),
+        };
+        self.process(launch).open.push(Assigned { id: minted, job, is_ignored });
+        Ok(())
+    }
+
+    fn client_request_at_process(&mut self, launch: Launch, tag: usize, words: &Value, text: &str) -> Check {
+        let p = &self.processes[&launch];
+        let request = &self.ledger.requests[tag];
+        let c = &self.clients[&request.client];
+        let server = p.server;
+        if !request.is_open() {
+            return Err(format!("{launch} is given what {} no longer waits for: {words}", c.id));
+        }
+        if !c.environments.get(&server).is_some_and(|own| serves(p.environment, *own)) {
+            return Err(format!("{launch} lacks variables of {}", c.id));
+        }
+        if c.server.is_some_and(|own| own != server) || !c.has_in_profile(server) {
+            return Err(format!("{launch} is no server of {}", c.id));
+        }
+        let client = request.client;
+        match c.is_aggregate() {
+            true => self.check_owner(launch, tag, words, text)?,
+            false => self.check_single_access(launch, tag, words)?,
+        }
+        let verb = self.ledger.requests[tag].verb.clone();
+        self.hand_over(tag, launch, verb.is_repeatable())?;
+        if verb.is_use() {
+            let is_disputed = self.processes[&launch].is_disputed;
+            if is_disputed && !matches!(verb, Verb::Task { .. }) {
+                return Err(format!("{launch} asked what may have been about several, and is given {words}"));
+            }
+            self.process(launch).users.insert(client);
+        }
+        if let Verb::Task { task, .. } = verb {
+            if self.own.tasks[task].client != client {
+                return match self.own.tasks[task].launch == launch {
+                    true => {
+                        Err(format!("{launch} is given {client}'s request about a task of another: {words}"))
+                    }
+                    false => Ok(()),
+                };
+            }
+            // Its client may work elsewhere by now. What is gone with its process, another of its server may deny.
+            let keeper = self.own.tasks[task].launch;
+            let p = &self.processes[&keeper];
+            let is_gone = p.server == server && (p.phase != Phase::Alive || p.is_stopping);
+            return match keeper.backend == launch.backend || is_gone {
+                true => Ok(()),
+                false => Err(format!("{launch} is asked for a task of {}", self.own.tasks[task].launch)),
+            };
+        }
+        if tag >= self.clients[&client].settled_at {
+            self.process(launch).clients.insert(client);
+        }
+        Ok(())
+    }
+
+    /// A request is for this server, under the server's own name.
+    fn check_owner(&mut self, launch: Launch, tag: usize, words: &Value, text: &str) -> Check {
+        let server = self.processes[&launch].server;
+        let request = &self.ledger.requests[tag];
+        let (Some(list), Some(public)) = (request.verb.list(), request.name.as_deref()) else {
+            return Ok(());
+        };
+        let params = &words["params"];
+        let heard = match request.verb {
+            Verb::Call { .. } | Verb::Get => &params["name"],
+            Verb::Complete { list: List::Prompts } => &params["ref"]["name"],
+            Verb::Complete { .. } => &params["ref"]["uri"],
+            _ => &params["uri"],
+        };
+        let heard = heard.as_str().unwrap_or_default();
+        if matches!(request.verb, Verb::Call { .. } | Verb::Get)
+            && !text.contains(r#""arguments":{"n":1.50}"#)
+        {
+            return Err(format!("{launch} hears {text}"));
+        }
+        if let Some(meant) = request.meant {
+            let item = &self.own.items[meant];
+            let is_spelled =
+                text.contains(&item.spelled) || matches!(list, List::Resources | List::Templates);
+            if item.server != server || item.name != heard || !is_spelled {
+                return Err(format!(
+                    "{} was shown {public}, which is {} of {}, and {launch} hears {text}",
+                    request.client,
+                    item.spelled,
+                    self.name_of(item.server)
+                ));
+            }
+            self.stats.count("surely_routed");
+            return Ok(());
+        }
+        let named = decoded(public);
+        let namings = &self.own.servers[server].namings;
+        let is_possible = namings.iter().any(|naming| may_be_called(naming, list, heard, public));
+        let is_named = named.as_ref().is_some_and(|(_, uri)| uri == heard);
+        let by_uri = matches!(list, List::Resources | List::Templates) && (public == heard || is_named);
+        if !is_possible && !by_uri {
+            return Err(format!("{launch} hears {heard}, and its client said {public}"));
+        }
+        // A URI that names its server is for no other.
+        if named.is_some_and(|(of, _)| of != self.name_of(server) && heard != public) {
+            return Err(format!("{launch} hears {heard}, and its client said {public}"));
+        }
+        self.stats.count("perhaps_routed");
+        Ok(())
+    }
+
+    fn answer_at_process(&mut self, launch: Launch, words: &Value) -> Check {
+        let number = self.ledger.answer_ask(launch, words)?;
+        let ask = &self.ledger.asks[number];
+        let by = words["result"]["by"].as_str();
+        if by.is_some_and(|by| Some(by.to_owned()) != ask.client.map(|client| client.to_string())) {
+            return Err(format!("{launch} asked {:?}, and hears {words}", ask.client));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,353 @@
+//! Clients: they come, speak, stop reading, answer what they are asked, and go.
+
+use super::plan::{ROOTS, VERSIONS};
+use super::verb::Verb;
+use super::{AggregateTurn, AggregateWorld, server_id};
+use crate::simulator::engine::{Check, Client, Presence, environment as environment_of};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use switchboard_core::{Capabilities, ClientId, Event, Moment, Peer, Surroundings};
+use switchboard_protocol::parse;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    New,
+    Asked,
+    Greeted,
+}
+
+/// A list, as far as the client has walked through it.
+#[derive(Debug, Clone)]
+pub(super) struct Walk {
+    /// How the world was when it began.
+    pub(super) change: u64,
+    /// The public name of each item, and its mark.
+    pub(super) items: Vec<(String, usize)>,
+    pub(super) cursor: Option<String>,
+    /// Its first page has come.
+    pub(super) has_begun: bool,
+    pub(super) is_complete: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct AggregateClient {
+    /// The one that it is a client of, if not of all.
+    pub(super) server: Option<usize>,
+    /// The servers that it wants, if not all.
+    pub(super) only: Option<Vec<usize>>,
+    pub(super) class: usize,
+    pub(super) version: &'static str,
+    pub(super) has_roots: bool,
+    pub(super) environments: BTreeMap<usize, u32>,
+    pub(super) stage: Stage,
+    pub(super) is_confirmed: bool,
+    pub(super) next_id: u64,
+    pub(super) is_reading: bool,
+    pub(super) unread: usize,
+    pub(super) walks: BTreeMap<u64, Walk>,
+    /// The newest walk through each list.
+    pub(super) shown: [Option<u64>; 4],
+    /// Has heard since that the list changed.
+    pub(super) is_told: [bool; 4],
+    /// Was shown the list before its newest handshake.
+    pub(super) is_anew: [bool; 4],
+    pub(super) level: Option<usize>,
+    /// A request for another level is on its way.
+    pub(super) is_level_open: bool,
+    /// By which names it has asked for what, of which server.
+    pub(super) spellings: BTreeMap<(usize, String), Vec<String>>,
+    /// Has made more than one handshake: earlier subscriptions are uncertain.
+    pub(super) has_greeted_again: bool,
+    /// Questions for its roots that it has not answered.
+    pub(super) asked_roots: Vec<(Value, Moment)>,
+    /// The question is no longer waited for.
+    pub(super) is_given_up: bool,
+    /// Has announced other roots since the last such question.
+    pub(super) has_other_roots: bool,
+    pub(super) questions: Vec<(Value, usize)>,
+    /// Requests before this one may be handled elsewhere.
+    pub(super) settled_at: usize,
+}
+
+impl AggregateClient {
+    pub(super) fn is_aggregate(&self) -> bool {
+        self.server.is_none()
+    }
+
+    pub(super) fn has_in_profile(&self, server: usize) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&server))
+    }
+
+    pub(super) fn is_asked(&self) -> bool {
+        !(self.asked_roots.is_empty() && self.questions.is_empty())
+    }
+
+    pub(super) fn capabilities(&self) -> String {
+        match (self.has_roots, self.class) {
+            (true, 0) => r#"{"roots":{}}"#,
+            (true, _) => r#"{"roots":{},"sampling":{}}"#,
+            (false, 0) => "{}",
+            (false, _) => r#"{"sampling":{}}"#,
+        }
+        .to_owned()
+    }
+
+    /// Its abilities, as the key of stored offers.
+    pub(super) fn profile(&self, capabilities: Capabilities) -> String {
+        match capabilities {
+            Capabilities::Shared => format!("\"{}\" null", self.version),
+            Capabilities::Auto | Capabilities::Exact => {
+                format!("\"{}\" {}", self.version, self.capabilities())
+            }
+        }
+    }
+
+    pub(super) fn newest(&self, list: switchboard_core::catalogue::List) -> Option<&Walk> {
+        self.walks.get(&self.shown[list as usize]?)
+    }
+}
+
+impl AggregateWorld {
+    pub(super) fn connect(&mut self) -> Check {
+        let there: Vec<usize> =
+            (0..self.own.servers.len()).filter(|&at| !self.owner.is_removed(at)).collect();
+        let server = (self.rng.percent(22) && !there.is_empty()).then(|| *self.rng.pick(&there));
+        let environment = self.rng.below(self.plan.environments as usize) as u32;
+        let environments = (0..self.own.servers.len()).map(|at| (at, environment)).collect();
+        let has_profile = server.is_none() && self.plan.has_profiles && self.rng.percent(50);
+        let only = has_profile.then(|| self.listed().into_iter().filter(|_| self.rng.percent(60)).collect());
+        self.stats.count_if("profiles", has_profile);
+        let wanted = only.as_ref().map(|only: &Vec<usize>| only.iter().map(|at| server_id(*at)).collect());
+        let client = AggregateClient {
+            server,
+            only,
+            class: self.rng.below(self.plan.classes),
+            version: VERSIONS[self.rng.below(self.plan.versions)],
+            has_roots: self.rng.percent(50),
+            environments,
+            stage: Stage::New,
+            is_confirmed: false,
+            next_id: 0,
+            is_reading: true,
+            unread: 0,
+            walks: BTreeMap::new(),
+            shown: [None; 4],
+            is_told: [false; 4],
+            is_anew: [false; 4],
+            level: None,
+            is_level_open: false,
+            spellings: BTreeMap::new(),
+            has_greeted_again: false,
+            asked_roots: Vec::new(),
+            is_given_up: false,
+            has_other_roots: false,
+            questions: Vec::new(),
+            settled_at: 0,
+        };
+        let envs = client
+            .environments
+            .iter()
+            .map(|(at, number)| (server_id(*at), environment_of(*number)))
+            .collect();
+        let id = self.add_client(client);
+        let working_folder = Some(self.rng.pick(ROOTS).to_string());
+        let environment = environment_of(environment);
+        let surroundings = Surroundings { environment, working_folder, ..Surroundings::default() };
+        match server {
+            Some(server) => {
+                let server = server_id(server);
+                self.handle(Event::ClientConnected { client: id, server, surroundings })
+            }
+            None => {
+                let turn = AggregateTurn { must_not_start: true, ..AggregateTurn::default() };
+                self.stats.count("aggregates");
+                self.handle_as(
+                    turn,
+                    Event::AggregateConnected { client: id, surroundings, environments: envs, only: wanted },
+                )
+            }
+        }
+    }
+
+    pub(super) fn client_acts(&mut self) -> Check {
+        let here = self.clients_here();
+        let Some(client) = self.rng.choose(&here) else { return Ok(()) };
+        let c = &self.clients[&client];
+        let (stage, is_confirmed, is_asked) = (c.stage, c.is_confirmed, c.is_asked());
+        match self.rng.below(100) {
+            0..84 if stage == Stage::New && self.rng.percent(95) => self.greets(client),
+            0..60 if stage == Stage::Greeted && !is_confirmed => self.confirms(client),
+            0..30 if is_asked => self.answers_question(client, false),
+            0..84 => self.client_talks(client),
+            84..89 => self.cancels(client),
+            89..92 => self.notifies(client),
+            92..94 => self.reads_or_not(client),
+            94..95 => self.client_ends_input(client),
+            95..96 => self.client_vanishes(client),
+            96..97 if stage == Stage::Greeted => self.greets(client),
+            97..98 if stage == Stage::Asked => self.confirms(client),
+            _ => self.client_talks(client),
+        }
+    }
+
+    /// With what it says of itself, at first or anew.
+    pub(super) fn greets(&mut self, client: ClientId) -> Check {
+        let c = self.client(client);
+        if c.stage == Stage::Greeted && c.is_aggregate() {
+            self.stats.count("handshakes_anew");
+        }
+        if self.rng.percent(10) {
+            // Its abilities may have changed.
+            let class = self.rng.below(self.plan.classes);
+            self.client(client).class = class;
+        }
+        let c = self.client(client);
+        c.has_greeted_again |= c.stage == Stage::Greeted;
+        (c.stage, c.is_confirmed) = (Stage::Asked, false);
+        for list in 0..4 {
+            c.is_anew[list] = c.shown[list].is_some();
+        }
+        let (version, capabilities) = (c.version, c.capabilities());
+        self.roots_moved(client);
+        let is_known = self.is_all_known(client);
+        let tag = self.enter(client, Verb::Initialize, None);
+        let id = &self.ledger.requests[tag].id;
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{capabilities},"clientInfo":{{"name":"sim"}},"tag":{tag}}}}}"#
+        );
+        self.stats.count("handshakes");
+        self.stats.count_if("warm_handshakes", is_known);
+        let turn = AggregateTurn { must_not_start: is_known, ..AggregateTurn::default() };
+        self.client_says(turn, client, text)
+    }
+
+    pub(super) fn confirms(&mut self, client: ClientId) -> Check {
+        self.client(client).is_confirmed = true;
+        let turn = AggregateTurn { must_not_start: self.is_all_known(client), ..AggregateTurn::default() };
+        self.client_says(turn, client, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned())
+    }
+
+    /// Whether the lists of all servers for this client are known without a start.
+    pub(super) fn is_all_known(&self, client: ClientId) -> bool {
+        let c = &self.clients[&client];
+        let is_known = |&at: &usize| {
+            let settings = &self.own.servers[at].settings;
+            settings.lazy && self.own.known.contains(&(at, c.profile(settings.capabilities)))
+        };
+        c.is_aggregate() && self.listed_for(client).iter().all(is_known)
+    }
+
+    pub(super) fn client_says(&mut self, turn: AggregateTurn, client: ClientId, text: String) -> Check {
+        let frame = parse(Bytes::from(text));
+        self.handle_as(turn, Event::FromClient { client, frame, paths: Vec::new() })
+    }
+
+    fn notifies(&mut self, client: ClientId) -> Check {
+        let method = match self.rng.below(3) {
+            0 => "notifications/custom",
+            1 => "notifications/other",
+            _ => {
+                let c = self.client(client);
+                c.has_other_roots = true;
+                self.roots_moved(client);
+                "notifications/roots/list_changed"
+            }
+        };
+        let text = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"from":"{client}"}}}}"#);
+        self.client_says(AggregateTurn::default(), client, text)
+    }
+
+    fn reads_or_not(&mut self, client: ClientId) -> Check {
+        let c = self.client(client);
+        c.is_reading = !c.is_reading;
+        let bytes = if c.is_reading { std::mem::take(&mut c.unread) } else { 0 };
+        self.stats.count_if("stopped_reading", bytes == 0);
+        self.handle(Event::Flushed { peer: Peer::Client(client), bytes })
+    }
+
+    pub(super) fn read_all(&mut self) -> Check {
+        let slow: Vec<ClientId> = self.clients.values().filter(|c| !c.is_reading).map(|c| c.id).collect();
+        slow.into_iter().try_for_each(|client| self.reads_or_not(client))
+    }
+
+    /// We have no more to do with it.
+    pub(super) fn let_go(&mut self, client: ClientId) -> Check {
+        if !self.is_ending {
+            return Err(format!("{client} is let go, and nobody said so"));
+        }
+        if let Some(open) = self.ledger.open_of(client).first() {
+            return Err(format!("{client} is let go, and waits for {}", self.ledger.requests[*open].id));
+        }
+        self.client(client).presence = Presence::Lost;
+        self.ledger.void(client);
+        self.moved(client);
+        Ok(())
+    }
+
+    /// A client may use other backends from now on.
+    pub(super) fn moved(&mut self, client: ClientId) {
+        self.own.change += 1;
+        let settled_at = self.ledger.requests.len();
+        self.client(client).settled_at = settled_at;
+        for p in self.processes.values_mut() {
+            p.clients.remove(&client);
+            p.listeners.retain(|(_, other)| *other != client);
+        }
+    }
+
+    /// A client may wait for another server now.
+    pub(super) fn roots_moved(&mut self, client: ClientId) {
+        self.moved(client);
+        let now = self.now;
+        for request in self.ledger.requests.iter_mut().filter(|request| request.client == client) {
+            request.waits_since = now;
+        }
+    }
+
+    /// Who does not name its roots in time has those of before, and may be moved by that.
+    pub(super) fn roots_given_up(&mut self) {
+        let now = self.now;
+        let is_late = |c: &&Client<AggregateClient>| {
+            let is_late = |since: Moment| now.since(since) >= Duration::from_secs(5);
+            !c.is_given_up && c.asked_roots.iter().any(|(_, since)| is_late(*since))
+        };
+        let late: Vec<ClientId> = self.clients.values().filter(is_late).map(|c| c.id).collect();
+        for client in late {
+            self.client(client).is_given_up = true;
+            self.roots_moved(client);
+        }
+    }
+
+    /// Whether a client is certain to hear its notifications.
+    pub(super) fn is_sure(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_some_and(|c| c.is_there() && c.is_reading && c.asked_roots.is_empty())
+            && self.settings.limits.client_bytes > 10_000
+    }
+
+    pub(super) fn answers_question(&mut self, client: ClientId, surely: bool) -> Check {
+        if !surely && self.rng.percent(15) {
+            return Ok(());
+        }
+        let c = self.client(client);
+        let (id, result) = if let Some((id, _)) = c.asked_roots.first().cloned() {
+            c.asked_roots.remove(0);
+            let root = *self.rng.pick(ROOTS);
+            self.roots_moved(client);
+            (id, json!({ "roots": [{ "uri": format!("file://{root}") }] }))
+        } else if !c.questions.is_empty() {
+            let (id, ask) = c.questions.remove(0);
+            (id, json!({ "ask": ask, "by": client.to_string() }))
+        } else {
+            return Ok(());
+        };
+        self.stats.count("questions_answered");
+        let text = if self.rng.percent(90) {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+        } else {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-1,"message":"no"}}}}"#)
+        };
+        self.client_says(AggregateTurn::default(), client, text)
+    }
+}

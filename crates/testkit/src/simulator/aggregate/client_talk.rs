@@ -1,0 +1,311 @@
+//! Requests of clients: alone, or in batches.
+
+use super::client::{Stage, Walk};
+use super::verb::{AggregateRequest, Verb};
+use super::{AggregateTurn, AggregateWorld};
+use crate::simulator::engine::{Check, LEVELS, Phase};
+use serde_json::json;
+use switchboard_core::ClientId;
+use switchboard_core::catalogue::{List, decode_resource, decode_template};
+
+/// Names that no server offers, or not to everybody.
+const ODD: &[&str] = &[
+    "nothing",
+    "a__nothing",
+    "a__secret_key",
+    "a__old",
+    "git__new",
+    "a__b__c",
+    "read",
+    "a__read",
+    "file:///w/1",
+    "file:///w/9",
+    "db://t/1",
+    "ui://app",
+    "mem://x/y",
+    "file:///secret_1",
+    "proxy://template/a/file:///w/z",
+    "git__wake",
+];
+
+impl AggregateWorld {
+    pub(super) fn client_talks(&mut self, client: ClientId) -> Check {
+        if self.rng.percent(8) {
+            self.stats.count("batches");
+            let members = self.rng.within(1..=4);
+            let mut texts = Vec::new();
+            for _ in 0..members {
+                let (tag, text) = self.some_request(client);
+                texts.push(text);
+                self.ledger.requests[tag].is_in_batch = true;
+            }
+            return self.client_says(AggregateTurn::default(), client, format!("[{}]", texts.join(",")));
+        }
+        let (tag, text) = self.some_request(client);
+        self.asks_for(client, tag, text)
+    }
+
+    /// Says it, and sees to what must come of it at once.
+    pub(super) fn asks_for(&mut self, client: ClientId, tag: usize, text: String) -> Check {
+        let is_list = matches!(self.ledger.requests[tag].verb, Verb::List { .. });
+        let must_not_start = is_list && self.is_all_known(client);
+        self.stats.count_if("warm_lists", must_not_start);
+        let turn = AggregateTurn { must_not_start, ..AggregateTurn::default() };
+        let is_ready = self.is_ready_for(client, tag);
+        self.client_says(turn, client, text)?;
+        let request = &self.ledger.requests[tag];
+        if is_ready && request.is_open() && request.handed.is_empty() {
+            return Err(format!("{client} asks for {:?} of a server that is ready, and waits", request.name));
+        }
+        self.stats.count_if("not_held", is_ready);
+        Ok(())
+    }
+
+    /// There is a process that works for this client, and can take one more.
+    fn is_ready_for(&self, client: ClientId, tag: usize) -> bool {
+        let Some(meant) = self.ledger.requests[tag].meant else { return false };
+        let server = self.own.items[meant].server;
+        let settings = &self.own.servers[server].settings;
+        // Where it goes may be for the client's roots to say.
+        let c = &self.clients[&client];
+        // Of a server that asks for roots they are compared with those of others before it is used.
+        let is_unsure = (settings.splits && c.has_roots) || self.plan.asks || !c.asked_roots.is_empty();
+        !is_unsure
+            && self.processes.values().any(|p| {
+                p.server == server
+                    && p.phase == Phase::Alive
+                    && !p.is_stopping
+                    && p.is_confirmed
+                    && p.clients.contains(&client)
+                    && settings.max_in_flight > 10
+                    && p.open.len() < 10
+            })
+    }
+
+    pub(super) fn enter(&mut self, client: ClientId, verb: Verb, name: Option<String>) -> usize {
+        let spell = self.rng.below(3);
+        let c = self.client(client);
+        c.next_id += 1;
+        let number = c.next_id;
+        let id = match spell {
+            0 => format!("{number}"),
+            1 => format!("\"{number}\""),
+            _ => format!("\"\\u0069{number}\""),
+        };
+        let meant = self.meant(client, &verb, name.as_deref());
+        let own =
+            AggregateRequest { verb, name, meant, waits_since: self.now, is_in_batch: false, said: None };
+        self.book(client, None, id, None, own)
+    }
+
+    /// The item that a name stands for in the list that the client was shown, if that must still be so.
+    fn meant(&self, client: ClientId, verb: &Verb, name: Option<&str>) -> Option<usize> {
+        let c = &self.clients[&client];
+        let walk =
+            c.newest(verb.list()?).filter(|walk| c.is_aggregate() && walk.change == self.own.change)?;
+        // A name that several servers show belongs to none of them.
+        let name = name.filter(|name| !name.starts_with("ui://"))?;
+        let mut found = walk.items.iter().filter(|(public, _)| public == name);
+        let (_, mark) = found.next()?;
+        found.next().is_none().then_some(*mark)
+    }
+
+    fn some_request(&mut self, client: ClientId) -> (usize, String) {
+        let verb = match self.rng.below(100) {
+            0..30 => return self.list_page(client),
+            30..55 => Verb::Call { as_task: self.rng.percent(15) },
+            55..60 => Verb::Get,
+            60..67 => Verb::Read,
+            67..75 => Verb::Subscribe,
+            75..78 => Verb::Unsubscribe,
+            78..81 => Verb::Complete { list: *self.rng.pick(&[List::Prompts, List::Templates]) },
+            81..85 => Verb::SetLevel { rank: self.rng.below(8) },
+            85..90 => match self.task_of(client) {
+                Some(task) => {
+                    let method = *self.rng.pick(&["tasks/get", "tasks/result", "tasks/cancel"]);
+                    Verb::Task { method, task }
+                }
+                None => Verb::TasksList,
+            },
+            90..92 => Verb::TasksList,
+            92..93 => Verb::Unknown,
+            93..95 => Verb::Ping,
+            _ => Verb::Call { as_task: false },
+        };
+        let name = verb.list().map(|list| self.some_name(client, list));
+        self.request(client, verb, name)
+    }
+
+    fn task_of(&mut self, client: ClientId) -> Option<usize> {
+        // Now and then one of another, by a lucky guess.
+        let guesses = self.rng.percent(25);
+        let own: Vec<usize> = (0..self.own.tasks.len())
+            .filter(|&task| guesses || self.own.tasks[task].client == client)
+            .collect();
+        (!own.is_empty()).then(|| *self.rng.pick(&own))
+    }
+
+    fn some_name(&mut self, client: ClientId, list: List) -> String {
+        let c = &self.clients[&client];
+        if let Some(server) = c.server {
+            let marks = self.own.servers[server].menu(c.class).lists[list as usize].clone();
+            return match marks.is_empty() {
+                true => "nothing".to_owned(),
+                false => {
+                    let name = self.own.items[*self.rng.pick(&marks)].name.clone();
+                    // As it is shown, or as the server calls it.
+                    let naming = self.own.servers[server].settings.naming.clone();
+                    let is_renamed = self.rng.percent(70);
+                    if is_renamed { naming.filter(list).renamed(&name).to_owned() } else { name }
+                }
+            };
+        }
+        let shown = c.newest(list).map(|walk| walk.items.clone()).unwrap_or_default();
+        if shown.is_empty() || self.rng.percent(20) {
+            return self.rng.pick(ODD).to_string();
+        }
+        let (public, mark) = self.rng.pick(&shown).clone();
+        match list {
+            // As it stands in results.
+            List::Resources if self.rng.percent(30) => self.own.items[mark].name.clone(),
+            _ => public,
+        }
+    }
+
+    /// A request in words.
+    pub(super) fn request(&mut self, client: ClientId, verb: Verb, name: Option<String>) -> (usize, String) {
+        let tag = self.enter(client, verb.clone(), name.clone());
+        let quoted = json!(name);
+        let mut params = match &verb {
+            Verb::Call { as_task: true } => {
+                format!(r#""task":{{"ttl":1}},"name":{quoted},"arguments":{{"n":1.50}},"#)
+            }
+            Verb::Call { as_task: false } | Verb::Get => {
+                format!(r#""name":{quoted},"arguments":{{"n":1.50}},"#)
+            }
+            Verb::Read | Verb::Subscribe | Verb::Unsubscribe => format!(r#""uri":{quoted},"#),
+            Verb::Complete { list: List::Prompts } => {
+                format!(r#""ref":{{"type":"ref/prompt","name":{quoted}}},"#)
+            }
+            Verb::Complete { .. } => format!(r#""ref":{{"type":"ref/resource","uri":{quoted}}},"#),
+            Verb::SetLevel { rank } => {
+                let c = self.client(client);
+                // We answer it ourselves, and it counts at once.
+                c.is_level_open = !c.is_aggregate();
+                c.level = if c.is_aggregate() { Some(*rank) } else { c.level };
+                format!(r#""level":"{}","#, LEVELS[*rank])
+            }
+            Verb::Task { task, .. } => format!(r#""taskId":"t{task}","#),
+            Verb::Initialize | Verb::Ping | Verb::List { .. } | Verb::TasksList | Verb::Unknown => {
+                String::new()
+            }
+        };
+        if matches!(verb, Verb::Subscribe | Verb::Unsubscribe)
+            && let Some(name) = &name
+        {
+            let own = self.own_uri(client, name);
+            for server in 0..self.own.servers.len() {
+                let used = self.client(client).spellings.entry((server, own.clone())).or_default();
+                used.retain(|other| other != name);
+                used.push(name.clone());
+            }
+            if verb == Verb::Subscribe {
+                for p in self.processes.values_mut() {
+                    p.deaf.remove(&(own.clone(), client));
+                }
+            }
+        }
+        if self.rng.percent(35) {
+            let token = if self.rng.percent(50) { format!("{tag}") } else { format!("\"k{tag}\"") };
+            params.push_str(&format!(r#""_meta":{{"progressToken":{token}}},"#));
+            self.ledger.requests[tag].token = Some(token);
+        }
+        let (id, method) = (&self.ledger.requests[tag].id, verb.method());
+        (
+            tag,
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}"tag":{tag}}}}}"#),
+        )
+    }
+
+    /// The next page of a walk, or the first of another.
+    fn list_page(&mut self, client: ClientId) -> (usize, String) {
+        let list = *self.rng.pick(&List::ALL);
+        let c = &self.clients[&client];
+        let is_under_way = |walk: &&u64| {
+            let walk = &c.walks[walk];
+            walk.cursor.is_some() && !walk.is_complete
+        };
+        let under_way: Vec<u64> = c.walks.keys().filter(is_under_way).copied().collect();
+        if self.rng.percent(2) {
+            let verb = Verb::List { list, walk: u64::MAX, is_first: false };
+            let tag = self.enter(client, verb.clone(), None);
+            let (id, method) = (&self.ledger.requests[tag].id, verb.method());
+            let params = format!(r#"{{"cursor":"bm9uc2Vuc2U","tag":{tag}}}"#);
+            return (tag, format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
+        }
+        if !under_way.is_empty() && self.rng.percent(60) {
+            let walk = *self.rng.pick(&under_way);
+            return self.page(client, list, Some(walk));
+        }
+        self.page(client, list, None)
+    }
+
+    /// A page of a list; the list of a walk that has begun is the walk's.
+    pub(super) fn page(&mut self, client: ClientId, list: List, walk: Option<u64>) -> (usize, String) {
+        let number = walk.unwrap_or(self.ledger.requests.len() as u64);
+        let (list, cursor) = match walk.map(|walk| &self.clients[&client].walks[&walk]) {
+            Some(known) => (List::ALL[(number >> 60) as usize], known.cursor.clone()),
+            None => (list, None),
+        };
+        // A walk's number says of which list it is.
+        let number = if walk.is_some() { number } else { number | (list as u64) << 60 };
+        let verb = Verb::List { list, walk: number, is_first: cursor.is_none() };
+        let tag = self.enter(client, verb.clone(), None);
+        let change = self.own.change;
+        let c = self.client(client);
+        match &cursor {
+            None => {
+                let walk =
+                    Walk { change, items: Vec::new(), cursor: None, has_begun: false, is_complete: false };
+                c.walks.insert(number, walk);
+            }
+            // The same page is not asked for twice.
+            Some(_) => c.walks.get_mut(&number).expect("it has begun").cursor = None,
+        }
+        let cursor = cursor.map(|cursor| format!(r#""cursor":"{cursor}","#)).unwrap_or_default();
+        let (id, method) = (&self.ledger.requests[tag].id, verb.method());
+        (
+            tag,
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{cursor}"tag":{tag}}}}}"#),
+        )
+    }
+
+    pub(super) fn cancels(&mut self, client: ClientId) -> Check {
+        let mut open = self.ledger.open_of(client);
+        open.retain(|tag| self.ledger.requests[*tag].verb != Verb::Initialize);
+        if open.is_empty() || self.clients[&client].stage != Stage::Greeted {
+            return Ok(());
+        }
+        let tag = *self.rng.pick(&open);
+        self.ledger.requests[tag].is_cancelled = true;
+        self.stats.count("cancellations");
+        let id = &self.ledger.requests[tag].id;
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+        );
+        self.client_says(AggregateTurn::default(), client, text)
+    }
+
+    /// The server's own URI for the one that a client names.
+    pub(super) fn own_uri(&self, client: ClientId, public: &str) -> String {
+        let is_there = |name: &str| self.listed_for(client).iter().any(|&at| self.name_of(at) == name);
+        // A prefix that names no server may be a server's own.
+        decoded(public).filter(|(of, _)| is_there(of)).map_or_else(|| public.to_owned(), |(_, uri)| uri)
+    }
+}
+
+/// The server that a URI names, and what that calls it.
+pub(super) fn decoded(public: &str) -> Option<(String, String)> {
+    decode_resource(public)
+        .or_else(|| decode_template(public).map(|(of, uri)| (of.into_owned(), uri.to_owned())))
+}

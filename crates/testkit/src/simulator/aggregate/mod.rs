@@ -1,0 +1,395 @@
+//! The aggregate scenario: many servers as one. Clients of all servers, of a profile of them, and of one beside them;
+//! servers that come, go, and offer one thing after another.
+//!
+//! # Promises
+//! 1. Every request gets exactly one terminal answer, under its own id in its own spelling, and nobody sees another's.
+//! 2. A request reaches the server that its public name belongs to in what the client was shown (or in what there is
+//!    now), under that server's own name to the byte, and no other server; a call never twice.
+//! 3. At rest, a walk through a list shows exactly what the servers offer to such a client now, filtered and renamed;
+//!    without repeats or gaps, each item to the byte except for its name.
+//! 4. At rest, a client that was shown something else has been told so. Nobody is told of a list that it never saw.
+//! 5. The pages of a walk come from one state, or the cursor is refused as stale, which needs a reason.
+//! 6. No list waits longer than a server may take to start, and no request for one server waits for another.
+//! 7. `resources/updated` reaches who listens, under the URI that it used; log messages keep to each client's level and
+//!    carry the server's name; progress goes to who asked, under its token.
+//! 8. A client is asked for its roots once at a time.
+//! 9. Where the offers of all servers are known, handshakes and lists start no process.
+//! 10. There are never more processes than may be; at rest nothing is pending, and what is gone is forgotten.
+//! 11. After a drain everything is answered, and it finishes.
+//! 12. A client of one server is shown what its filters leave of the server's own words, and reaches nothing else.
+//! 13. A client with a profile sees and reaches the servers of its profile, and no others.
+//! 14. A server that its owner has stopped stays stopped until it is enabled; a removed one gets no further request.
+//!
+//! Every item of every list carries a mark of its own, so that whatever is shown can be traced to its server without
+//! knowing how names are made.
+//!
+//! # Layout
+//! - `plan`: the character of a run. `menu`: offers of servers. `verb`: requests.
+//! - `owner`: reloads, orders, another run of the program.
+//! - `client`, `client_talk`: acts and requests of clients. `process`, `process_talk`: acts and messages of processes.
+//! - `at_client`, `at_lists`, `at_single`, `at_news`, `at_process`: arrivals, and whether they should.
+//! - `rest`: promises that hold when everything has come to rest.
+
+mod plan;
+mod menu;
+mod verb;
+mod owner;
+mod client;
+mod client_talk;
+mod process;
+mod process_talk;
+mod at_client;
+mod at_lists;
+mod at_news;
+mod at_process;
+mod at_single;
+mod rest;
+
+use super::engine::{self, Check, Client, End, Failure, Rng, Scenario, Start, Stats, World};
+use bytes::Bytes;
+use client::AggregateClient;
+use menu::{Item, Server};
+use plan::AggregatePlan;
+use process::AggregateProcess;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use switchboard_core::catalogue::{List, OfferKey, RawList, RawOffer, StoredOffer};
+use switchboard_core::{
+    Action, BackendId, ClientId, Event, Fact, Launch, Peer, ServerId, ServerSettings, Settings,
+};
+use switchboard_protocol::Outgoing;
+use verb::{AggregateRequest, Task};
+
+/// Runs one seed.
+pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
+    engine::run::<Servers>(seed, None)
+}
+
+type AggregateWorld = World<Servers>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    servers: Vec<Server>,
+    /// By their marks.
+    items: Vec<Item>,
+    tasks: Vec<Task>,
+    /// Lists that a next run would load.
+    kept: BTreeMap<(usize, String), Vec<u8>>,
+    /// Servers whose lists this run knows, by profile.
+    known: BTreeSet<(usize, String)>,
+    /// Backends that wait for room.
+    in_line: BTreeSet<BackendId>,
+    /// Grows with everything that may change what a client would be shown.
+    change: u64,
+    /// Everybody behaves.
+    is_calm: bool,
+}
+
+/// State of one event, while the core deals with it.
+#[derive(Debug, Default)]
+pub(crate) struct AggregateTurn {
+    /// No process may be started because of it.
+    must_not_start: bool,
+    /// Clients that were given a notification, and which.
+    heard: Vec<(ClientId, Value)>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Later {
+    Read { launch: Launch, round: u32, raw: Box<RawOffer> },
+    LookUp { client: ClientId, inquiry: u32, paths: Vec<String> },
+}
+
+impl Scenario for Servers {
+    const TEST: &'static str = "aggregates";
+    const COUNTERS: &'static str = "aggregates profiles stopped_reading handshakes handshakes_anew warm_handshakes \
+        warm_lists from_store answers batches batch_answers cancellations progress logs updates updates_heard \
+        unsubscribed_by_us tasks asks questions_answered disputes separated tasks_hidden roots_asked list_changes \
+        fetched pages_served refused_pages second_answers read read_too_late kept pages long_walks told \
+        surely_routed perhaps_routed not_held told_apart single_access single_hidden filtered_pages breakers \
+        retries no_room reloads servers_removed runs rests looks sections \
+        error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
+        error_overloaded error_client_too_slow error_method_not_found error_unknown_name \
+        error_resource_not_found error_stale_cursor error_not_initialized";
+    const LONGEST_JUMP: (usize, usize) = (30_000, 120_000);
+    // An order to start can bring back a deadline that has passed, and so can a start that waits for room.
+    const KEEPS_DEADLINES: bool = false;
+
+    type Plan = AggregatePlan;
+    type Client = AggregateClient;
+    type Process = AggregateProcess;
+    type Request = AggregateRequest;
+    type Turn = AggregateTurn;
+    type Errand = Later;
+
+    fn draw(rng: &mut Rng, seed: u64) -> (Settings, AggregatePlan, Self, usize) {
+        let plan = AggregatePlan::draw(rng);
+        (plan::settings(rng, &plan, seed), plan, Self::default(), rng.within(30..=220))
+    }
+
+    fn end(_: &AggregatePlan) -> End {
+        End::Drain
+    }
+
+    fn begin(world: &mut AggregateWorld) {
+        for settings in world.settings.servers.clone() {
+            world.add_server(settings);
+        }
+    }
+
+    fn begin_anew(world: &mut AggregateWorld) -> Check<bool> {
+        world.begin_anew().map(|()| true)
+    }
+
+    fn client_acts(world: &mut AggregateWorld) -> Check {
+        world.client_acts()
+    }
+
+    fn process_acts(world: &mut AggregateWorld) -> Check {
+        world.process_acts()
+    }
+
+    fn connect(world: &mut AggregateWorld) -> Check {
+        world.connect()
+    }
+
+    fn wants_client(world: &AggregateWorld) -> (bool, bool) {
+        let here = world.clients_here().len();
+        (!world.is_ending && here < world.plan.clients, !world.is_ending && here == 0)
+    }
+
+    fn special_act(world: &mut AggregateWorld) -> Check<bool> {
+        if world.is_ending || !world.rng.percent(2) {
+            return Ok(false);
+        }
+        world.owner_acts().map(|()| true)
+    }
+
+    fn start(world: &mut AggregateWorld, start: &Start) -> Check<(AggregateProcess, Duration)> {
+        world.check_start(start)?;
+        let wait = match world.own.is_calm {
+            true => Duration::from_millis(1),
+            false => world.rng.wait(&[(17, (0, 200)), (2, (200, 4000)), (1, (4000, 40_000))]),
+        };
+        Ok((AggregateProcess::default(), wait))
+    }
+
+    fn cannot_spawn(world: &mut AggregateWorld, launch: Launch) -> bool {
+        let server = &world.own.servers[world.processes[&launch].server];
+        server.cannot_start || (!world.own.is_calm && world.rng.percent(world.plan.spawn_failures))
+    }
+
+    fn at_client(world: &mut AggregateWorld, client: ClientId, _: &Outgoing, bytes: Vec<u8>) -> Check {
+        let c = world.client(client);
+        if c.is_reading {
+            world.flushed.push((Peer::Client(client), bytes.len()));
+        } else {
+            c.unread += bytes.len();
+        }
+        world.at_client(client, &bytes)
+    }
+
+    fn at_process(world: &mut AggregateWorld, launch: Launch, _: &Outgoing, bytes: Vec<u8>) -> Check {
+        world.flushed.push((Peer::Backend(launch), bytes.len()));
+        world.at_process(launch, &bytes)
+    }
+
+    fn hear(world: &mut AggregateWorld, fact: &Fact) -> Check {
+        world.hear(fact)
+    }
+
+    fn after_tick(world: &mut AggregateWorld) -> Check {
+        world.roots_given_up();
+        world.check_lists_wait()
+    }
+
+    fn during_jump(world: &mut AggregateWorld) -> Check {
+        if world.own.is_calm { world.calm_ones_act() } else { Ok(()) }
+    }
+
+    fn errand(world: &mut AggregateWorld, later: Later) -> Check {
+        world.happens(later)
+    }
+
+    fn perform(world: &mut AggregateWorld, action: Action) -> Check {
+        match action {
+            Action::LookUp { client, inquiry, paths } => {
+                let wait = if world.own.is_calm { Duration::ZERO } else { world.rng.millis(0..=400) };
+                world.later(wait, Later::LookUp { client, inquiry, paths });
+                Ok(())
+            }
+            Action::ReadOffer { launch, round, raw } => world.read_later(launch, round, raw),
+            Action::StoreOffer { server, key, offer } => {
+                world.stats.count("kept");
+                let key = (server.0 as usize, key.profile.to_string());
+                world.own.known.insert(key.clone());
+                world.own.kept.insert(key, offer.store());
+                Ok(())
+            }
+            Action::Disconnect { client } => world.let_go(client),
+            other => Err(format!("nobody here expects {other:?}")),
+        }
+    }
+
+    fn is_gone(world: &mut AggregateWorld, launch: Launch) {
+        world.bury(launch);
+    }
+
+    fn leaves(world: &mut AggregateWorld, client: ClientId) {
+        if world.is_lost(client) {
+            world.ledger.void(client);
+            world.moved(client);
+        }
+    }
+
+    fn settle(world: &mut AggregateWorld) -> Check {
+        if world.rng.percent(80) { world.comes_to_rest() } else { Ok(()) }
+    }
+
+    fn check_finished(world: &mut AggregateWorld) -> Check {
+        match world.ledger.requests.iter().find(|request| request.is_open()) {
+            Some(open) => Err(format!("everything is finished, and {} waits for {}", open.client, open.id)),
+            None => Ok(()),
+        }
+    }
+
+    fn end_allowance(world: &AggregateWorld) -> Duration {
+        let graces = world.own.servers.iter().map(|server| server.settings.shutdown_grace);
+        graces.max().unwrap_or_default() * 4 + Duration::from_secs(50)
+    }
+
+    fn check_end(world: &mut AggregateWorld) -> Check {
+        let there = world.clients.values().find(|c| c.is_there());
+        match there.filter(|_| world.settings.linger.is_some()) {
+            Some(c) => Err(format!("it is over, and {} was not let go", c.id)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl AggregateWorld {
+    fn hear(&mut self, fact: &Fact) -> Check {
+        match fact {
+            Fact::Answered { client, .. }
+            | Fact::Asked { client, .. }
+            | Fact::RootsKnown { client, .. }
+            | Fact::RootChosen { client, .. }
+                if !self.clients.contains_key(client) =>
+            {
+                return Err(format!("{client} is nobody: {fact:?}"));
+            }
+            Fact::NoRoom { backend, .. } => {
+                self.stats.count("no_room");
+                self.own.in_line.insert(*backend);
+            }
+            // The backend waited for room before the present turn.
+            Fact::Starting { backend, .. } => self.turn.must_not_start &= !self.own.in_line.remove(backend),
+            // Who of them stays is not seen from here.
+            Fact::Separated { backend, .. } => {
+                self.stats.count("separated");
+                let server = self.processes.values().find(|p| p.launch.backend == *backend).map(|p| p.server);
+                let is_concerned = |c: &&Client<AggregateClient>| c.is_aggregate() || c.server == server;
+                let clients: Vec<ClientId> =
+                    self.clients.values().filter(is_concerned).map(|c| c.id).collect();
+                clients.into_iter().for_each(|client| self.roots_moved(client));
+            }
+            Fact::BreakerOpened { .. } => self.stats.count("breakers"),
+            Fact::Retried { .. } => self.stats.count("retries"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Lists are made out elsewhere, sooner or later; of a process that is gone perhaps never.
+    fn read_later(&mut self, launch: Launch, round: u32, raw: Box<RawOffer>) -> Check {
+        self.stats.count("read");
+        let Some(server) = self.processes.get(&launch).map(|p| p.server) else {
+            return Err(format!("{launch} is not there, and what it offers is to be read"));
+        };
+        for (list, raw) in List::ALL.into_iter().zip(&raw.lists) {
+            let marks = match raw {
+                RawList::Pages(pages) => marks_of(list, pages).unwrap_or_default(),
+                RawList::Absent => Vec::new(),
+                RawList::Unchanged(_) => continue,
+            };
+            self.own.servers[server].told.insert((list, marks));
+        }
+        let wait = match self.rng.below(10) {
+            _ if self.own.is_calm => Duration::ZERO,
+            0..6 => Duration::ZERO,
+            6..9 => self.rng.millis(1..=300),
+            _ => self.rng.millis(300..=8000),
+        };
+        self.later(wait, Later::Read { launch, round, raw });
+        Ok(())
+    }
+
+    fn happens(&mut self, later: Later) -> Check {
+        match later {
+            Later::Read { launch, round, raw } => {
+                let is_there = self.processes.get(&launch).is_some_and(|p| p.is_alive());
+                if !is_there {
+                    self.stats.count("read_too_late");
+                    if self.rng.percent(50) {
+                        return Ok(());
+                    }
+                }
+                self.own.change += 1;
+                self.handle(Event::OfferRead { launch, round, offer: raw.read().into() })
+            }
+            Later::LookUp { client, inquiry, paths } => {
+                self.roots_moved(client);
+                let roots = paths.into_iter().map(Some).collect();
+                self.handle(Event::RootsLookedUp { client, inquiry, roots })
+            }
+        }
+    }
+
+    /// Servers that a client of all of them sees.
+    fn listed(&self) -> Vec<usize> {
+        let is_listed = |at: &usize| !self.owner.is_removed(*at) && self.own.servers[*at].settings.is_listed;
+        (0..self.own.servers.len()).filter(is_listed).collect()
+    }
+
+    /// Servers that a client sees: those of its profile.
+    fn listed_for(&self, client: ClientId) -> Vec<usize> {
+        let c = &self.clients[&client];
+        self.listed().into_iter().filter(|at| c.has_in_profile(*at)).collect()
+    }
+
+    fn stored_settings(&self) -> Settings {
+        let offers = |at: usize| {
+            let own = self.own.kept.range((at, String::new())..(at + 1, String::new()));
+            own.map(move |((_, profile), stored)| {
+                let naming = self.own.servers[at].settings.naming.clone();
+                (OfferKey::anywhere(profile), StoredOffer::from_bytes(stored.clone().into(), naming))
+            })
+        };
+        let servers = (0..self.own.servers.len()).map(|at| ServerSettings {
+            offers: offers(at).collect(),
+            ..self.own.servers[at].settings.clone()
+        });
+        Settings { servers: servers.collect(), ..self.settings.clone() }
+    }
+
+    fn name_of(&self, server: usize) -> &str {
+        &self.own.servers[server].settings.name
+    }
+}
+
+/// The marks in the pages of a list, as far as they are one.
+fn marks_of(list: List, pages: &[Bytes]) -> Option<Vec<usize>> {
+    let mut marks = Vec::new();
+    for page in pages {
+        let page: Value = serde_json::from_slice(page).ok()?;
+        for item in page.get(list.member())?.as_array()? {
+            marks.push(item["mark"].as_u64()? as usize);
+        }
+    }
+    Some(marks)
+}
+
+fn server_id(server: usize) -> ServerId {
+    ServerId(server as u32)
+}

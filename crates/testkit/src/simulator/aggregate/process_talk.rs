@@ -1,0 +1,251 @@
+//! Messages of processes: answers, wrong and second ones among them, and notifications.
+
+use super::process::{AggregateProcess, Assigned, Job};
+use super::verb::{Task, Verb};
+use super::{AggregateTurn, AggregateWorld};
+use crate::simulator::engine::{Check, LEVELS, Process, message};
+use serde_json::json;
+use switchboard_core::catalogue::List;
+use switchboard_core::{Event, Launch};
+
+impl AggregateWorld {
+    pub(super) fn says(&mut self, launch: Launch, text: String) -> Check {
+        self.says_in(AggregateTurn::default(), launch, text)
+    }
+
+    fn says_in(&mut self, turn: AggregateTurn, launch: Launch, text: String) -> Check {
+        self.handle_as(turn, Event::FromBackend { launch, message: message(text)? })
+    }
+
+    pub(super) fn answer_open(&mut self, launch: Launch, open: &Assigned) -> Check {
+        let id = open.id;
+        let words = match &open.job {
+            Job::Greet => self.greeting_of(launch),
+            Job::Page { list, cursor } => self.page_of(launch, *list, *cursor),
+            Job::Client(tag) => self.words_for(launch, *tag),
+            Job::Other => r#""result":{}"#.to_owned(),
+        };
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},{words}}}"#);
+        self.says(launch, text.clone())?;
+        if !self.own.is_calm && self.rng.percent(3) && self.processes[&launch].is_alive() {
+            self.stats.count("second_answers");
+            return self.says(launch, text);
+        }
+        Ok(())
+    }
+
+    fn greeting_of(&mut self, launch: Launch) -> String {
+        let class = self.processes[&launch].class.unwrap_or_default();
+        let p = self.process(launch);
+        p.is_greeted = true;
+        let server = p.server;
+        let capabilities = self.own.servers[server].menu(class).capabilities();
+        let name = self.name_of(server);
+        format!(
+            r#""result":{{"protocolVersion":"2025-06-18","capabilities":{capabilities},"serverInfo":{{"name":"{name}","version":"1"}},"instructions":"use it"}}"#
+        )
+    }
+
+    fn page_of(&mut self, launch: Launch, list: List, from: usize) -> String {
+        let p = &self.processes[&launch];
+        let server = &self.own.servers[p.server];
+        let lies = server.lies;
+        let menu = server.menu(p.class.unwrap_or_default()).clone();
+        if !self.own.is_calm && self.rng.percent(lies) {
+            self.stats.count("refused_pages");
+            return r#""error":{"code":-32601,"message":"Method not found"}"#.to_owned();
+        }
+        if !self.own.is_calm && self.rng.percent(lies) {
+            return r#""result":{"nothing":[]}"#.to_owned();
+        }
+        let marks = &menu.lists[list as usize];
+        let from = from.min(marks.len());
+        let to = (from + menu.page).min(marks.len());
+        let items: Vec<String> = marks[from..to].iter().map(|&mark| self.own.items[mark].text()).collect();
+        let next = if to < marks.len() { format!(r#","nextCursor":"{to}""#) } else { String::new() };
+        self.stats.count("pages_served");
+        format!(r#""result":{{"{}":[{}]{next}}}"#, list.member(), items.join(","))
+    }
+
+    fn words_for(&mut self, launch: Launch, tag: usize) -> String {
+        let fails = !self.own.is_calm && self.rng.percent(6);
+        let (verb, client) = (self.ledger.requests[tag].verb.clone(), self.ledger.requests[tag].client);
+        if verb == Verb::Initialize && !fails {
+            let words = self.greeting_of(launch);
+            self.ledger.requests[tag].said = Some(words.clone());
+            return words;
+        }
+        if let Verb::List { list, .. } = verb {
+            let words = self.page_of(launch, list, 0);
+            self.ledger.requests[tag].said = Some(words.clone());
+            return words;
+        }
+        let server = self.processes[&launch].server;
+        let words = if fails {
+            format!(r#""error":{{"code":-5,"message":"no","data":{{"tag":{tag}}}}}"#)
+        } else if verb == (Verb::Call { as_task: true }) {
+            let task = self.own.tasks.len();
+            self.own.tasks.push(Task { client, launch });
+            self.stats.count("tasks");
+            format!(r#""result":{{"task":{{"taskId":"t{task}","status":"working"}},"tag":{tag}}}"#)
+        } else if verb == Verb::TasksList {
+            let own = (0..self.own.tasks.len()).filter(|&task| self.own.tasks[task].launch == launch);
+            let mut ids: Vec<String> = own.map(|task| format!(r#"{{"taskId":"t{task}"}}"#)).collect();
+            ids.push(format!(r#"{{"taskId":"s{server}"}}"#));
+            format!(r#""result":{{"tasks":[{}],"tag":{tag}}}"#, ids.join(","))
+        } else if self.rng.percent(30) && matches!(verb, Verb::Call { .. } | Verb::Read) {
+            format!(r#""result":{{"tag":{tag},"content":[{{"uri":"file:///w/1"}}],"n":0.70}}"#)
+        } else {
+            format!(r#""result":{{"tag":{tag},"n":0.70}}"#)
+        };
+        self.take_effect(launch, tag, fails);
+        self.ledger.requests[tag].said = Some(words.clone());
+        words
+    }
+
+    /// Effects of a request on the server.
+    fn take_effect(&mut self, launch: Launch, tag: usize, fails: bool) {
+        let request = &self.ledger.requests[tag];
+        let (client, is_open) = (request.client, request.is_open());
+        let Some(uri) = request.name.clone().filter(|_| !fails) else { return };
+        let uri = self.own_uri(client, &uri);
+        let is_subscribe = request.verb == Verb::Subscribe;
+        let is_unsubscribe = request.verb == Verb::Unsubscribe;
+        let p = self.process(launch);
+        if is_unsubscribe || is_subscribe {
+            p.listeners.retain(|known| *known != (uri.clone(), client));
+        }
+        if is_unsubscribe && is_open {
+            p.deaf.insert((uri.clone(), client));
+        }
+        if is_subscribe && is_open && p.clients.contains(&client) {
+            p.listeners.push((uri, client));
+        }
+    }
+
+    /// Something that nobody asked for.
+    pub(super) fn process_says(&mut self, launch: Launch) -> Check {
+        let p = &self.processes[&launch];
+        if !p.is_greeted || p.is_stopping {
+            return Ok(());
+        }
+        match self.rng.below(10) {
+            0..4 => self.list_changes(launch),
+            4..5 => self.says_news(launch),
+            5..6 => self.logs(launch),
+            6..8 => self.updates(launch),
+            8..9 => self.progresses(launch),
+            _ => self.asks_something(launch),
+        }
+    }
+
+    /// Processes with the same list announce the change, at once or later.
+    fn list_changes(&mut self, launch: Launch) -> Check {
+        let (server, class) = {
+            let p = &self.processes[&launch];
+            (p.server, p.class.unwrap_or_default())
+        };
+        let list = *self.rng.pick(&List::ALL);
+        self.change_list(server, class, list);
+        self.stats.count("list_changes");
+        let differs = self.own.servers[server].differs;
+        let offers_it = |p: &&mut Process<AggregateProcess>| {
+            p.server == server && p.is_alive() && (!differs || p.class == Some(class))
+        };
+        for p in self.processes.values_mut().filter(offers_it) {
+            p.news.push(list);
+        }
+        if self.rng.percent(60) { self.says_news(launch) } else { Ok(()) }
+    }
+
+    /// Often more than once.
+    pub(super) fn says_news(&mut self, launch: Launch) -> Check {
+        let mut news = std::mem::take(&mut self.process(launch).news);
+        if news.is_empty() && !self.own.is_calm {
+            news = vec![*self.rng.pick(&List::ALL)];
+        }
+        for list in news {
+            let times = if !self.own.is_calm && self.rng.percent(10) { 20 } else { 1 };
+            for _ in 0..times {
+                let what = match list {
+                    List::Tools => "tools",
+                    List::Prompts => "prompts",
+                    List::Resources | List::Templates => "resources",
+                };
+                let text = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{what}/list_changed"}}"#);
+                self.says(launch, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn logs(&mut self, launch: Launch) -> Check {
+        let rank = self.rng.below(8);
+        let level = LEVELS[rank];
+        let logger = *self.rng.pick(&["", r#","logger":"db""#]);
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}"{logger},"data":{{"by":"{launch}"}}}}}}"#
+        );
+        self.says(launch, text)?;
+        self.stats.count("logs");
+        self.check_log(launch, rank, !logger.is_empty())
+    }
+
+    fn updates(&mut self, launch: Launch) -> Check {
+        let listeners = self.processes[&launch].listeners.clone();
+        let uri = match listeners.is_empty() || self.rng.percent(10) {
+            true => "file:///w/1".to_owned(),
+            false => self.rng.pick(&listeners).0.clone(),
+        };
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":{},"by":"{launch}"}}}}"#,
+            json!(uri)
+        );
+        self.says(launch, text)?;
+        self.stats.count("updates");
+        self.check_update(launch, &uri)
+    }
+
+    fn progresses(&mut self, launch: Launch) -> Check {
+        let has_token = |open: &&Assigned| match open.job {
+            Job::Client(tag) => self.ledger.requests[tag].token.is_some(),
+            Job::Greet | Job::Page { .. } | Job::Other => false,
+        };
+        let open: Vec<Assigned> = self.processes[&launch].open.iter().filter(has_token).cloned().collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let open = self.rng.pick(&open).clone();
+        let Job::Client(tag) = open.job else { return Ok(()) };
+        let id = open.id;
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{tag}}}}}"#
+        );
+        self.says(launch, text)?;
+        self.stats.count("progress");
+        self.check_progress(tag)
+    }
+
+    fn asks_something(&mut self, launch: Launch) -> Check {
+        if !self.plan.asks {
+            return Ok(());
+        }
+        let method = *self.rng.pick(&["sampling/createMessage", "roots/list"]);
+        let number = self.ledger.add_ask(launch, self.now, method == "roots/list");
+        let params =
+            if method == "roots/list" { String::new() } else { format!(r#","params":{{"ask":{number}}}"#) };
+        self.stats.count("asks");
+        if method == "roots/list" {
+            // Clients with other roots than it has been told move on.
+            for client in self.processes[&launch].clients.clone() {
+                self.roots_moved(client);
+            }
+        }
+        if method != "roots/list" {
+            let server = self.processes[&launch].server;
+            self.own.servers[server].has_asked = true;
+        }
+        self.says(launch, format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"{method}"{params}}}"#))?;
+        if method == "roots/list" { Ok(()) } else { self.check_question(launch, number) }
+    }
+}

@@ -1,0 +1,235 @@
+//! Arrivals at a backend, checked as a strict server would: a whole envelope, ids used once, and payloads
+//! that are to the byte what the client wrote.
+
+use super::ConnectionWorld;
+use super::at_client::check_claims;
+use super::backend::{Gate, Open};
+use super::backend_talk::is_plain_number;
+use super::draft::{is_same, kind_in, number_in};
+use super::post::Role;
+use crate::simulator::engine::Check;
+use bytes::Bytes;
+use switchboard_core::Launch;
+use switchboard_protocol::{Dialect, Kind, Message, Method, Outgoing, Parsed, Part, parse};
+
+/// So many turns are never all taken in a run.
+const WIDE: usize = 64;
+
+impl ConnectionWorld {
+    pub(super) fn at_backend(&mut self, launch: Launch, out: &Outgoing, bytes: Vec<u8>) -> Check {
+        let length = bytes.len();
+        let message = match parse(Bytes::from(bytes)) {
+            Ok(Parsed::One(message)) => message,
+            other => return Err(format!("{launch} gets what is no message: {other:?}")),
+        };
+        check_claims(out, &message)?;
+        if !message.has(Part::Jsonrpc) {
+            return Err(format!("{launch} gets a message without jsonrpc: {}", text(&message)));
+        }
+        let letter = match (message.kind(), number_in(message.bytes())) {
+            (Kind::Request, Some(number)) => Some(self.request_at_backend(launch, &message, number)?),
+            (Kind::Request, None) => Some(self.probe_at_backend(launch, &message)?),
+            (Kind::Response { .. }, number) => {
+                self.answer_at_backend(launch, &message, number).map(|()| None)?
+            }
+            (Kind::Notification, Some(number)) => {
+                self.notification_at_backend(launch, &message, number).map(|()| None)?
+            }
+            (Kind::Notification, None) => self.cancel_at_backend(launch, &message).map(|()| None)?,
+        };
+        // Errors and probes of ours are small, and always go. So does the end of a handshake.
+        let is_ours = number_in(message.bytes()).is_none() || message.method() == Method::Initialized;
+        let process = self.process(launch);
+        process.unread.put(letter, length, if is_ours { length } else { 0 });
+        process.unread.saw(length);
+        self.check_backend_outbox(launch)
+    }
+
+    fn compare_at_backend(&mut self, launch: Launch, message: &Message, number: usize, id: &str) -> Check {
+        let expect = self.own.parcel(number)?.draft.heard(id, id, Dialect::Standard);
+        if !is_same(&expect, message.bytes()) {
+            return Err(format!("{launch} should get\n  {expect}\nbut gets\n  {}", text(message)));
+        }
+        self.own.parcels[number].arrivals += 1;
+        Ok(())
+    }
+
+    /// Notes an id that this process is sent, which must be new to it.
+    fn meet(&mut self, launch: Launch, id: &str, request: Option<usize>) -> Check {
+        if !is_plain_number(id) {
+            return Err(format!("{launch} is asked under the id {id}, which is not ours"));
+        }
+        match self.process(launch).seen.insert(id.to_owned(), request) {
+            Some(_) => Err(format!("{launch} is asked under the id {id} for the second time")),
+            None => Ok(()),
+        }
+    }
+
+    fn request_at_backend(&mut self, launch: Launch, message: &Message, number: usize) -> Check<Open> {
+        let Role::Request(request) = self.own.parcel(number)?.role else {
+            return Err(format!("{launch} is asked what was no request: {}", text(message)));
+        };
+        let minted = part(message, Part::Id);
+        self.compare_at_backend(launch, message, number, &minted)?;
+        self.meet(launch, &minted, Some(request))?;
+        let is_initialize = message.method() == Method::Initialize;
+        let is_replay = self.pass_gate(launch, is_initialize, false, message)?;
+        let client = self.ledger.requests[request].client;
+        if self.home(launch) != Some(client) {
+            return Err(format!("{launch} is asked what {client} asked another backend"));
+        }
+        if !is_replay {
+            self.give(launch, request, number)?;
+        }
+        Ok(Open { minted, request: Some(request), is_replay })
+    }
+
+    /// A request may be handed over once; a question twice, if the first process is gone.
+    fn give(&mut self, launch: Launch, number: usize, parcel: usize) -> Check {
+        let request = &self.ledger.requests[number];
+        let (rule, is_first) = (request.rule, request.handed.is_empty());
+        let (client, name, id) = (request.client, rule.name, request.id.clone());
+        if request.is_hidden {
+            return Err(format!("{launch} is given {client}'s call of a hidden tool"));
+        }
+        let was_taken_back = request.is_cancelled;
+        // A handshake is repeated in the other framing, to a server that cannot have read it.
+        self.hand_over(number, launch, rule.is_repeatable || name == "initialize")?;
+        if is_first && was_taken_back && self.ledger.account_of(number).requests.len() == 1 {
+            return Err(format!("{client}'s {name} with id {id} was taken back, and then handed over"));
+        }
+        if is_first { self.keep_order(launch, parcel, rule.takes_a_turn()) } else { Ok(()) }
+    }
+
+    /// Messages of a client reach its backend in the order in which they were sent; only one that waits its turn is
+    /// overtaken by what does not.
+    fn keep_order(&mut self, launch: Launch, parcel: usize, takes_a_turn: bool) -> Check {
+        let is_narrow = self.settings.servers[0].max_in_flight < WIDE;
+        let Some(client) = self.home(launch) else { return Ok(()) };
+        let client = self.client(client);
+        let lane = if is_narrow && takes_a_turn { &mut client.last_in_turn } else { &mut client.last_handed };
+        let last = std::mem::replace(lane, parcel);
+        match last > parcel {
+            true => Err(format!("{launch} gets number {parcel} after number {last}, which was said later")),
+            false => Ok(()),
+        }
+    }
+
+    /// A process that stands in for one that was greeted hears the greeting first. `true` if this is it.
+    fn pass_gate(
+        &mut self,
+        launch: Launch,
+        is_initialize: bool,
+        is_initialized: bool,
+        message: &Message,
+    ) -> Check<bool> {
+        let has_greeted = self.server(launch).has_greeted;
+        let process = self.process(launch);
+        let early = || Err(format!("{launch} hears this before its handshake: {}", text(message)));
+        match process.gate {
+            Gate::Fresh if has_greeted && is_initialize => {
+                process.gate = Gate::Replaying;
+                return Ok(true);
+            }
+            Gate::Fresh if has_greeted => return early(),
+            Gate::Replaying => return early(),
+            Gate::Confirming if !is_initialized => return early(),
+            Gate::Fresh | Gate::Confirming | Gate::Open => process.gate = Gate::Open,
+        }
+        Ok(false)
+    }
+
+    fn probe_at_backend(&mut self, launch: Launch, message: &Message) -> Check<Open> {
+        let minted = part(message, Part::Id);
+        if message.method() != Method::Ping {
+            return Err(format!("{launch} is asked what nobody asked: {}", text(message)));
+        }
+        self.meet(launch, &minted, None)?;
+        Ok(Open { minted, request: None, is_replay: false })
+    }
+
+    fn answer_at_backend(&mut self, launch: Launch, message: &Message, number: Option<usize>) -> Check {
+        let id = part(message, Part::Id);
+        let Some(number) = number else {
+            if kind_in(message.bytes()).is_none() {
+                return Err(format!("{launch} gets an answer that nobody gave: {}", text(message)));
+            }
+            self.stats.count("asks_refused");
+            return self.own.answer_ask(launch, &id);
+        };
+        let Role::ClientAnswer { client, ask: Some(ask) } = self.own.parcel(number)?.role else {
+            return Err(format!("{launch} gets an answer that belongs to nobody: {}", text(message)));
+        };
+        let ask = &self.own.asks[ask];
+        if ask.launch != launch || self.home(launch) != Some(client) {
+            return Err(format!("{launch} gets an answer to what {} asked", ask.launch));
+        }
+        let id = ask.id.clone();
+        self.compare_at_backend(launch, message, number, &id)?;
+        self.stats.count("asks_answered");
+        self.own.answer_ask(launch, &id)
+    }
+
+    fn notification_at_backend(&mut self, launch: Launch, message: &Message, number: usize) -> Check {
+        let stray = || format!("{launch} gets a notification of no concern to it: {}", text(message));
+        let parcel = self.own.parcel(number)?;
+        let arrivals = parcel.arrivals;
+        let role = parcel.role.clone();
+        let is_initialized = matches!(role, Role::ClientNotification { is_initialized: true, .. });
+        let id = match role {
+            Role::ClientNotification { client, .. } => {
+                if self.home(launch) != Some(client) {
+                    return Err(stray());
+                }
+                self.pass_gate(launch, false, is_initialized, message)?;
+                if !is_initialized {
+                    self.keep_order(launch, number, false)?;
+                }
+                self.stats.count("notifications_to_backend");
+                String::new()
+            }
+            Role::ClientCancel { client, wanted } => {
+                let minted = part(message, Part::RequestId);
+                let meant = self.process(launch).seen.get(&minted).copied().flatten();
+                let request = meant.map(|number| &self.ledger.requests[number]);
+                if !request.is_some_and(|request| request.client == client && request.id == wanted) {
+                    return Err(format!("{client} took {wanted} back, but {launch} is told {minted}"));
+                }
+                self.stats.count("cancellations_mapped");
+                minted
+            }
+            Role::ClientProgress { ask } => {
+                let ask = &self.own.asks[ask];
+                if ask.launch != launch {
+                    return Err(stray());
+                }
+                self.stats.count("asks_progress");
+                ask.token.clone().ok_or_else(stray)?
+            }
+            _ => return Err(stray()),
+        };
+        let is_second =
+            if is_initialized { !self.process(launch).confirmed.insert(number) } else { arrivals > 0 };
+        if is_second {
+            return Err(format!("{launch} gets this a second time: {}", text(message)));
+        }
+        self.compare_at_backend(launch, message, number, &id)
+    }
+
+    /// The only notification of our own: a request of which nobody wants the answer any more.
+    fn cancel_at_backend(&mut self, launch: Launch, message: &Message) -> Check {
+        let minted = part(message, Part::RequestId);
+        if message.method() != Method::Cancelled || !self.process(launch).seen.contains_key(&minted) {
+            return Err(format!("{launch} gets a notification that nobody sent: {}", text(message)));
+        }
+        Ok(())
+    }
+}
+
+fn part(message: &Message, part: Part) -> String {
+    message.part(part).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+}
+
+fn text(message: &Message) -> String {
+    String::from_utf8_lossy(message.bytes()).into_owned()
+}

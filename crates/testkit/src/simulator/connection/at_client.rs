@@ -1,0 +1,318 @@
+//! Arrivals at a client, checked to the byte: only its own messages, under the ids that it knows.
+
+use super::ConnectionWorld;
+use super::backend_talk::{LOST, is_plain_number};
+use super::client::Letter;
+use super::draft::{is_same, kind_in, number_in};
+use super::post::Role;
+use crate::simulator::engine::Check;
+use bytes::Bytes;
+use switchboard_core::ClientId;
+use switchboard_protocol::{Dialect, Kind, Message, Method, Outgoing, OutgoingKind, Parsed, Part, parse};
+
+/// A checked message.
+struct Arrival {
+    letter: Letter,
+    /// An error of our own: small, and always let through.
+    is_small: bool,
+}
+
+impl ConnectionWorld {
+    pub(super) fn at_client(&mut self, client: ClientId, out: &Outgoing, bytes: Vec<u8>) -> Check {
+        self.own.deliveries += 1;
+        let length = bytes.len();
+        match parse(Bytes::from(bytes)) {
+            Ok(Parsed::One(message)) => {
+                check_claims(out, &message)?;
+                let arrival = self.message_at_client(client, &message, None)?;
+                let small = if arrival.is_small { length } else { 0 };
+                self.put(client, arrival.letter, length, small);
+            }
+            Ok(Parsed::Batch(members)) => self.batch_at_client(client, members, length)?,
+            Err(broken) => return Err(format!("{client} gets what is no message: {:?}", broken.fault)),
+        }
+        self.check_client_outbox(client)
+    }
+
+    fn put(&mut self, client: ClientId, letter: Letter, length: usize, small: usize) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.unread.put(letter, length, small);
+        if small == 0 {
+            c.unread.saw(length);
+        }
+    }
+
+    /// The answers to a batch come as one array, one for each request.
+    fn batch_at_client<E: std::fmt::Debug>(
+        &mut self,
+        client: ClientId,
+        members: Vec<Result<Message, E>>,
+        length: usize,
+    ) -> Check {
+        self.stats.count("batch_answers");
+        let members: Vec<Message> = members
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map_err(|e| format!("a bad member in an answer: {e:?}"))?;
+        let ids: Vec<String> = members.iter().map(id_of).collect();
+        let batch = self.batch_for(client, &ids)?;
+        let mut small = members.len() + 1;
+        for message in &members {
+            let arrival = self.message_at_client(client, message, Some(batch))?;
+            if arrival.is_small {
+                small += message.bytes().len();
+            } else if let Some(c) = self.clients.get_mut(&client) {
+                // White space around a member may have come along.
+                c.unread.saw(message.bytes().len() + 2);
+            }
+        }
+        let cancelled: usize = self
+            .ledger
+            .accounts
+            .iter()
+            .filter(|((_, of, _), _)| *of == Some(batch))
+            .map(|(_, account)| account.open().saturating_sub(account.due()))
+            .sum();
+        let entry = &mut self.own.batches[batch];
+        if std::mem::replace(&mut entry.is_answered, true) {
+            return Err(format!("batch {batch} of {client} is answered twice"));
+        }
+        if members.len() + cancelled < entry.owed {
+            let owed = entry.owed;
+            return Err(format!("batch {batch} of {client} has {} answers instead of {owed}", members.len()));
+        }
+        self.put(client, Letter::Other, length, small);
+        Ok(())
+    }
+
+    /// Which batch an array answers: its ids are used nowhere else.
+    fn batch_for(&self, client: ClientId, ids: &[String]) -> Check<usize> {
+        let by_id = ids.iter().filter(|id| *id != "null").find_map(|id| {
+            self.ledger.accounts.keys().find(|(c, batch, i)| *c == client && batch.is_some() && i == id)
+        });
+        if let Some((_, Some(batch), _)) = by_id {
+            return Ok(*batch);
+        }
+        // Only nulls: errors for members that are no messages. Of the others none is owed any more.
+        let fits = |at: usize| {
+            let of_it = || self.ledger.accounts.iter().filter(move |((_, batch, _), _)| *batch == Some(at));
+            of_it().any(|((_, _, id), _)| id == "null")
+                && of_it()
+                    .all(|((_, _, id), account)| account.due() == if id == "null" { ids.len() } else { 0 })
+        };
+        let batches = self.own.batches.iter().enumerate();
+        let mut open =
+            batches.filter(|(_, batch)| batch.client == client && !batch.is_answered).map(|(at, _)| at);
+        open.find(|&at| fits(at)).ok_or_else(|| format!("{client} gets an array of nulls and sent none such"))
+    }
+
+    fn message_at_client(
+        &mut self,
+        client: ClientId,
+        message: &Message,
+        batch: Option<usize>,
+    ) -> Check<Arrival> {
+        if batch.is_none() {
+            self.check_dialect(client, message)?;
+        }
+        let number = number_in(message.bytes());
+        match (message.kind(), number) {
+            (Kind::Response { .. }, Some(number)) => self.answer_at_client(client, message, number, batch),
+            (Kind::Response { failed }, None) => self.own_answer_at_client(client, message, failed, batch),
+            (Kind::Request, Some(number)) => self.ask_at_client(client, message, number),
+            (Kind::Request, None) => Err(format!("{client} is asked something that no server asked")),
+            (Kind::Notification, Some(number)) => self.notification_at_client(client, message, number),
+            (Kind::Notification, None) => self.withdrawal_at_client(client, message),
+        }
+    }
+
+    /// Who ever sent the field gets it back; who never did is not bothered with it. The answers of a batch are
+    /// written one by one, and the client may have changed its ways before the last.
+    fn check_dialect(&self, client: ClientId, message: &Message) -> Check {
+        let Some(c) = self.clients.get(&client) else { return Ok(()) };
+        let wanted = c.dialect(&self.settings);
+        let has = message.has(Part::Jsonrpc);
+        match wanted.is_none_or(|wanted| has == (wanted == Dialect::Standard)) {
+            true => Ok(()),
+            false => Err(format!("{client} wants {wanted:?}, and this is not it: {}", text(message))),
+        }
+    }
+
+    /// Compares what arrived with what was written.
+    fn compare(
+        &mut self,
+        client: ClientId,
+        message: &Message,
+        number: usize,
+        id: &str,
+        token: &str,
+    ) -> Check {
+        let parcel = self.own.parcel(number)?;
+        let dialect = if message.has(Part::Jsonrpc) { Dialect::Standard } else { Dialect::Bare };
+        let expect = parcel.draft.heard(id, token, dialect);
+        if !is_same(&expect, message.bytes()) {
+            return Err(format!("{client} should get\n  {expect}\nbut gets\n  {}", text(message)));
+        }
+        let parcel = &mut self.own.parcels[number];
+        parcel.arrivals += 1;
+        match parcel.arrivals {
+            1 => Ok(()),
+            _ => Err(format!("{client} gets this a second time: {}", text(message))),
+        }
+    }
+
+    fn answer_at_client(
+        &mut self,
+        client: ClientId,
+        message: &Message,
+        number: usize,
+        batch: Option<usize>,
+    ) -> Check<Arrival> {
+        let id = id_of(message);
+        let stray = || format!("{client} gets an answer that belongs to nobody: {}", text(message));
+        let (launch, request) = match &self.own.parcel(number)?.role {
+            Role::ServerAnswer { launch, request: Some(request) } => (*launch, Some(*request)),
+            Role::ServerNullError { launch } => (*launch, None),
+            _ => return Err(stray()),
+        };
+        if self.home(launch) != Some(client) {
+            return Err(stray());
+        }
+        self.compare(client, message, number, &id, "")?;
+        self.ledger.pay(client, batch, &id, request)?;
+        match request {
+            None => self.stats.count("null_id_errors"),
+            Some(number) => {
+                self.stats.count_if("answers_after_cancellation", self.ledger.requests[number].is_cancelled);
+            }
+        }
+        Ok(Arrival { letter: Letter::Other, is_small: false })
+    }
+
+    /// An answer of our own: an error that says what to do, or the answer to `shutdown`.
+    fn own_answer_at_client(
+        &mut self,
+        client: ClientId,
+        message: &Message,
+        failed: bool,
+        batch: Option<usize>,
+    ) -> Check<Arrival> {
+        let id = id_of(message);
+        self.ledger.pay(client, batch, &id, None)?;
+        if failed {
+            if !kind_in(message.bytes()).is_some_and(|kind| self.stats.add(&format!("error_{kind}"), 1)) {
+                return Err(format!(
+                    "{client} gets an error that does not say what it is: {}",
+                    text(message)
+                ));
+            }
+            let is_hidden = |number: &usize| self.ledger.requests[*number].is_hidden;
+            if kind_in(message.bytes()) == Some("unknown_name") {
+                if !self.ledger.accounts[&(client, batch, id)].requests.iter().any(is_hidden) {
+                    return Err(format!("{client} called a tool that is there: {}", text(message)));
+                }
+                self.stats.count("hidden_refused");
+            }
+            // In a batch it was true when it was written.
+            if batch.is_none() {
+                self.check_excuse(client, message)?;
+            }
+            return Ok(Arrival { letter: Letter::Other, is_small: true });
+        }
+        let account = self.ledger.account(client, batch, &id);
+        let verbs: Vec<usize> = account.requests.clone();
+        if verbs.iter().any(|&number| self.ledger.requests[number].rule.name == "shutdown") {
+            return Ok(Arrival { letter: Letter::Other, is_small: true });
+        }
+        Err(format!("{client} gets a result that no server gave: {}", text(message)))
+    }
+
+    fn ask_at_client(&mut self, client: ClientId, message: &Message, number: usize) -> Check<Arrival> {
+        let Role::Ask(ask) = self.own.parcel(number)?.role else {
+            return Err(format!("{client} is asked what was no request: {}", text(message)));
+        };
+        let minted = id_of(message);
+        let entry = &self.own.asks[ask];
+        if self.home(entry.launch) != Some(client) {
+            return Err(format!("{client} is asked by another client's backend: {}", text(message)));
+        }
+        let is_new = !self.own.asks.iter().any(|other| other.minted.as_deref() == Some(&minted));
+        if !is_plain_number(&minted) || !is_new {
+            return Err(format!("{client} is asked under the id {minted}, which is used or not ours"));
+        }
+        self.compare(client, message, number, &minted, &minted)?;
+        self.own.asks[ask].minted = Some(minted);
+        Ok(Arrival { letter: Letter::Ask(ask), is_small: false })
+    }
+
+    fn notification_at_client(
+        &mut self,
+        client: ClientId,
+        message: &Message,
+        number: usize,
+    ) -> Check<Arrival> {
+        let stray = || format!("{client} gets a notification of no concern to it: {}", text(message));
+        let role = self.own.parcel(number)?.role.clone();
+        let (launch, id) = match role {
+            Role::ServerNotification { launch } => {
+                self.stats.count("notifications_to_client");
+                (launch, String::new())
+            }
+            Role::ServerProgress { launch, request: Some(number) } => {
+                let request = &self.ledger.requests[number];
+                self.stats.count_if("progress_after_answer", request.is_answered);
+                self.stats.count("progress");
+                (launch, request.token.clone().ok_or_else(stray)?)
+            }
+            // A token that the server made up.
+            Role::ServerProgress { launch, request: None }
+                if message.part(Part::ProgressToken) == Some(LOST.as_bytes()) =>
+            {
+                self.stats.count("unknown_progress");
+                (launch, LOST.to_owned())
+            }
+            Role::ServerCancel { ask } => {
+                let ask = &self.own.asks[ask];
+                self.stats.count("asks_cancelled_by_server");
+                (ask.launch, ask.minted.clone().ok_or_else(stray)?)
+            }
+            _ => return Err(stray()),
+        };
+        if self.home(launch) != Some(client) {
+            return Err(stray());
+        }
+        self.compare(client, message, number, &id, "")?;
+        Ok(Arrival { letter: Letter::Other, is_small: false })
+    }
+
+    /// The only notification of our own: what a server asked need not be answered any more.
+    fn withdrawal_at_client(&mut self, client: ClientId, message: &Message) -> Check<Arrival> {
+        let wanted = message.part(Part::RequestId).map(|id| String::from_utf8_lossy(id).into_owned());
+        let ask = self.own.asks.iter_mut().find(|ask| ask.minted == wanted && wanted.is_some());
+        match ask {
+            Some(ask) if message.method() == Method::Cancelled && !ask.is_withdrawn => {
+                ask.is_withdrawn = true;
+                self.stats.count("asks_withdrawn");
+                Ok(Arrival { letter: Letter::Other, is_small: false })
+            }
+            _ => Err(format!("{client} gets a notification that nobody sent: {}", text(message))),
+        }
+    }
+}
+
+fn id_of(message: &Message) -> String {
+    message.id().map(|id| id.to_string()).unwrap_or_default()
+}
+
+fn text(message: &Message) -> String {
+    String::from_utf8_lossy(message.bytes()).into_owned()
+}
+
+/// Fails unless kind, method and id are those of the message that the bytes are.
+pub(super) fn check_claims(out: &Outgoing, message: &Message) -> Check {
+    let kind: OutgoingKind = message.kind().into();
+    let id = message.id();
+    let expect = (kind, message.method(), id.as_ref().map(|id| id.as_bytes()));
+    let claimed = (out.kind(), out.method(), out.id());
+    if claimed == expect { Ok(()) } else { Err(format!("a message says {claimed:?}, and is {expect:?}")) }
+}

@@ -1,0 +1,266 @@
+//! The promises about the whole: time, limits, restarts, and what must be true in the end.
+
+use super::ConnectionWorld;
+use super::client::ConnectionClient;
+use crate::simulator::engine::{Account, Check, Client, Key, Presence, Start};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use switchboard_core::{ClientId, Launch, Moment, RetryAfterCrash};
+use switchboard_protocol::Message;
+
+/// No error of ours is longer, in this simulation.
+const ERROR_BYTES: usize = 1000;
+/// The most members of a batch here.
+pub(super) const MOST_MEMBERS: usize = 6;
+const MINUTE: Duration = Duration::from_secs(60);
+
+impl ConnectionWorld {
+    /// A backend that crashes is not started again and again.
+    pub(super) fn check_restarts(&mut self, start: &Start) -> Check {
+        // The start that was asked for after a rest, and the half-open trials after 15 and 30 seconds.
+        const FURTHER: usize = 3;
+        let (now, backend) = (self.now, start.launch.backend);
+        let most = self.settings.limits.restarts_per_minute + FURTHER;
+        if start.launch.number == 1 {
+            return Ok(());
+        }
+        let server = self.server_of(backend);
+        if std::mem::take(&mut server.is_free) {
+            return Ok(());
+        }
+        server.restarts.push(now);
+        server.restarts.retain(|&at| now.since(at) < MINUTE);
+        match server.restarts.len() {
+            count if count > most => Err(format!("{backend} was restarted {count} times within a minute")),
+            _ => Ok(()),
+        }
+    }
+
+    /// After a tick: nothing waits beyond its time. Where ticks are late, so is everything.
+    pub(super) fn check_overdue(&mut self) -> Check {
+        if !self.is_punctual {
+            return Ok(());
+        }
+        let watched = std::mem::take(&mut self.own.watched);
+        let mut still = Vec::with_capacity(watched.len());
+        for number in watched {
+            if self.is_over(number) {
+                continue;
+            }
+            let numbers = self.ledger.account_of(number).requests.clone();
+            let batch = self.ledger.requests[number].batch;
+            // The answers of a batch wait for the last of them.
+            if batch.is_none() && numbers.iter().all(|&n| self.is_overdue(n)) {
+                let request = &self.ledger.requests[number];
+                let (client, id, name) = (request.client, &request.id, request.rule.name);
+                return Err(format!("{client}'s {name} with id {id} has no answer after {:?}", request.sent));
+            }
+            still.push(number);
+        }
+        self.own.watched = still;
+        Ok(())
+    }
+
+    /// Whether nobody waits for an answer to this request.
+    pub(super) fn is_over(&mut self, number: usize) -> bool {
+        let request = &self.ledger.requests[number];
+        request.is_answered || self.is_lost(request.client) || self.ledger.account_of(number).due() == 0
+    }
+
+    fn is_overdue(&self, number: usize) -> bool {
+        self.ledger.requests[number].is_answered
+            || self.latest_answer(number).is_some_and(|latest| latest <= self.now)
+    }
+
+    /// When a request must have been answered at the latest: it may wait for a start, be sent, wait again
+    /// after a crash and be sent again, each within its own time.
+    pub(super) fn latest_answer(&self, number: usize) -> Option<Moment> {
+        let (request, server) = (&self.ledger.requests[number], &self.settings.servers[0]);
+        let start = server.start_timeout * 2;
+        let (sent, touched) = (request.sent.max(self.told_since), request.touched.max(self.told_since));
+        let hard = server.hard_timeout.map(|hard| sent + hard);
+        let soft = match request.rule.name {
+            "tasks/result" => None,
+            "shutdown" => Some(sent + self.settings.shutdown_grace),
+            // Only progress makes a request wait longer: `touched`.
+            _ => Some(touched + (start + server.timeout.max(server.start_timeout)) * 2),
+        };
+        match (request.rule.name, hard, soft) {
+            // A handshake may be sent a second time in the other framing; a farewell is answered by us.
+            ("initialize" | "shutdown", _, soft) => soft,
+            (_, Some(hard), Some(soft)) => Some(hard.min(soft)),
+            (_, hard, soft) => hard.or(soft),
+        }
+    }
+
+    /// A process is gone: what it was sent is answered, or waits to be sent once more.
+    pub(super) fn check_after_end(&mut self, launch: Launch) -> Check {
+        let was_stopped = self.processes[&launch].is_stopping;
+        let retries = self.settings.servers[0].retry_after_crash == RetryAfterCrash::Safe;
+        for number in self.own.watched.clone() {
+            let request = &self.ledger.requests[number];
+            let was_here = request.handed.last() == Some(&launch);
+            let may_wait = (retries && request.rule.is_repeatable && request.handed.len() == 1)
+                || (request.rule.name == "initialize" && was_stopped)
+                || request.batch.is_some();
+            if !was_here || may_wait || self.is_over(number) {
+                continue;
+            }
+            if self.ledger.account_of(number).requests.len() == 1 {
+                let request = &self.ledger.requests[number];
+                let (client, name, id) = (request.client, request.rule.name, &request.id);
+                return Err(format!("{launch} ended, and {client}'s {name} with id {id} was not answered"));
+            }
+        }
+        Ok(())
+    }
+
+    /// No request waits for a process that is not coming.
+    pub(super) fn check_hope(&mut self) -> Check {
+        let served: BTreeSet<ClientId> = self.alive().filter_map(|launch| self.home(launch)).collect();
+        let is_without = |c: &&Client<ConnectionClient>| !c.server.is_awaited && !served.contains(&c.id);
+        let without: Vec<ClientId> = self.clients.values().filter(is_without).map(|c| c.id).collect();
+        if without.is_empty() {
+            return Ok(());
+        }
+        for number in self.own.watched.clone() {
+            let request = &self.ledger.requests[number];
+            let (client, name) = (request.client, request.rule.name);
+            let is_clear = request.batch.is_none() && name != "shutdown";
+            if is_clear
+                && without.contains(&client)
+                && !self.is_over(number)
+                && self.ledger.account_of(number).requests.len() == 1
+            {
+                return Err(format!("{client}'s {name} waits for a process, and none is coming"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Unread messages of a client stay within its budget, and errors of ours are few and small.
+    pub(super) fn check_client_outbox(&self, client: ClientId) -> Check {
+        let Some(c) = self.clients.get(&client) else { return Ok(()) };
+        let limits = &self.settings.limits;
+        let answers = c.unread.bytes - c.unread.small_bytes;
+        // While a batch is put together, notifications still have their half. An empty outbox takes anything.
+        let single = c.unread.largest;
+        let most = limits.client_bytes.max(single) + (limits.client_bytes / 2).max(single);
+        if answers > most {
+            return Err(format!("{answers} bytes of messages wait for {client}, more than {most}"));
+        }
+        let errors = limits.pending_per_client.saturating_add(2 * MOST_MEMBERS) * ERROR_BYTES;
+        let most = 2 * limits.client_bytes + c.unread.largest + errors;
+        match c.unread.bytes {
+            bytes if bytes > most => Err(format!("{bytes} bytes wait for {client}, more than {most}")),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_backend_outbox(&self, launch: Launch) -> Check {
+        let Some(process) = self.processes.get(&launch) else { return Ok(()) };
+        let limits = &self.settings.limits;
+        let requests = process.unread.bytes - process.unread.small_bytes;
+        // A replayed handshake comes before what waited for it, and `jsonrpc` may have been added to each.
+        let most = limits.backend_bytes + 2 * process.unread.largest + 20 * process.unread.len();
+        if requests > most {
+            return Err(format!("{requests} bytes of messages wait for {launch}, more than {most}"));
+        }
+        let errors = limits.asked_per_backend.saturating_add(4) * ERROR_BYTES;
+        let most = 2 * limits.backend_bytes + process.unread.largest + errors;
+        match process.unread.bytes {
+            bytes if bytes > most => Err(format!("{bytes} bytes wait for {launch}, more than {most}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Answers owed to a client, the members of batches aside.
+    fn owed(&self, client: ClientId) -> usize {
+        let alone = (client, None, String::new())..(client, Some(0), String::new());
+        self.ledger.accounts.range(alone).map(|(_, account)| account.due()).sum()
+    }
+
+    /// The most that can be owed: under an id that was used twice it is not clear what was taken back.
+    fn perhaps_owed(&self, account: &Account) -> usize {
+        match account.requests[..] {
+            [only] if self.ledger.requests[only].is_cancelled && account.owed == 1 => 0,
+            _ => account.open(),
+        }
+    }
+
+    /// A limit is an excuse only where it is reached.
+    pub(super) fn check_excuse(&self, client: ClientId, message: &Message) -> Check {
+        let text = String::from_utf8_lossy(message.bytes());
+        let limits = &self.settings.limits;
+        let waits_for_batch =
+            self.own.batches.iter().any(|batch| batch.client == client && !batch.is_answered);
+        let unread = self.clients.get(&client).map_or(0, |c| c.unread.bytes);
+        let process = self.launch_of(client).map(|launch| &self.processes[&launch]);
+        let holds = if text.contains("requests wait for their answers") {
+            let alone = (client, None, String::new())..(client, Some(0), String::new());
+            let open: usize =
+                self.ledger.accounts.range(alone).map(|(_, account)| self.perhaps_owed(account)).sum();
+            open >= limits.pending_per_client || waits_for_batch
+        } else if text.contains("client_too_slow") {
+            unread > 0 || waits_for_batch
+        } else if text.contains("the server does not read") {
+            process.is_some_and(|process| process.unread.bytes > 0)
+        } else {
+            true
+        };
+        if holds { Ok(()) } else { Err(format!("{client} is told what is not true: {text}")) }
+    }
+
+    /// We were told to end: if nobody waits for anything, everything is told to stop.
+    pub(super) fn check_drained(&self) -> Check {
+        let is_owed = |((client, _, _), account): (&Key, &Account)| {
+            self.perhaps_owed(account) > 0 && !self.is_lost(*client)
+        };
+        if self.ledger.accounts.iter().any(is_owed) {
+            return Ok(());
+        }
+        match self.alive().find(|launch| self.processes[launch].is_staying()) {
+            Some(launch) => Err(format!("nobody waits for anything, and {launch} is not told to stop")),
+            None => Ok(()),
+        }
+    }
+
+    /// A client has no more requests open than it may.
+    pub(super) fn check_pending(&self, client: ClientId) -> Check {
+        let most = self.settings.limits.pending_per_client + 1;
+        let open = self.owed(client);
+        if open > most && !self.is_lost(client) {
+            return Err(format!("{client} has {open} requests open, more than {most}"));
+        }
+        Ok(())
+    }
+
+    /// Everything is over: nothing is owed, nothing runs.
+    pub(super) fn check_end(&mut self) -> Check {
+        for ((client, batch, id), account) in &self.ledger.accounts {
+            if account.due() > 0 && !self.is_lost(*client) {
+                let within = batch.map_or(String::new(), |batch| format!(" of batch {batch}"));
+                return Err(format!("{client} was never answered: id {id}{within}, {account:?}"));
+            }
+        }
+        for (client, c) in &self.clients {
+            let as_promised = match c.presence {
+                Presence::Lost => c.lines <= c.requests,
+                Presence::Here | Presence::Ended => c.lines == c.requests,
+            };
+            if !as_promised {
+                return Err(format!("{client} sent {} requests, but {} were reported", c.requests, c.lines));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets time pass for as long as any request may take.
+    pub(super) fn settle(&mut self) -> Check {
+        let latest = self.own.watched.iter().filter_map(|number| self.latest_answer(*number)).max();
+        let Some(latest) = latest.filter(|latest| *latest > self.now) else { return Ok(()) };
+        self.tell(|| "time passes until everything must be answered".into());
+        self.advance(latest.since(self.now) + Duration::from_millis(1))?;
+        self.tick()
+    }
+}

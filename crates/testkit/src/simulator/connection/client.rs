@@ -1,0 +1,290 @@
+//! Clients: they come, read or do not, and go. What they say is in `client_talk`.
+
+use super::ConnectionWorld;
+use super::post::Unread;
+use crate::simulator::engine::{Check, Client, Presence};
+use switchboard_core::{BackendId, ClientId, Event, Launch, Moment, Order, Peer, ServerId, Settings};
+use switchboard_protocol::dialect::LearntDialect;
+use switchboard_protocol::{Dialect, Framing};
+
+/// Whether a client sends `jsonrpc`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    Standard,
+    Bare,
+    Mixed,
+}
+
+/// A message that a client has not read yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Letter {
+    /// A server's request, to be answered or not.
+    Ask(usize),
+    Other,
+}
+
+/// The server of one client: what all its processes have in common.
+#[derive(Debug)]
+pub(super) struct Home {
+    pub(super) is_bare: bool,
+    /// The framing that it understands.
+    pub(super) framing: Framing,
+    /// Restarts within the last minute.
+    pub(super) restarts: Vec<Moment>,
+    /// The next start does not count: none was possible, the other framing is tried, or the owner wants it.
+    pub(super) is_free: bool,
+    /// Has answered a client's handshake.
+    pub(super) has_greeted: bool,
+    /// Is going to be started again.
+    pub(super) is_awaited: bool,
+    /// Crashed too often; the next process is a trial, and one more crash is enough.
+    pub(super) is_on_trial: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct ConnectionClient {
+    pub(super) manner: Manner,
+    has_spoken: bool,
+    has_spoken_standard: bool,
+    /// A frame is being handled in which something stands before the first word that tells the dialect.
+    pub(super) is_unclear: bool,
+    is_reading: bool,
+    /// Reads everything at once, as long as it reads.
+    is_eager: bool,
+    pub(super) unread: Unread<Letter>,
+    pub(super) next_id: usize,
+    pub(super) used_ids: Vec<String>,
+    /// Questions of servers, read and not answered, and answered.
+    pub(super) asks: Vec<usize>,
+    pub(super) answered_asks: Vec<usize>,
+    pub(super) initializes: usize,
+    /// How many of them were sent when one was answered.
+    pub(super) greeted_at: usize,
+    /// Has sent `initialized` since the last of them.
+    pub(super) has_confirmed: bool,
+    /// May have had two of them on their way at once: which one `initialized` confirms is unclear.
+    pub(super) is_confusing: bool,
+    /// The newest parcel that its backend was given.
+    pub(super) last_handed: usize,
+    /// The newest of those that wait their turn, which others may overtake.
+    pub(super) last_in_turn: usize,
+    /// Requests that it sent, and the log lines about them.
+    pub(super) requests: usize,
+    pub(super) lines: usize,
+    pub(super) server: Home,
+}
+
+impl ConnectionClient {
+    /// The dialect in which it must be answered, or `None` if either is right.
+    pub(super) fn dialect(&self, settings: &Settings) -> Option<Dialect> {
+        match settings.dialect {
+            LearntDialect::Fixed(dialect) => Some(dialect),
+            _ if self.is_unclear => None,
+            _ if self.has_spoken && !self.has_spoken_standard => Some(Dialect::Bare),
+            _ => Some(Dialect::Standard),
+        }
+    }
+
+    /// Notes the dialect of its next words. `after_noise`: something that is no message comes before them.
+    pub(super) fn speaks(&mut self, is_bare: bool, after_noise: bool) {
+        self.is_unclear = after_noise && (!self.has_spoken || (!is_bare && !self.has_spoken_standard));
+        self.has_spoken = true;
+        self.has_spoken_standard |= !is_bare;
+    }
+}
+
+type Act = fn(&mut ConnectionWorld, ClientId) -> Check;
+
+const ACTS: &[(usize, Act)] = &[
+    (420, ConnectionWorld::client_requests),
+    (60, ConnectionWorld::client_sends_batch),
+    (4, ConnectionWorld::client_initializes),
+    (40, ConnectionWorld::client_confirms),
+    (50, ConnectionWorld::client_notifies),
+    (80, ConnectionWorld::client_cancels),
+    (40, ConnectionWorld::client_sends_garbage),
+    (20, ConnectionWorld::client_sends_too_long),
+    (110, ConnectionWorld::client_answers),
+    (20, ConnectionWorld::client_answers_again),
+    (15, ConnectionWorld::client_answers_nobody),
+    (25, ConnectionWorld::client_progresses),
+    (3, ConnectionWorld::client_ends_input),
+    (1, ConnectionWorld::client_says_farewell),
+    (1, ConnectionWorld::client_exits),
+];
+/// Acts of a client that does not even read.
+const SILENT_ACTS: &[(usize, Act)] = &[
+    (80, ConnectionWorld::client_reads),
+    (20, ConnectionWorld::client_toggles_reading),
+    (3, ConnectionWorld::client_vanishes),
+];
+/// Frames that a lost client had sent before may still be on their way.
+const LATE_ACTS: &[(usize, Act)] = &[
+    (1, ConnectionWorld::client_requests),
+    (1, ConnectionWorld::client_sends_batch),
+    (1, ConnectionWorld::client_sends_garbage),
+    (1, ConnectionWorld::client_sends_too_long),
+];
+
+impl ConnectionWorld {
+    pub(super) fn connect(&mut self) -> Check {
+        let framing = self.some_framing();
+        let manner = self.rng.weighted(&[(70, Manner::Standard), (20, Manner::Bare), (10, Manner::Mixed)]);
+        self.stats.count_if("bare_clients", manner == Manner::Bare);
+        let server = Home {
+            is_bare: self.rng.percent(15),
+            framing,
+            restarts: Vec::new(),
+            is_free: false,
+            has_greeted: false,
+            is_awaited: false,
+            is_on_trial: false,
+        };
+        let is_eager = self.rng.percent(70);
+        let client = self.add_client(ConnectionClient {
+            manner,
+            has_spoken: false,
+            has_spoken_standard: false,
+            is_unclear: false,
+            is_reading: true,
+            is_eager,
+            unread: Unread::default(),
+            next_id: 0,
+            used_ids: Vec::new(),
+            asks: Vec::new(),
+            answered_asks: Vec::new(),
+            initializes: 0,
+            greeted_at: 0,
+            has_confirmed: false,
+            is_confusing: false,
+            last_handed: 0,
+            last_in_turn: 0,
+            requests: 0,
+            lines: 0,
+            server,
+        });
+        // Names the client, so that a start tells whose it is.
+        let surroundings = self.surroundings(client.0 << 8);
+        self.handle(Event::ClientConnected { client, server: ServerId(0), surroundings })
+    }
+
+    /// The client that a backend works for.
+    pub(super) fn client_of(&self, backend: BackendId) -> Option<ClientId> {
+        let (launch, first) = self.processes.range(Launch { backend, number: 0 }..).next()?;
+        (launch.backend == backend).then_some(ClientId(first.environment >> 8))
+    }
+
+    pub(super) fn home(&self, launch: Launch) -> Option<ClientId> {
+        self.client_of(launch.backend)
+    }
+
+    pub(super) fn server_of(&mut self, backend: BackendId) -> &mut Home {
+        let client = self.client_of(backend).expect("a backend that was started");
+        &mut self.client(client).own.server
+    }
+
+    pub(super) fn server(&mut self, launch: Launch) -> &mut Home {
+        self.server_of(launch.backend)
+    }
+
+    /// The process of a client that is there.
+    pub(super) fn launch_of(&self, client: ClientId) -> Option<Launch> {
+        self.alive().find(|launch| self.home(*launch) == Some(client))
+    }
+
+    pub(super) fn client_acts(&mut self) -> Check {
+        let clients: Vec<ClientId> = self.clients.keys().copied().collect();
+        let Some(client) = self.rng.choose(&clients) else { return Ok(()) };
+        match self.clients[&client].presence {
+            Presence::Ended => return self.client_reads(client),
+            Presence::Here if self.rng.percent(10) => return self.rng.weighted(SILENT_ACTS)(self, client),
+            Presence::Here | Presence::Lost => {}
+        }
+        if self.core.is_clogged(Peer::Client(client)) {
+            // A clogged client is not listened to until it has read.
+            self.stats.count("clogged_clients");
+            return Ok(());
+        }
+        let presence = self.clients[&client].presence;
+        let act: Act = match presence {
+            Presence::Lost => self.rng.weighted(LATE_ACTS),
+            _ if self.wants_greeting(client) && self.rng.percent(75) => Self::client_initializes,
+            _ => self.rng.weighted(ACTS),
+        };
+        act(self, client)?;
+        self.check_pending(client)
+    }
+
+    /// Whether a client is not greeted yet, and does not wait for it.
+    fn wants_greeting(&mut self, client: ClientId) -> bool {
+        let is_initialize = |number: &usize| {
+            let request = &self.ledger.requests[*number];
+            request.client == client && request.rule.name == "initialize"
+        };
+        let initializes: Vec<usize> = self.own.watched.iter().copied().filter(is_initialize).collect();
+        !self.clients[&client].server.has_greeted
+            && !initializes.into_iter().any(|number| !self.is_over(number))
+    }
+
+    pub(super) fn client_reads(&mut self, client: ClientId) -> Check {
+        let most = self.rng.within(1..=10);
+        let c = self.client(client);
+        if !c.is_reading {
+            return Ok(());
+        }
+        let (letters, bytes) = c.unread.take(most);
+        c.asks.extend(letters.into_iter().filter_map(|letter| match letter {
+            Letter::Ask(ask) => Some(ask),
+            Letter::Other => None,
+        }));
+        match bytes {
+            0 => Ok(()),
+            bytes => self.handle(Event::Flushed { peer: Peer::Client(client), bytes }),
+        }
+    }
+
+    fn client_toggles_reading(&mut self, client: ClientId) -> Check {
+        let c = self.client(client);
+        c.is_reading = !c.is_reading;
+        Ok(())
+    }
+
+    pub(super) fn eager_clients_read(&mut self) -> Check {
+        let reads = |c: &&Client<ConnectionClient>| c.is_eager && c.is_reading;
+        for client in self.clients.values().filter(reads).map(|c| c.id).collect::<Vec<_>>() {
+            while self.clients[&client].unread.len() > 0 {
+                self.client_reads(client)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn owner_acts(&mut self) -> Check {
+        let is_held = self.owner.is_held(0);
+        let order = match is_held {
+            true if self.rng.percent(70) => Order::Start,
+            _ => self.rng.weighted(&[(2, Order::Restart), (1, Order::Start), (2, Order::Stop)]),
+        };
+        for c in self.clients.values_mut() {
+            // Crashes from before are forgiven, and the owner's starts do not count.
+            (c.own.server.is_on_trial, c.own.server.is_free, c.own.server.is_awaited) = (false, true, false);
+            c.own.server.restarts.clear();
+        }
+        self.order(0, None, order)
+    }
+
+    /// A client that can no longer answer owes nothing to any server.
+    pub(super) fn check_asks_settled(&self, client: ClientId) -> Check {
+        // A process that is being stopped need not know.
+        let launch = self.launch_of(client).filter(|launch| self.processes[launch].is_staying());
+        let waits = |ask: &&super::post::Asked| {
+            Some(ask.launch) == launch && ask.answers == 0 && !ask.is_cancelled && !ask.is_withdrawn
+        };
+        match self.own.asks.iter().find(waits) {
+            Some(ask) => {
+                Err(format!("{client} is gone, and {} waits for an answer to {}", ask.launch, ask.id))
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The connection scenario: clients with a backend each, and messages compared to the byte.
+//!
+//! Clients ask, cancel, batch, babble, stop reading and vanish; backends answer in disorder, twice, late or never, crash,
+//! hang and flood; the owner restarts and stops the server; time jumps.
+//!
+//! # Promises
+//! 1. Every request gets exactly one terminal answer, under the id that its client gave it. Nobody sees another's.
+//! 2. A `tools/call` is handed over once, and a hidden tool never.
+//! 3. Nothing waits beyond its time. Unread messages stay within their limits.
+//! 4. A backend has one process at most, and restarts are limited. In the end nothing is left.
+//!
+//! # Layout
+//! - `plan`: the character of a run. `draft`: messages in pieces. `post`: written and unread messages.
+//! - `client`, `client_talk`, `client_answers`: acts, requests and answers of clients.
+//! - `backend`, `backend_talk`, `backend_asks`: acts, messages and questions of backends.
+//! - `at_client`, `at_backend`: arrivals, checked to the byte. `checks`: the promises about the whole.
+
+mod draft;
+mod post;
+mod plan;
+mod client;
+mod client_talk;
+mod client_answers;
+mod backend;
+mod backend_talk;
+mod backend_asks;
+mod at_client;
+mod at_backend;
+mod checks;
+
+use super::engine::{self, Check, End, Failure, Flaw, Rng, Scenario, Start, Stats, World};
+use backend::Backend;
+use client::ConnectionClient;
+use client_talk::MethodRule;
+use plan::ConnectionPlan;
+use post::Post;
+use std::time::Duration;
+use switchboard_core::{ClientId, Fact, FramingChoice, Launch, Outcome, Settings};
+use switchboard_protocol::{Framing, Outgoing};
+
+/// Runs one seed.
+pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
+    engine::run::<Post>(seed, None)
+}
+
+/// Runs one seed with a deliberate fault.
+pub fn run_with(flaw: Flaw, seed: u64) -> Result<Stats, Box<Failure>> {
+    engine::run::<Post>(seed, Some(flaw))
+}
+
+type ConnectionWorld = World<Post>;
+
+/// A client's request, beside what every scenario knows of it.
+pub(crate) struct Sent {
+    rule: &'static MethodRule,
+    /// Names a tool that a filter hides.
+    is_hidden: bool,
+}
+
+impl Scenario for Post {
+    const TEST: &'static str = "simulator";
+    const COUNTERS: &'static str = "answers server_errors batches batches_of_notifications batch_answers reused_ids \
+        garbage bare_clients handshakes replays second_initializes client_too_long backend_too_long broken_answers \
+        null_id_errors second_answers stray_answers late_answers words_of_the_dead quarantined glued_messages \
+        cancellations cancellations_mapped unknown_cancellations answers_after_cancellation progress stray_progress \
+        unknown_progress forged_progress progress_after_answer notifications_to_client notifications_to_backend \
+        dropped_for_client dropped_for_backend asks asks_answered asks_refused asks_cancelled_by_server \
+        asks_withdrawn asks_answered_twice asks_progress crashes_before_handshake crashes_during_replay restarts \
+        retries breaker_openings probes restarts_without_sign_of_life framing_retries framing_learnt \
+        clogged_clients clogged_backends clients_in_the_end shutdowns exits hidden_calls hidden_refused \
+        owner_stops owner_restarts \
+        error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_overloaded \
+        error_shutting_down error_client_too_slow error_message_too_large error_bad_answer \
+        error_method_not_found error_bad_message error_unknown_name";
+    const LONGEST_JUMP: (usize, usize) = (60_000, 720_000);
+
+    type Plan = ConnectionPlan;
+    type Client = ConnectionClient;
+    type Process = Backend;
+    type Request = Sent;
+    type Turn = ();
+    type Errand = ();
+
+    fn draw(rng: &mut Rng, seed: u64) -> (Settings, ConnectionPlan, Self, usize) {
+        let plan = ConnectionPlan::draw(rng);
+        (plan::settings(rng, &plan, seed), plan, Self::default(), rng.within(150..=350))
+    }
+
+    fn end(plan: &ConnectionPlan) -> End {
+        plan.end
+    }
+
+    fn client_acts(world: &mut ConnectionWorld) -> Check {
+        world.client_acts()
+    }
+
+    fn process_acts(world: &mut ConnectionWorld) -> Check {
+        world.backend_acts()
+    }
+
+    fn connect(world: &mut ConnectionWorld) -> Check {
+        world.connect()
+    }
+
+    fn wants_client(world: &ConnectionWorld) -> (bool, bool) {
+        (world.clients.len() < world.plan.clients, world.clients.is_empty())
+    }
+
+    fn special_act(world: &mut ConnectionWorld) -> Check<bool> {
+        if !world.plan.has_orders || world.is_ending || !world.rng.percent(2) {
+            return Ok(false);
+        }
+        world.owner_acts().map(|()| true)
+    }
+
+    fn start(world: &mut ConnectionWorld, start: &Start) -> Check<(Backend, Duration)> {
+        world.check_restarts(start)?;
+        Ok((world.make_backend(start), world.rng.millis(0..=2000)))
+    }
+
+    fn cannot_spawn(world: &mut ConnectionWorld, launch: Launch) -> bool {
+        let fails = world.rng.percent(world.plan.spawn_failures);
+        world.server(launch).is_free |= fails;
+        fails
+    }
+
+    fn at_client(world: &mut ConnectionWorld, client: ClientId, out: &Outgoing, bytes: Vec<u8>) -> Check {
+        world.at_client(client, out, bytes)
+    }
+
+    fn at_process(world: &mut ConnectionWorld, launch: Launch, out: &Outgoing, bytes: Vec<u8>) -> Check {
+        world.at_backend(launch, out, bytes)
+    }
+
+    fn hear(world: &mut ConnectionWorld, fact: &Fact) -> Check {
+        world.hear(fact)
+    }
+
+    fn after_step(world: &mut ConnectionWorld) -> Check {
+        world.eager_clients_read()?;
+        if world.is_ending { Ok(()) } else { world.check_hope() }
+    }
+
+    fn after_tick(world: &mut ConnectionWorld) -> Check {
+        world.check_overdue()
+    }
+
+    fn before_jump(world: &mut ConnectionWorld) -> Check {
+        if world.rng.percent(80) { world.healthy_work_off() } else { Ok(()) }
+    }
+
+    fn is_gone(world: &mut ConnectionWorld, launch: Launch) {
+        world.is_gone(launch);
+    }
+
+    fn has_gone(world: &mut ConnectionWorld, launch: Launch) -> Check {
+        world.check_after_end(launch)
+    }
+
+    fn leaves(world: &mut ConnectionWorld, client: ClientId) {
+        if world.is_lost(client) {
+            world.client(client).unread.clear();
+        }
+    }
+
+    fn has_left(world: &mut ConnectionWorld, client: ClientId) -> Check {
+        world.check_asks_settled(client)
+    }
+
+    fn settle(world: &mut ConnectionWorld) -> Check {
+        if world.plan.settles { world.settle() } else { Ok(()) }
+    }
+
+    fn client_ends_us(world: &mut ConnectionWorld, client: ClientId, end: End) -> Check {
+        if end == End::Exit {
+            return world.client_exits(client);
+        }
+        world.client_says_farewell(client)?;
+        let clients: Vec<ClientId> = world.clients.keys().copied().collect();
+        clients.into_iter().try_for_each(|client| world.client_ends_input(client))
+    }
+
+    fn late_client(world: &mut ConnectionWorld) -> Check {
+        if world.clients.len() >= 6 {
+            return Ok(());
+        }
+        world.stats.count("clients_in_the_end");
+        world.connect()
+    }
+
+    fn check_drained(world: &mut ConnectionWorld) -> Check {
+        world.check_drained()
+    }
+
+    fn end_allowance(world: &ConnectionWorld) -> Duration {
+        world.settings.servers[0].shutdown_grace * 2 + Duration::from_secs(3)
+    }
+
+    fn check_end(world: &mut ConnectionWorld) -> Check {
+        world.check_end()
+    }
+}
+
+impl ConnectionWorld {
+    fn hear(&mut self, fact: &Fact) -> Check {
+        match fact {
+            Fact::Ready { backend, restarted, .. } => {
+                self.stats.count(if *restarted { "replays" } else { "handshakes" });
+                let Some(client) = self.client_of(*backend) else { return Ok(()) };
+                let c = self.client(client);
+                c.server.has_greeted = true;
+                c.server.is_on_trial = false;
+                if !restarted {
+                    c.greeted_at = c.initializes;
+                }
+            }
+            Fact::RestartIn { backend, .. } => {
+                self.stats.count("restarts");
+                let server = self.server_of(*backend);
+                server.is_awaited = true;
+                if server.is_on_trial {
+                    return Err(format!("{backend} failed its trial, and is started again all the same"));
+                }
+            }
+            Fact::BreakerOpened { backend, .. } => {
+                self.stats.count("breaker_openings");
+                let server = self.server_of(*backend);
+                server.is_awaited = false;
+                server.is_on_trial = true;
+            }
+            Fact::Probing { .. } => self.stats.count("probes"),
+            Fact::Retried { .. } => self.stats.count("retries"),
+            Fact::LateAnswer { .. } => self.stats.count("late_answers"),
+            Fact::Quarantined { .. } => self.stats.count("quarantined"),
+            Fact::FramingLearnt { backend, framing } => {
+                self.stats.count("framing_learnt");
+                if self.server_of(*backend).framing != *framing {
+                    return Err(format!("{backend} is taken to understand {}", framing.name()));
+                }
+            }
+            Fact::DroppedNotification { to, .. } if to == "sim" => self.stats.count("dropped_for_backend"),
+            Fact::DroppedNotification { .. } => self.stats.count("dropped_for_client"),
+            Fact::Stopping { backend, why } => match *why {
+                "its owner restarts it" => self.stats.count("owner_restarts"),
+                "its owner stops it" => self.stats.count("owner_stops"),
+                why if why.contains("sign of life") => self.stats.count("restarts_without_sign_of_life"),
+                why if why.contains("framing") => {
+                    self.stats.count("framing_retries");
+                    self.server_of(*backend).is_free = true;
+                }
+                _ => {}
+            },
+            Fact::Answered { client, outcome, .. } => {
+                self.stats.count_if("server_errors", *outcome == Outcome::ServerError);
+                self.client(*client).lines += 1;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A framing that the server of a new client understands.
+    fn some_framing(&mut self) -> Framing {
+        match self.settings.servers[0].framing {
+            FramingChoice::Fixed(framing) => framing,
+            FramingChoice::Try | FramingChoice::Doubt if self.rng.percent(75) => Framing::Newline,
+            FramingChoice::Try | FramingChoice::Doubt => Framing::ContentLength,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The post: every message that a party has written, to be compared with what arrives, and what waits to be read.
+
+use super::draft::Draft;
+use crate::simulator::engine::Check;
+use std::collections::VecDeque;
+use switchboard_core::{ClientId, Launch};
+
+/// A message that a party of the simulation has written.
+#[derive(Debug)]
+pub(super) struct Parcel {
+    pub(super) draft: Draft,
+    pub(super) role: Role,
+    pub(super) arrivals: usize,
+}
+
+/// Kinds of parcels, by what they belong to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Role {
+    Request(usize),
+    ClientNotification {
+        client: ClientId,
+        is_initialized: bool,
+    },
+    /// A client takes the request back that it calls `wanted`.
+    ClientCancel {
+        client: ClientId,
+        wanted: String,
+    },
+    /// Names another client's token, and reaches nobody.
+    Forged,
+    ClientProgress {
+        ask: usize,
+    },
+    /// `None`: an answer to nothing.
+    ClientAnswer {
+        client: ClientId,
+        ask: Option<usize>,
+    },
+    /// `None`: an answer that may reach nobody.
+    ServerAnswer {
+        launch: Launch,
+        request: Option<usize>,
+    },
+    /// An error with a null id: for the only open request, if there is only one.
+    ServerNullError {
+        launch: Launch,
+    },
+    ServerNotification {
+        launch: Launch,
+    },
+    ServerProgress {
+        launch: Launch,
+        request: Option<usize>,
+    },
+    ServerCancel {
+        ask: usize,
+    },
+    Ask(usize),
+}
+
+/// A server's request to its client, with an id that is unique within its launch.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) launch: Launch,
+    pub(super) id: String,
+    pub(super) token: Option<String>,
+    /// Id under which the client knows it, once it was passed on.
+    pub(super) minted: Option<String>,
+    pub(super) answers: usize,
+    pub(super) is_cancelled: bool,
+    /// Withdrawn at the client: its launch is gone.
+    pub(super) is_withdrawn: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) client: ClientId,
+    /// Answers that are owed.
+    pub(super) owed: usize,
+    pub(super) is_answered: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Post {
+    pub(super) parcels: Vec<Parcel>,
+    pub(super) asks: Vec<Asked>,
+    pub(super) batches: Vec<Batch>,
+    /// Requests that may still be open, in the order in which they were sent.
+    pub(super) watched: Vec<usize>,
+    /// How many messages were given to clients.
+    pub(super) deliveries: u64,
+}
+
+impl Post {
+    /// Number of the next parcel, to be written into it.
+    pub(super) fn next_number(&self) -> usize {
+        self.parcels.len()
+    }
+
+    pub(super) fn post(&mut self, draft: Draft, role: Role) -> usize {
+        self.parcels.push(Parcel { draft, role, arrivals: 0 });
+        self.parcels.len() - 1
+    }
+
+    pub(super) fn parcel(&self, number: usize) -> Check<&Parcel> {
+        self.parcels.get(number).ok_or_else(|| format!("no message has the number {number}"))
+    }
+
+    /// A launch gets an answer to a request of its own.
+    pub(super) fn answer_ask(&mut self, launch: Launch, id: &str) -> Check {
+        let ask = self.asks.iter_mut().rev().find(|ask| ask.launch == launch && ask.id == id);
+        let Some(ask) = ask else {
+            return Err(format!("{launch} got an answer with id {id}, which it never asked"));
+        };
+        ask.answers += 1;
+        match ask.answers {
+            1 => Ok(()),
+            _ => Err(format!("{launch} got a second answer to its request {id}")),
+        }
+    }
+}
+
+/// Messages that were handed over and not yet read.
+#[derive(Debug)]
+pub(super) struct Unread<T> {
+    letters: VecDeque<(T, usize, usize)>,
+    pub(super) bytes: usize,
+    /// Bytes of our own errors, which always go.
+    pub(super) small_bytes: usize,
+    /// Largest single message: an empty queue takes any.
+    pub(super) largest: usize,
+}
+
+impl<T> Default for Unread<T> {
+    fn default() -> Self {
+        Self { letters: VecDeque::new(), bytes: 0, small_bytes: 0, largest: 0 }
+    }
+}
+
+impl<T> Unread<T> {
+    pub(super) fn put(&mut self, letter: T, bytes: usize, small: usize) {
+        self.letters.push_back((letter, bytes, small));
+        self.bytes += bytes;
+        self.small_bytes += small;
+    }
+
+    /// Takes out up to `most` letters; returns them and their bytes.
+    pub(super) fn take(&mut self, most: usize) -> (Vec<T>, usize) {
+        let taken: Vec<_> = self.letters.drain(..most.min(self.letters.len())).collect();
+        let bytes = taken.iter().map(|(_, bytes, _)| bytes).sum();
+        self.bytes -= bytes;
+        self.small_bytes -= taken.iter().map(|(_, _, small)| small).sum::<usize>();
+        (taken.into_iter().map(|(letter, _, _)| letter).collect(), bytes)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.letters.clear();
+        (self.bytes, self.small_bytes) = (0, 0);
+    }
+
+    pub(super) fn saw(&mut self, bytes: usize) {
+        self.largest = self.largest.max(bytes);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.letters.len()
+    }
+}

@@ -1,0 +1,141 @@
+//! The end of a run: perhaps everything settles first; then the program is told to end, one way or another, and must be
+//! done in time.
+
+use super::{Check, Presence, Scenario, World};
+use std::time::Duration;
+use switchboard_core::{ClientId, Event};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Drain,
+    /// A drain, and a second one or a kill before it is done.
+    DrainTwice,
+    DrainThenKill,
+    Kill,
+    InputsClose,
+    ClientsLost,
+    /// Messages of a client.
+    Exit,
+    Shutdown,
+}
+
+impl<S: Scenario> World<S> {
+    pub(super) fn close(&mut self) -> Check {
+        // From here on ticks are punctual, so that the end can be expected to come in time.
+        if !std::mem::replace(&mut self.is_punctual, true) {
+            self.told_since = self.now;
+        }
+        if self.is_finished && S::begin_anew(self)? {
+            S::connect(self)?;
+        }
+        if !self.is_finished {
+            S::settle(self)?;
+        }
+        if !self.is_finished {
+            self.order_end(S::end(&self.plan))?;
+            self.wind_down()?;
+            self.wait_for_the_end()?;
+        }
+        S::check_end(self)?;
+        if let Some(launch) = self.alive().next() {
+            return Err(format!("{launch} is left"));
+        }
+        match self.core.unanswered() {
+            0 => Ok(()),
+            left => Err(format!("everything is finished, and {left} requests are still pending")),
+        }
+    }
+
+    fn order_end(&mut self, end: End) -> Check {
+        let clients: Vec<ClientId> = self.clients.keys().copied().collect();
+        let speaker = self.clients_here().first().copied();
+        match (end, speaker) {
+            (End::Exit | End::Shutdown, Some(client)) => S::client_ends_us(self, client, end),
+            (End::InputsClose, Some(_)) if self.settings.linger.is_none() => {
+                clients.into_iter().try_for_each(|client| self.client_ends_input(client))
+            }
+            (End::ClientsLost, Some(_)) if self.settings.linger.is_none() => {
+                clients.into_iter().try_for_each(|client| self.client_vanishes(client))
+            }
+            (End::Kill, _) => self.order_kill(),
+            _ => self.order_drain(),
+        }
+    }
+
+    fn order_drain(&mut self) -> Check {
+        self.is_ending = true;
+        self.stats.count("drains");
+        self.handle(Event::Drain { why: "the simulation ends" })?;
+        S::check_drained(self)
+    }
+
+    fn order_kill(&mut self) -> Check {
+        self.is_ending = true;
+        self.handle(Event::Kill)
+    }
+
+    /// Life goes on for a while: backends answer, clients ask and are refused, new ones come.
+    fn wind_down(&mut self) -> Check {
+        for _ in 0..self.rng.below(30) {
+            if self.is_finished {
+                return Ok(());
+            }
+            match self.rng.below(100) {
+                0..30 => S::client_acts(self)?,
+                30..88 => S::process_acts(self)?,
+                88..91 => S::late_client(self)?,
+                _ => self.advance(Duration::from_millis(50))?,
+            }
+            S::after_step(self)?;
+        }
+        match S::end(&self.plan) {
+            _ if self.is_finished => Ok(()),
+            End::DrainThenKill => self.order_kill(),
+            End::DrainTwice => self.order_drain(),
+            End::Drain | End::Kill | End::InputsClose | End::ClientsLost | End::Exit | End::Shutdown => {
+                Ok(())
+            }
+        }
+    }
+
+    fn wait_for_the_end(&mut self) -> Check {
+        // A process may still be made, is then told to end, and takes its time.
+        let latest = self.now + self.settings.shutdown_grace + S::end_allowance(self);
+        while !self.is_finished {
+            if self.now > latest {
+                return Err(format!("switchboard was told to end, and still runs at {:?}", self.now));
+            }
+            self.advance(Duration::from_millis(100))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn client_ends_input(&mut self, client: ClientId) -> Check {
+        if self.clients[&client].presence != Presence::Here {
+            return Ok(());
+        }
+        self.client(client).presence = Presence::Ended;
+        self.stats.count("clients_ended");
+        self.note_end();
+        S::leaves(self, client);
+        self.handle(Event::ClientInputEnded { client })?;
+        S::has_left(self, client)
+    }
+
+    pub(crate) fn client_vanishes(&mut self, client: ClientId) -> Check {
+        if !self.clients[&client].is_there() {
+            return Ok(());
+        }
+        self.client(client).presence = Presence::Lost;
+        self.stats.count("clients_lost");
+        self.note_end();
+        S::leaves(self, client);
+        self.handle(Event::ClientLost { client })?;
+        S::has_left(self, client)
+    }
+
+    /// A program without `linger` ends with its last client.
+    fn note_end(&mut self) {
+        self.is_ending |= self.settings.linger.is_none() && self.clients_here().is_empty();
+    }
+}

@@ -1,0 +1,35 @@
+//! The engine: one run of the real core among simulated clients and processes, in virtual time. A run depends on its
+//! seed alone.
+//!
+//! Owns what every scenario needs: clock and agenda, randomness, the life of processes, the ledger, the owner's orders,
+//! statistics, the end, and the shrinking of a failing run to a short story. Must not know what clients say, nor how
+//! `core` works inside: it sees events and actions.
+//!
+//! # Layout
+//! - `rng`, `variables`, `stats`: randomness, environments of clients, counters.
+//! - `ledger`: requests, and the answers that are owed. `parties`: clients and processes.
+//! - `world`: everything there is, and the trait [`Scenario`]. `owner`: orders and config changes. `ending`: the end of
+//!   a run.
+//! - `story`: a run in plain English. `shrink`: one run of a seed, and fewer steps of a failing one.
+
+mod rng;
+mod variables;
+mod stats;
+mod ledger;
+mod parties;
+mod story;
+mod world;
+mod owner;
+mod ending;
+mod shrink;
+
+pub(crate) use ending::End;
+pub(crate) use ledger::{Account, Ask, Check, Key, LEVELS, Request};
+pub(crate) use parties::{Client, Phase, Presence, Process};
+pub(crate) use rng::Rng;
+pub use shrink::Failure;
+pub(crate) use shrink::run;
+pub use stats::Stats;
+pub(crate) use variables::{ENVIRONMENTS, environment, serves};
+pub use world::Flaw;
+pub(crate) use world::{Scenario, Start, World, message};

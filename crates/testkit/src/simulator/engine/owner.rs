@@ -1,0 +1,126 @@
+//! The owner: orders about servers, and other configs. A stopped server stays stopped until it is enabled again; a
+//! removed one gets no further request.
+
+use super::{Check, Scenario, World};
+use std::collections::{BTreeMap, BTreeSet};
+use switchboard_core::{Change, Environment, Launch, Order, ServerId, ServerSettings};
+
+/// The owner's last orders about each server, by its number.
+#[derive(Debug, Default)]
+pub(crate) struct Owner {
+    held: BTreeSet<usize>,
+    /// How many requests there were when the server was removed.
+    removed: BTreeMap<usize, usize>,
+}
+
+impl Owner {
+    pub(crate) fn is_held(&self, server: usize) -> bool {
+        self.held.contains(&server)
+    }
+
+    pub(crate) fn is_removed(&self, server: usize) -> bool {
+        self.removed.contains_key(&server)
+    }
+}
+
+impl<S: Scenario> World<S> {
+    /// Gives an order about all instances of a server, or about those at a root.
+    pub(crate) fn order(&mut self, server: usize, root: Option<&str>, order: Order) -> Check {
+        match order {
+            Order::Stop if root.is_none() => drop(self.owner.held.insert(server)),
+            Order::Start | Order::Restart if root.is_none() => drop(self.owner.held.remove(&server)),
+            Order::Stop | Order::Start | Order::Restart | Order::Forget => {}
+        }
+        self.stats.count("orders");
+        let now = self.now;
+        let at = root.map(|root| format!(" at {root}")).unwrap_or_default();
+        self.tell(|| format!("the owner orders {order:?} of server {server}{at}"));
+        self.handle_by(S::Turn::default(), |core, actions| {
+            core.order(now, ServerId(server as u32), root, order, actions);
+        })?;
+        let is_meant = |launch: &Launch| {
+            let p = &self.processes[launch];
+            p.server == server && p.is_staying() && root.is_none_or(|root| p.root.as_deref() == Some(root))
+        };
+        match self.alive().find(is_meant).filter(|_| order == Order::Stop) {
+            Some(launch) => Err(format!("server {server} is stopped by its owner, and {launch} goes on")),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes over other settings of one server, or its removal.
+    pub(crate) fn reconfigure(
+        &mut self,
+        server: usize,
+        settings: Option<ServerSettings>,
+        environments: Vec<(switchboard_core::ClientId, ServerId, Environment)>,
+    ) -> Check {
+        match settings {
+            Some(_) => drop(self.owner.removed.remove(&server)),
+            None => {
+                self.stats.count("servers_removed");
+                self.owner.held.remove(&server);
+                self.owner.removed.insert(server, self.ledger.requests.len());
+            }
+        }
+        self.stats.count("reloads");
+        self.tell(|| match &settings {
+            Some(_) => format!("the config has other settings for server {server}"),
+            None => format!("the config no longer has server {server}"),
+        });
+        let all = &self.settings;
+        let change = Change {
+            servers: vec![(ServerId(server as u32), settings)],
+            shown: Vec::new(),
+            environments,
+            pool: all.pool.clone(),
+            policy: all.roots.policy,
+            dialect: all.dialect,
+            shutdown_grace: all.shutdown_grace,
+            linger: all.linger,
+            aggregates: all.aggregates.clone(),
+        };
+        let now = self.now;
+        self.handle_by(S::Turn::default(), |core, actions| core.reconfigure(now, change, actions))
+    }
+
+    /// Forgets all orders: another run of the program begins.
+    pub(crate) fn forget_orders(&mut self) {
+        self.owner = Owner::default();
+    }
+
+    pub(super) fn check_start_allowed(&self, launch: Launch, server: usize) -> Check {
+        if self.owner.is_held(server) {
+            return Err(format!("{launch} is started, and its owner has stopped the server"));
+        }
+        // Requests from before the removal may still be worked off.
+        let is_known = self.processes.keys().any(|known| known.backend == launch.backend);
+        match self.owner.is_removed(server) && !is_known {
+            true => Err(format!("{launch} is started, and its server is no longer in the config")),
+            false => Ok(()),
+        }
+    }
+
+    /// A client's request is given to a process: to one that may have it, and a second time only if that is harmless.
+    pub(crate) fn hand_over(&mut self, number: usize, launch: Launch, is_repeatable: bool) -> Check {
+        let request = &self.ledger.requests[number];
+        let what = format!("request {} of {}", request.id, request.client);
+        let server = self.processes[&launch].server;
+        if request.is_answered {
+            return Err(format!("{launch} is given the {what} after its answer"));
+        }
+        if self.owner.is_held(server) {
+            return Err(format!("{launch} is given the {what}, and its owner has stopped the server"));
+        }
+        if self.owner.removed.get(&server).is_some_and(|&from| number >= from) {
+            return Err(format!("{launch} is given the {what}, and its server is no longer in the config"));
+        }
+        let most = if is_repeatable { 2 } else { 1 };
+        let is_lost = |launch: &Launch| !self.processes[launch].is_staying();
+        if request.handed.len() >= most || !request.handed.iter().all(is_lost) {
+            return Err(format!("{launch} is given the {what}, which {:?} had", request.handed));
+        }
+        self.ledger.requests[number].handed.push(launch);
+        Ok(())
+    }
+}

@@ -1,0 +1,563 @@
+//! The world of a run: the core, the parties around it, the clock and the agenda. Every event goes in here, and every
+//! action comes out here.
+
+use super::ending::End;
+use super::ledger::{Check, Ledger, Request};
+use super::owner::Owner;
+use super::parties::{Client, Phase, Presence, Process};
+use super::rng::Rng;
+use super::stats::Stats;
+use super::story::Story;
+use super::variables::number_of;
+use bytes::Bytes;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use switchboard_core::{
+    Action, ClientId, Core, Event, Fact, Launch, Moment, Peer, Settings, StopHow, Surroundings,
+};
+use switchboard_protocol::{Message, Outgoing, OutgoingKind, Parsed, parse};
+
+/// Counters of every scenario.
+const COUNTERS: &str = "steps ticks late_ticks clients clients_ended clients_lost requests starts spawn_failures \
+    crashes orders drains";
+
+/// The difference between one simulation and another. The engine calls these; each gets the whole world.
+pub(crate) trait Scenario: Sized {
+    /// Test binary that runs it.
+    const TEST: &'static str;
+    /// Names of its counters, separated by white space.
+    const COUNTERS: &'static str;
+    /// Whether no deadline may be earlier than the next wanted tick, and a tick must leave none that has passed.
+    const KEEPS_DEADLINES: bool = true;
+    /// Longest jumps of time, in milliseconds.
+    const LONGEST_JUMP: (usize, usize);
+
+    type Plan;
+    type Client;
+    type Process;
+    type Request;
+    /// State of one event, while the core deals with it.
+    type Turn: Default;
+    /// Something that happens by itself, other than the start and the end of a process.
+    type Errand;
+
+    /// Draws a run: the settings of the core, the character of the run, the scenario's state, and the number of steps.
+    fn draw(rng: &mut Rng, seed: u64) -> (Settings, Self::Plan, Self, usize);
+    fn end(plan: &Self::Plan) -> End;
+
+    fn client_acts(world: &mut World<Self>) -> Check;
+    fn process_acts(world: &mut World<Self>) -> Check;
+    fn connect(world: &mut World<Self>) -> Check;
+    /// Whether another client may come now, and must.
+    fn wants_client(world: &World<Self>) -> (bool, bool);
+    /// Performs a special act, now and then; `false` if it did not.
+    fn special_act(world: &mut World<Self>) -> Check<bool>;
+
+    /// Checks a start, and makes the process: its own part, and how long it takes to come.
+    fn start(world: &mut World<Self>, start: &Start) -> Check<(Self::Process, Duration)>;
+    fn cannot_spawn(world: &mut World<Self>, launch: Launch) -> bool;
+    fn at_client(world: &mut World<Self>, client: ClientId, out: &Outgoing, bytes: Vec<u8>) -> Check;
+    fn at_process(world: &mut World<Self>, launch: Launch, out: &Outgoing, bytes: Vec<u8>) -> Check;
+    fn hear(world: &mut World<Self>, fact: &Fact) -> Check;
+
+    /// Prepares a new world.
+    fn begin(_: &mut World<Self>) {}
+    /// Begins another run of the program, if the scenario has more than one.
+    fn begin_anew(_: &mut World<Self>) -> Check<bool> {
+        Ok(false)
+    }
+    fn after_step(_: &mut World<Self>) -> Check {
+        Ok(())
+    }
+    fn after_event(_: &mut World<Self>) -> Check {
+        Ok(())
+    }
+    fn after_tick(_: &mut World<Self>) -> Check {
+        Ok(())
+    }
+    /// Comes before a jump of time, and after everything that happens during one.
+    fn before_jump(_: &mut World<Self>) -> Check {
+        Ok(())
+    }
+    fn during_jump(_: &mut World<Self>) -> Check {
+        Ok(())
+    }
+    fn errand(_: &mut World<Self>, _: Self::Errand) -> Check {
+        Ok(())
+    }
+    /// Actions that only some scenarios allow.
+    fn perform(_: &mut World<Self>, action: Action) -> Check {
+        Err(format!("nobody here expects {action:?}"))
+    }
+    fn check_stop(_: &mut World<Self>, _: Launch) -> Check {
+        Ok(())
+    }
+    /// A process is gone, and the core does not know yet; then it does.
+    fn is_gone(_: &mut World<Self>, _: Launch) {}
+    fn has_gone(_: &mut World<Self>, _: Launch) -> Check {
+        Ok(())
+    }
+    /// A client closes its input or is lost, and the core does not know yet; then it does.
+    fn leaves(_: &mut World<Self>, _: ClientId) {}
+    fn has_left(_: &mut World<Self>, _: ClientId) -> Check {
+        Ok(())
+    }
+
+    /// Lets everything come to rest before the end, or not.
+    fn settle(_: &mut World<Self>) -> Check {
+        Ok(())
+    }
+    /// A client's own message ends the program.
+    fn client_ends_us(_: &mut World<Self>, _: ClientId, _: End) -> Check {
+        Ok(())
+    }
+    /// A client that comes when the end has begun.
+    fn late_client(_: &mut World<Self>) -> Check {
+        Ok(())
+    }
+    fn check_drained(_: &mut World<Self>) -> Check {
+        Ok(())
+    }
+    fn check_finished(_: &mut World<Self>) -> Check {
+        Ok(())
+    }
+    /// Time for the end, beyond the core's own.
+    fn end_allowance(world: &World<Self>) -> Duration;
+    fn check_end(world: &mut World<Self>) -> Check;
+}
+
+/// A process that is to be started.
+pub(crate) struct Start {
+    pub(crate) launch: Launch,
+    pub(crate) server: usize,
+    pub(crate) framing: switchboard_protocol::Framing,
+    pub(crate) root: Option<String>,
+    pub(crate) environment: u32,
+}
+
+/// A deliberate fault between the core and the parties, to see that it is found and the run is shrunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// Every third answer to a client is lost.
+    LosesAnswers,
+    /// Every third answer to a client goes to the next client as well.
+    MisdirectsAnswers,
+}
+
+/// Something on the agenda.
+enum Due<E> {
+    Spawn(Launch),
+    End(Launch),
+    Errand(E),
+}
+
+pub(crate) struct World<S: Scenario> {
+    pub(crate) rng: Rng,
+    pub(crate) settings: Settings,
+    pub(crate) plan: S::Plan,
+    pub(crate) core: Core,
+    pub(crate) now: Moment,
+    /// Since when ticks have been punctual.
+    pub(crate) told_since: Moment,
+    /// Whether ticks come when they are wanted; else late.
+    pub(crate) is_punctual: bool,
+    pub(crate) clients: BTreeMap<ClientId, Client<S::Client>>,
+    pub(crate) processes: BTreeMap<Launch, Process<S::Process>>,
+    pub(crate) ledger: Ledger<S::Request>,
+    pub(crate) owner: Owner,
+    pub(crate) stats: Stats,
+    pub(crate) turn: S::Turn,
+    pub(crate) is_ending: bool,
+    pub(crate) is_finished: bool,
+    pub(crate) own: S,
+    /// Bytes that have been read at once, to be reported after the present event.
+    pub(crate) flushed: Vec<(Peer, usize)>,
+    next_client: u32,
+    steps: usize,
+    agenda: BTreeMap<(Moment, u64), Due<S::Errand>>,
+    sequence: u64,
+    actions: Vec<Action>,
+    story: Story,
+    flaw: Option<Flaw>,
+    answers: u64,
+}
+
+impl<S: Scenario> World<S> {
+    pub(super) fn new(seed: u64, flaw: Option<Flaw>, story: Story) -> Self {
+        let mut rng = Rng::new(seed);
+        let (settings, plan, own, steps) = S::draw(&mut rng, seed);
+        let mut world = Self {
+            is_punctual: rng.percent(if S::TEST == "simulator" { 60 } else { 85 }),
+            rng,
+            core: Core::new(settings.clone()),
+            settings,
+            plan,
+            now: Moment::default(),
+            told_since: Moment::default(),
+            clients: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            ledger: Ledger::default(),
+            owner: Owner::default(),
+            stats: Stats::new(&[COUNTERS, S::COUNTERS]),
+            turn: S::Turn::default(),
+            is_ending: false,
+            is_finished: false,
+            own,
+            flushed: Vec::new(),
+            next_client: 1,
+            steps,
+            agenda: BTreeMap::new(),
+            sequence: 0,
+            actions: Vec::new(),
+            story,
+            flaw,
+            answers: 0,
+        };
+        S::begin(&mut world);
+        world
+    }
+
+    /// Runs the steps that are kept, and the end.
+    pub(super) fn live(&mut self, seed: u64, is_kept: impl Fn(usize) -> bool, step: &Cell<usize>) -> Check {
+        for at in (0..self.steps).filter(|&at| is_kept(at)) {
+            if self.is_finished && !S::begin_anew(self)? {
+                break;
+            }
+            step.set(at);
+            self.rng = Rng::of_step(seed, at as u64);
+            self.stats.count("steps");
+            self.step()?;
+            S::after_step(self)?;
+        }
+        step.set(self.steps);
+        self.rng = Rng::of_step(seed, u64::MAX);
+        self.close()
+    }
+
+    fn step(&mut self) -> Check {
+        let (may_come, must_come) = S::wants_client(self);
+        if must_come || (may_come && self.rng.percent(7)) {
+            return S::connect(self);
+        }
+        if S::special_act(self)? {
+            return Ok(());
+        }
+        match self.rng.below(100) {
+            0..42 => S::client_acts(self),
+            42..86 => S::process_acts(self),
+            _ => self.time_passes(),
+        }
+    }
+
+    /// Adds a line to the story that no event or action shows.
+    pub(crate) fn tell(&self, line: impl FnOnce() -> String) {
+        self.story.tell(self.now, || Some(line()));
+    }
+
+    pub(crate) fn handle(&mut self, event: Event) -> Check {
+        self.handle_as(S::Turn::default(), event)
+    }
+
+    /// Tells the core what happened, and does what it says.
+    pub(crate) fn handle_as(&mut self, turn: S::Turn, event: Event) -> Check {
+        self.story.event(self.now, &event);
+        let now = self.now;
+        let is_tick = matches!(event, Event::Tick);
+        self.handle_by(turn, |core, actions| core.handle(now, event, actions))?;
+        // A tick leaves nothing undone that would be wanted again at once.
+        match self.core.wake().filter(|wake| S::KEEPS_DEADLINES && is_tick && *wake <= now) {
+            Some(wake) => Err(format!("at {now:?} a tick came, and another is wanted for {wake:?}")),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn handle_by(
+        &mut self,
+        turn: S::Turn,
+        tell: impl FnOnce(&mut Core, &mut Vec<Action>),
+    ) -> Check {
+        self.turn = turn;
+        let mut actions = std::mem::take(&mut self.actions);
+        tell(&mut self.core, &mut actions);
+        actions.drain(..).try_for_each(|action| self.act(action))?;
+        while let Some((peer, bytes)) = self.flushed.pop() {
+            self.core.handle(self.now, Event::Flushed { peer, bytes }, &mut actions);
+            actions.drain(..).try_for_each(|action| self.act(action))?;
+        }
+        self.actions = actions;
+        self.check_wake()?;
+        S::after_event(self)
+    }
+
+    /// No deadline is earlier than the next wanted tick, and no backend works on more requests than it may.
+    fn check_wake(&self) -> Check {
+        for (at_work, counted, most) in self.core.at_work() {
+            if at_work != counted || at_work > most {
+                return Err(format!(
+                    "a backend works on {counted} requests, counts {at_work}, and may on {most}"
+                ));
+            }
+        }
+        let (wake, deadline) = (self.core.wake(), self.core.next_deadline());
+        match S::KEEPS_DEADLINES && deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline)) {
+            true => Err(format!("a tick is wanted at {wake:?}, but there is a deadline at {deadline:?}")),
+            false => Ok(()),
+        }
+    }
+
+    fn act(&mut self, action: Action) -> Check {
+        self.story.action(self.now, &action);
+        match action {
+            Action::Start { launch, server, framing, root, environment, .. } => {
+                let environment = number_of(&environment);
+                self.start(Start { launch, server: server.0 as usize, framing, root, environment })
+            }
+            Action::Stop { launch, how } => self.stop(launch, how),
+            Action::ToBackend { launch, out } => match self.processes.get(&launch).map(|p| p.phase) {
+                Some(Phase::Alive) => S::at_process(self, launch, &out, written(&out)?),
+                phase => Err(format!("{launch} is told something, and is {phase:?}")),
+            },
+            Action::ToClient { client, out, .. } => self.deliver(client, &out),
+            Action::StoreRecord { .. } => Ok(()),
+            Action::Report(fact) => {
+                self.is_ending |= matches!(fact, Fact::Draining { .. });
+                S::hear(self, &fact)
+            }
+            Action::Finished => self.finish(),
+            Action::LookUp { .. }
+            | Action::ReadOffer { .. }
+            | Action::StoreOffer { .. }
+            | Action::Disconnect { .. } => S::perform(self, action),
+        }
+    }
+
+    fn deliver(&mut self, client: ClientId, out: &Outgoing) -> Check {
+        if self.clients.get(&client).is_none_or(|c| !c.is_there()) {
+            return Err(format!("{client} is told something, and is not there"));
+        }
+        if let Some(flaw) = self.flaw.filter(|_| matches!(out.kind(), OutgoingKind::Response { .. })) {
+            self.answers += 1;
+            match flaw {
+                _ if !self.answers.is_multiple_of(3) => {}
+                Flaw::LosesAnswers => return Ok(()),
+                Flaw::MisdirectsAnswers => {
+                    let other = self.clients.values().find(|c| c.id != client && c.is_there()).map(|c| c.id);
+                    if let Some(other) = other {
+                        S::at_client(self, other, out, written(out)?)?;
+                    }
+                }
+            }
+        }
+        S::at_client(self, client, out, written(out)?)
+    }
+
+    fn start(&mut self, start: Start) -> Check {
+        let (launch, server) = (start.launch, start.server);
+        if self.is_finished {
+            return Err(format!("{launch} is started after everything was finished"));
+        }
+        if let Some(other) = self.alive().find(|other| other.backend == launch.backend) {
+            return Err(format!("{launch} is started while {other} is there"));
+        }
+        self.check_start_allowed(launch, server)?;
+        self.stats.count("starts");
+        let (own, wait) = S::start(self, &start)?;
+        let Start { root, environment, .. } = start;
+        let (phase, is_stopping, given) = (Phase::Making, false, BTreeSet::new());
+        let process = Process { launch, server, root, environment, phase, is_stopping, given, own };
+        self.put_off(wait, Due::Spawn(launch));
+        match self.processes.insert(launch, process) {
+            Some(_) => Err(format!("{launch} is started twice")),
+            None => Ok(()),
+        }
+    }
+
+    fn stop(&mut self, launch: Launch, how: StopHow) -> Check {
+        if self.processes.get(&launch).is_none_or(|p| !p.is_alive()) {
+            return Err(format!("{launch} is stopped, but is not there"));
+        }
+        S::check_stop(self, launch)?;
+        let grace = how.grace().map_or(0, |grace| grace.as_millis() as usize);
+        let wait = match how {
+            StopHow::Gently { .. } => {
+                self.rng.wait(&[(2, (0, 100)), (2, (0, 2 * grace)), (1, (grace, 2 * grace))])
+            }
+            StopHow::Terminate { .. } => self.rng.wait(&[(1, (0, 100)), (1, (0, grace))]),
+            StopHow::Kill => self.rng.millis(0..=200),
+        };
+        self.process(launch).is_stopping = true;
+        self.put_off(wait, Due::End(launch));
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Check {
+        if std::mem::replace(&mut self.is_finished, true) {
+            return Err("everything is finished for the second time".into());
+        }
+        let left = self.alive().next();
+        match left {
+            Some(launch) => Err(format!("everything is finished, but {launch} is still there")),
+            None => S::check_finished(self),
+        }
+    }
+
+    /// A process that is being made comes, or turns out to be impossible.
+    pub(crate) fn comes(&mut self, launch: Launch) -> Check {
+        if self.processes.get(&launch).is_none_or(|p| p.phase != Phase::Making) {
+            return Ok(());
+        }
+        if !S::cannot_spawn(self, launch) {
+            self.process(launch).phase = Phase::Alive;
+            return self.handle(Event::Spawned { launch, pid: 1000 + launch.number });
+        }
+        self.stats.count("spawn_failures");
+        // Not a crash: it never ran.
+        (self.process(launch).phase, self.process(launch).is_stopping) = (Phase::Gone, true);
+        S::is_gone(self, launch);
+        self.handle(Event::SpawnFailed { launch, reason: "no such file".into(), hint: None })?;
+        S::has_gone(self, launch)
+    }
+
+    /// A process ends, told to or not.
+    pub(crate) fn ends(&mut self, launch: Launch) -> Check {
+        let Some(p) = self.processes.get_mut(&launch).filter(|p| p.is_alive()) else { return Ok(()) };
+        let was_making = std::mem::replace(&mut p.phase, Phase::Gone) == Phase::Making;
+        let is_crash = !p.is_stopping;
+        self.stats.count_if("crashes", is_crash && !was_making);
+        S::is_gone(self, launch);
+        let stderr = if self.rng.percent(50) { "Error: boom\n".into() } else { String::new() };
+        self.handle(Event::BackendEnded { launch, how: "exit code 1".into(), stderr, hint: None })?;
+        S::has_gone(self, launch)
+    }
+
+    fn time_passes(&mut self) -> Check {
+        let jump =
+            self.rng.wait(&[(58, (1, 200)), (28, (200, 3000)), (12, (3000, 35_000)), (2, S::LONGEST_JUMP)]);
+        S::before_jump(self)?;
+        self.advance(jump)
+    }
+
+    /// Lets time pass, with everything that is due on the way.
+    pub(crate) fn advance(&mut self, jump: Duration) -> Check {
+        let target = self.now + jump;
+        // Something due can make other things due, but not for ever.
+        for _ in 0..20_000 {
+            let due = self.agenda.first_key_value().map(|(key, _)| *key).filter(|(at, _)| *at <= target);
+            let tick = self.core.wake().filter(|at| self.is_punctual && *at <= target);
+            match (due, tick) {
+                (Some(due), tick) if tick.is_none_or(|tick| due.0 <= tick) => {
+                    self.now = self.now.max(due.0);
+                    match self.agenda.remove(&due) {
+                        Some(Due::Spawn(launch)) => self.comes(launch)?,
+                        Some(Due::End(launch)) => self.ends(launch)?,
+                        Some(Due::Errand(errand)) => S::errand(self, errand)?,
+                        None => {}
+                    }
+                }
+                (_, Some(tick)) => {
+                    self.now = self.now.max(tick);
+                    self.tick()?;
+                }
+                _ => {
+                    self.now = target;
+                    let is_late = self.core.wake().is_some_and(|wake| wake <= target);
+                    if is_late && self.rng.percent(70) {
+                        self.stats.count("late_ticks");
+                        self.tick()?;
+                    }
+                    return Ok(());
+                }
+            }
+            S::during_jump(self)?;
+        }
+        Err(format!("time does not pass: {:?} is wanted again and again", self.core.wake()))
+    }
+
+    pub(crate) fn tick(&mut self) -> Check {
+        self.stats.count("ticks");
+        self.handle(Event::Tick)?;
+        S::after_tick(self)
+    }
+
+    fn put_off(&mut self, wait: Duration, due: Due<S::Errand>) {
+        self.sequence += 1;
+        self.agenda.insert((self.now + wait, self.sequence), due);
+    }
+
+    pub(crate) fn later(&mut self, wait: Duration, errand: S::Errand) {
+        self.put_off(wait, Due::Errand(errand));
+    }
+
+    pub(crate) fn clear_agenda(&mut self) {
+        self.agenda.clear();
+    }
+
+    /// Processes that exist or are being made.
+    pub(crate) fn alive(&self) -> impl Iterator<Item = Launch> {
+        self.processes.values().filter(|p| p.is_alive()).map(|p| p.launch)
+    }
+
+    pub(crate) fn process(&mut self, launch: Launch) -> &mut Process<S::Process> {
+        self.processes.get_mut(&launch).expect("a launch that was started")
+    }
+
+    pub(crate) fn client(&mut self, client: ClientId) -> &mut Client<S::Client> {
+        self.clients.get_mut(&client).expect("a client that connected")
+    }
+
+    pub(crate) fn clients_here(&self) -> Vec<ClientId> {
+        self.clients.values().filter(|c| c.presence == Presence::Here).map(|c| c.id).collect()
+    }
+
+    pub(crate) fn is_lost(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_none_or(|c| !c.is_there())
+    }
+
+    /// Adds a client that is about to connect.
+    pub(crate) fn add_client(&mut self, own: S::Client) -> ClientId {
+        let id = ClientId(self.next_client);
+        self.next_client += 1;
+        self.stats.count("clients");
+        self.clients.insert(id, Client { id, presence: Presence::Here, own });
+        id
+    }
+
+    /// Enters a client's request; returns its number.
+    pub(crate) fn book(
+        &mut self,
+        client: ClientId,
+        batch: Option<usize>,
+        id: String,
+        token: Option<String>,
+        own: S::Request,
+    ) -> usize {
+        self.stats.count("requests");
+        let (sent, touched, handed) = (self.now, self.now, Vec::new());
+        let (is_answered, is_cancelled) = (false, false);
+        let request =
+            Request { client, id, token, batch, sent, touched, handed, is_answered, is_cancelled, own };
+        self.ledger.add(request)
+    }
+
+    pub(crate) fn surroundings(&self, environment: u32) -> Surroundings {
+        Surroundings { environment: super::variables::environment(environment), ..Surroundings::default() }
+    }
+}
+
+/// Bytes of a message, which must be as many as it says.
+fn written(out: &Outgoing) -> Check<Vec<u8>> {
+    let bytes = out.to_vec();
+    match bytes.len() == out.len() {
+        true => Ok(bytes),
+        false => Err(format!("a message of {} bytes says that it has {}", bytes.len(), out.len())),
+    }
+}
+
+/// A message of a scenario that has plain ones, as the core takes it.
+pub(crate) fn message(text: String) -> Check<Message> {
+    match parse(Bytes::from(text.clone())) {
+        Ok(Parsed::One(message)) => Ok(message),
+        other => Err(format!("messages are plain here: {text}, {other:?}")),
+    }
+}

@@ -1,0 +1,252 @@
+//! Arrivals at a process: the handshake first, then the clients' settings, then their requests, if they belong there.
+
+use super::PoolWorld;
+use super::process::{Job, Open};
+use super::verb::Verb;
+use crate::simulator::engine::{Check, LEVELS, serves};
+use serde_json::Value;
+use switchboard_core::{ClientId, Launch};
+
+impl PoolWorld {
+    pub(super) fn at_process(&mut self, launch: Launch, bytes: &[u8]) -> Check {
+        let words: Value =
+            serde_json::from_slice(bytes).map_err(|error| format!("no JSON for {launch}: {error}"))?;
+        match (words.get("method").and_then(Value::as_str), words.get("id")) {
+            (Some(method), Some(id)) => {
+                let text = String::from_utf8_lossy(bytes);
+                self.request_at_process(launch, method, id, &words, &text)
+            }
+            (Some(method), None) => self.notice_at_process(launch, method, &words),
+            (None, _) => self.answer_at_process(launch, &words),
+        }
+    }
+
+    fn notice_at_process(&mut self, launch: Launch, method: &str, words: &Value) -> Check {
+        let is_split = self.is_split();
+        let process = self.process(launch);
+        match method {
+            "notifications/initialized" if process.handshakes == 0 => {
+                Err(format!("{launch} hears that its client is ready before any handshake"))
+            }
+            "notifications/initialized" if std::mem::replace(&mut process.is_confirmed, true) => {
+                Err(format!("{launch} hears twice that its client is ready"))
+            }
+            "notifications/initialized" => Ok(()),
+            "notifications/cancelled" => {
+                let id = words["params"]["requestId"].as_u64().unwrap_or_default();
+                match process.given.contains(&id) {
+                    true => Ok(()),
+                    false => Err(format!("{launch} is told to stop what it was not given: {words}")),
+                }
+            }
+            "notifications/roots/list_changed" if is_split => {
+                Err(format!("{launch} has one root, and is told that it has others"))
+            }
+            "notifications/roots/list_changed" => {
+                self.stats.count("roots_changed_told");
+                Ok(())
+            }
+            _ => Err(format!("{launch} is told what nobody says: {words}")),
+        }
+    }
+
+    fn request_at_process(
+        &mut self,
+        launch: Launch,
+        method: &str,
+        id: &Value,
+        words: &Value,
+        text: &str,
+    ) -> Check {
+        let minted = id.as_u64().ok_or_else(|| format!("{launch} is given the id {id}"))?;
+        if !self.process(launch).given.insert(minted) {
+            return Err(format!("{launch} is given the id {id} for the second time"));
+        }
+        let tag = words["params"]["tag"].as_u64().map(|tag| tag as usize);
+        if let Some(request) = tag.and_then(|tag| self.ledger.requests.get(tag))
+            && request.token.is_none()
+            && !text.contains(&request.params)
+        {
+            return Err(format!("{launch} hears {text}, and its client said {}", request.params));
+        }
+        let job = self.job(launch, method, tag, words)?;
+        let fails = match &job {
+            Job::Client(number) => {
+                self.client_request_at_process(launch, *number)?;
+                let chance = if self.ledger.requests[*number].verb == Verb::Initialize { 3 } else { 7 };
+                self.rng.percent(chance)
+            }
+            Job::Replay(_) => self.rng.percent(1),
+            Job::Probe | Job::Restore => false,
+        };
+        if !fails {
+            self.take_effect(launch, &job, method, words);
+        }
+        let since = self.now;
+        self.process(launch).open.push(Open { id: id.clone(), job, since, fails });
+        Ok(())
+    }
+
+    fn job(&mut self, launch: Launch, method: &str, tag: Option<usize>, words: &Value) -> Check<Job> {
+        let is_over = |number: usize| {
+            let request = &self.ledger.requests[number];
+            let is_being_answered = self.turn.answering.as_ref().is_some_and(|(other, _)| *other == number);
+            request.is_answered
+                || is_being_answered
+                || (request.verb == Verb::Initialize && !request.handed.is_empty())
+        };
+        match (method, tag) {
+            ("initialize", Some(number)) => {
+                let job = if is_over(number) { Job::Replay(number) } else { Job::Client(number) };
+                self.handshake_at_process(launch, number)?;
+                Ok(job)
+            }
+            ("logging/setLevel", Some(number)) if is_over(number) => {
+                let has_work = self.processes[&launch].has_work;
+                self.stats.count(if has_work { "levels_lowered" } else { "levels_restored" });
+                Ok(Job::Restore)
+            }
+            (_, Some(number)) => Ok(Job::Client(number)),
+            ("ping", None) => Ok(Job::Probe),
+            ("resources/subscribe", None) => {
+                self.stats.count("subscriptions_restored");
+                let uri = words["params"]["uri"].as_str().unwrap_or_default();
+                // A client that had to move takes its subscriptions with it.
+                let loose = self.own.sites.values().flat_map(|site| site.loose.iter());
+                let loose: Vec<ClientId> =
+                    loose.filter(|(other, _)| other == uri).map(|(_, client)| *client).collect();
+                let site = self.site(launch.backend);
+                site.loose.extend(loose.iter().map(|client| (uri.to_owned(), *client)));
+                let wanted: Vec<ClientId> =
+                    site.subscriptions.get(uri).into_iter().flatten().copied().chain(loose).collect();
+                self.process(launch).may_have_used.extend(wanted);
+                Ok(Job::Restore)
+            }
+            ("resources/unsubscribe", None) => Ok(Job::Restore),
+            _ => Err(format!("{launch} is asked what nobody asks: {words}")),
+        }
+    }
+
+    fn handshake_at_process(&mut self, launch: Launch, number: usize) -> Check {
+        let is_handshake = |open: &Open, world: &Self| match open.job {
+            Job::Replay(_) => true,
+            Job::Client(number) => world.ledger.requests[number].verb == Verb::Initialize,
+            Job::Probe | Job::Restore => false,
+        };
+        let process = &self.processes[&launch];
+        if process.is_greeted || process.open.iter().any(|open| is_handshake(open, self)) {
+            return Err(format!("{launch} hears a second handshake"));
+        }
+        let process = self.process(launch);
+        process.handshakes += 1;
+        let is_later = process.handshakes > 1;
+        process.greeter = Some(number);
+        process.is_confirmed = false;
+        self.stats.count_if("handshakes_made_later", is_later);
+        Ok(())
+    }
+
+    fn take_effect(&mut self, launch: Launch, job: &Job, method: &str, words: &Value) {
+        let process = self.process(launch);
+        let text = |name: &str| words["params"][name].as_str().unwrap_or_default().to_owned();
+        match method {
+            "resources/subscribe" => drop(process.subscriptions.insert(text("uri"))),
+            "resources/unsubscribe" => drop(process.subscriptions.remove(&text("uri"))),
+            "logging/setLevel" => {
+                process.level = LEVELS.iter().position(|level| *level == text("level"));
+                process.level_by = None;
+            }
+            _ => {}
+        }
+        let Job::Client(number) = job else { return };
+        let request = &self.ledger.requests[*number];
+        let (client, verb) = (request.client, request.verb.clone());
+        self.process(launch).has_work |= verb.follows_handshake();
+        if let Verb::SetLevel { .. } = verb {
+            self.process(launch).level_by = Some(client);
+        }
+        if let Verb::Subscribe { uri } = verb {
+            // Until it is answered, it may or may not hear of it.
+            self.site(launch.backend).loose.insert((uri, client));
+        }
+    }
+
+    /// A client's request is given to a process: to the right one, at the right time, and only once.
+    fn client_request_at_process(&mut self, launch: Launch, number: usize) -> Check {
+        let request = &self.ledger.requests[number];
+        let (client, verb) = (request.client, request.verb.clone());
+        let what = format!("{client}'s {} (tag {number})", verb.method());
+        let c = &self.clients[&client];
+        let process = &self.processes[&launch];
+        if !c.is_there() || !request.is_open() {
+            return Err(format!("{launch} is given {what}, for which nobody waits"));
+        }
+        if process.is_stopping {
+            return Err(format!("{launch} is told to end, and then given {what}"));
+        }
+        if request.is_hidden {
+            return Err(format!("{launch} is given {what}, of a tool that is hidden"));
+        }
+        if !serves(process.environment, c.environment) {
+            return Err(format!("{launch} lacks variables, and is given {what}"));
+        }
+        let is_about_task = self.check_place(launch, number, &what)? && !c.home.contains(&process.root);
+        if verb.follows_handshake() && c.is_greeted && !process.is_greeted {
+            return Err(format!("{launch} is given {what} before it has answered a handshake"));
+        }
+        let is_ready = request.is_confirmed && c.is_confirmed && c.is_greeted;
+        let is_elsewhere = verb.task().is_some();
+        if verb.follows_handshake() && is_ready && !is_elsewhere && !process.is_confirmed {
+            return Err(format!("{launch} is given {what} before it hears that its client is ready"));
+        }
+        self.stats.count_if("tasks_found_again", is_about_task);
+        if verb.is_use() {
+            self.check_isolation(launch, client, &verb, &what)?;
+        }
+        let now = self.now;
+        self.hand_over(number, launch, verb.is_repeatable())?;
+        self.ledger.requests[number].touched = now;
+        if verb != Verb::Ping {
+            self.process(launch).last_use = now;
+        }
+        self.serve(number, launch)
+    }
+
+    /// Whether a request is about a task that runs here; an error if it belongs elsewhere.
+    fn check_place(&self, launch: Launch, number: usize, what: &str) -> Check<bool> {
+        let (request, process) = (&self.ledger.requests[number], &self.processes[&launch]);
+        if let Some(id) = request.verb.task() {
+            let sites = self.own.sites.iter();
+            let mut known =
+                sites.flat_map(|(backend, site)| site.tasks.iter().map(move |task| (*backend, task)));
+            let home = known.find(|(_, task)| {
+                task.id == *id
+                    && !task.is_loose
+                    && task.client == request.client
+                    && self.processes[&task.launch].is_alive()
+            });
+            if let Some((backend, _)) = home {
+                return match backend == launch.backend {
+                    true => Ok(true),
+                    false => Err(format!("{launch} is given {what}, about a task of {backend}")),
+                };
+            }
+            let is_anothers = |task: &super::site::Task| {
+                task.id == *id && task.client != request.client && task.launch == launch
+            };
+            if self.own.sites.values().flat_map(|site| &site.tasks).any(is_anothers) {
+                return Err(format!("{launch} is given {what}, about a task of another"));
+            }
+            return Ok(false);
+        }
+        // Where roots do not decide, a request that is not sent yet moves with its client.
+        let moves = !self.is_split() && self.clients[&request.client].homes.contains(&process.root);
+        if !request.roots.contains(&process.root) && !request.is_unclear && !moves {
+            return Err(format!(
+                "{launch} is at {:?}, and is given {what}, which belongs to {:?}",
+                process.root, request.roots
+            ));
+        }
+        Ok(false)
+    }
+}

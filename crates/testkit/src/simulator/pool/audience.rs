@@ -1,0 +1,152 @@
+//! Whom a process's words reach: exactly those whom they concern.
+
+use super::PoolWorld;
+use super::verb::{PoolRequest, Verb};
+use crate::simulator::engine::{Check, Request};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use switchboard_core::{Capabilities, ClientId, Launch};
+
+impl PoolWorld {
+    fn listeners(&self) -> Check<BTreeSet<ClientId>> {
+        let mut listeners = BTreeSet::new();
+        for (client, words) in &self.turn.heard {
+            if !listeners.insert(*client) {
+                return Err(format!("{client} hears the same twice: {words}"));
+            }
+        }
+        Ok(listeners)
+    }
+
+    /// Only clients of a process hear it.
+    pub(super) fn check_listeners(&self, launch: Launch) -> Check {
+        let stranger = self.listeners()?.into_iter().find(|&client| !self.may_use(client, launch.backend));
+        match stranger {
+            Some(client) => Err(format!("{client} hears of {launch}, which it does not use")),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn check_log(&mut self, launch: Launch, rank: usize) -> Check {
+        let listeners = self.listeners()?;
+        let wants = |client: ClientId| self.clients[&client].level.is_none_or(|level| rank >= level);
+        if let Some(client) = listeners.iter().find(|client| !wants(**client)) {
+            return Err(format!("{client} hears a log message that it does not want to hear"));
+        }
+        let process = &self.processes[&launch];
+        let (may, sure) = self.users(launch.backend);
+        let is_certain = process.is_staying() && process.may_have_used.is_subset(&process.users);
+        let has_level = |client: &ClientId| self.clients[client].level.is_some();
+        // A single user hears everything; of several, those that set a level; before any use, the only client.
+        let users: Vec<ClientId> = process.users.iter().copied().collect();
+        let must: Vec<ClientId> = match users[..] {
+            [] if may == sure && may.len() == 1 => may.clone(),
+            [] => Vec::new(),
+            [only] => vec![only],
+            _ => sure.iter().copied().filter(has_level).collect(),
+        };
+        let stranger = match users[..] {
+            [only] => listeners.iter().find(|&&client| client != only),
+            [] | [_, _, ..] if listeners.len() > 1 => listeners.iter().find(|client| !has_level(client)),
+            [_, _, ..] => listeners.iter().find(|client| !has_level(client)),
+            [] => None,
+        };
+        if let Some(client) = stranger.filter(|_| is_certain) {
+            return Err(format!("{client} hears what {launch} logs, which {users:?} have used"));
+        }
+        let is_there = |client: &ClientId| self.clients[client].is_there();
+        let forgotten =
+            must.iter().find(|client| is_there(client) && wants(**client) && !listeners.contains(client));
+        if let Some(client) = forgotten.filter(|_| is_certain) {
+            return Err(format!("{client} does not hear what {launch} logs"));
+        }
+        self.stats.count_if("logs_withheld", sure.len() > listeners.len());
+        self.stats.count_if("logs_spread", listeners.len() > 1);
+        Ok(())
+    }
+
+    pub(super) fn check_update(&mut self, launch: Launch, uri: &str) -> Check {
+        let listeners = self.listeners()?;
+        let site = &self.own.sites[&launch.backend];
+        let wanted = site.subscriptions.get(uri).cloned().unwrap_or_default();
+        let may =
+            |client: &ClientId| wanted.contains(client) || site.loose.contains(&(uri.to_owned(), *client));
+        // The server decides what becomes of a request that is cancelled, or not answered yet.
+        let is_stray = |request: &Request<PoolRequest>| {
+            request.verb == Verb::Subscribe { uri: uri.to_owned() }
+                && request.handed.contains(&launch)
+                && (request.is_cancelled || request.is_refused || request.is_open())
+        };
+        // Alone with its server, a client hears what it would hear without us.
+        let is_alone = |client: &ClientId| self.processes[&launch].users.iter().all(|user| user == client);
+        let has_strays = || self.ledger.requests.iter().any(is_stray);
+        if let Some(client) =
+            listeners.iter().find(|client| !may(client) && !is_alone(client) && !has_strays())
+        {
+            return Err(format!("{client} hears of {uri} at {launch}, and did not subscribe to it"));
+        }
+        if let Some(client) = wanted.iter().find(|client| !listeners.contains(client)) {
+            return Err(format!("{client} subscribed to {uri} at {launch}, and does not hear of it"));
+        }
+        self.stats.count_if("updates_spread", listeners.len() > 1);
+        Ok(())
+    }
+
+    /// Only one client may hear this, and he does if he is there.
+    pub(super) fn check_only(&self, launch: Launch, owner: ClientId) -> Check {
+        let listeners = self.listeners()?;
+        let site = &self.own.sites[&launch.backend];
+        let is_there = self.clients[&owner].is_there() && site.sure.contains(&owner);
+        match listeners.iter().find(|&&client| client != owner) {
+            Some(client) => Err(format!("{client} hears of a task of {owner}")),
+            None if is_there && listeners.is_empty() => Err(format!("{owner} does not hear of its task")),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn check_progress(&mut self, number: usize) -> Check {
+        let request = &self.ledger.requests[number];
+        let is_meant = |(client, words): &(ClientId, Value)| {
+            *client == request.client && Some(words["params"]["progressToken"].to_string()) == request.token
+        };
+        if !self.turn.heard.iter().all(is_meant) || self.turn.heard.len() > 1 {
+            return Err(format!("progress of tag {number} reaches {:?}", self.turn.heard));
+        }
+        if request.is_open() && self.turn.heard.is_empty() {
+            return Err(format!("progress of tag {number} does not reach {}", request.client));
+        }
+        self.stats.count("progress");
+        Ok(())
+    }
+
+    /// Two clients that can do different things share a process.
+    pub(super) fn check_likeness(&mut self, launch: Launch, one: ClientId, other: ClientId) -> Check {
+        let (a, b) = (&self.clients[&one], &self.clients[&other]);
+        let may = match self.settings.servers[0].capabilities {
+            Capabilities::Exact => false,
+            Capabilities::Shared => a.version == b.version,
+            Capabilities::Auto => !self.plan.offers_differ || a.variant == b.variant,
+        };
+        if !may {
+            return Err(format!(
+                "{one} and {other} share {launch}, though it may offer them different things"
+            ));
+        }
+        let is_auto = self.settings.servers[0].capabilities == Capabilities::Auto;
+        self.stats.count_if("shared_by_likeness", is_auto);
+        Ok(())
+    }
+
+    /// A process has answered: so has the client been, if it waited.
+    pub(super) fn check_answered(&self, launch: Launch, number: usize) -> Check {
+        let request = &self.ledger.requests[number];
+        if request.is_open() && request.handed.last() == Some(&launch) && self.processes[&launch].is_staying()
+        {
+            return Err(format!(
+                "{launch} answered {}'s {}, who does not hear it",
+                request.client, request.id
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! The clients: they come, with their surroundings and abilities, and go. What they say is in `client_talk`.
+
+use super::PoolWorld;
+use super::plan::PROJECTS;
+use crate::simulator::engine::{Check, Presence, Rng, environment};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use switchboard_core::routing::Known;
+use switchboard_core::{ClientId, Event, Order, ServerId, Surroundings};
+
+/// How a client takes it when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answering {
+    Prompt,
+    Late,
+    Refuses,
+    Silent,
+}
+
+/// A question that a client has not answered.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) id: Value,
+    /// Whose it is; `None`: ours, for its roots.
+    pub(super) ask: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(crate) struct PoolClient {
+    pub(super) environment: u32,
+    pub(super) version: usize,
+    /// Abilities, of three kinds, and whether it has roots.
+    pub(super) variant: usize,
+    pub(super) has_roots: bool,
+    pub(super) answering: Answering,
+    pub(super) is_early_talker: bool,
+    /// Its workspaces, as the core should know them.
+    pub(super) known: Known,
+    /// Where what names no place goes: nowhere, if that is settled and empty.
+    pub(super) home: BTreeSet<Option<String>>,
+    /// Every root that anything of it was to go to.
+    pub(super) homes: BTreeSet<Option<String>>,
+    /// The folders that are open in it.
+    pub(super) folders: Vec<usize>,
+    /// The lists that it has named, as it named them, by the number of the question.
+    pub(super) named: BTreeMap<u64, Vec<Value>>,
+    /// We have asked for its roots, and do not know them yet.
+    pub(super) is_asked_roots: bool,
+    /// Its `initialize`, and how far that is.
+    pub(super) initialize: Option<usize>,
+    pub(super) is_greeted: bool,
+    pub(super) is_confirmed: bool,
+    pub(super) next_id: usize,
+    /// Requests before this one were sent when it worked elsewhere, perhaps.
+    pub(super) settled_from: usize,
+    pub(super) level: Option<usize>,
+    pub(super) questions: Vec<Question>,
+    pub(super) tasks: Vec<String>,
+}
+
+type ClientAct = fn(&mut PoolWorld, ClientId) -> Check;
+
+const ACTS: &[(usize, ClientAct)] = &[
+    (140, PoolWorld::client_calls),
+    (200, PoolWorld::client_calls_at_place),
+    (30, PoolWorld::client_calls_as_task),
+    (40, PoolWorld::client_asks_for_task),
+    (90, PoolWorld::client_lists),
+    (40, PoolWorld::client_reads),
+    (20, PoolWorld::client_pings),
+    (50, PoolWorld::client_subscribes),
+    (40, PoolWorld::client_unsubscribes),
+    (50, PoolWorld::client_sets_level),
+    (60, PoolWorld::client_cancels),
+    (120, PoolWorld::client_answers),
+    (50, PoolWorld::client_changes_roots),
+];
+
+/// Ends of a connection; the last client stays, unless the program outlives it.
+const FAREWELLS: &[(usize, ClientAct)] =
+    &[(6, PoolWorld::client_ends_input), (12, PoolWorld::client_vanishes)];
+
+impl PoolWorld {
+    pub(super) fn connect(&mut self) -> Check {
+        let rng = &mut self.rng;
+        let some_root = |rng: &mut Rng, chance| rng.percent(chance).then(|| rng.pick(PROJECTS).to_string());
+        let number = rng.below(self.plan.environments as usize) as u32;
+        let surroundings = Surroundings {
+            environment: environment(number),
+            pinned: some_root(rng, 8),
+            given: self.plan.given.clone(),
+            default: self.plan.default.clone(),
+            named: some_root(rng, 10),
+            working_folder: if rng.percent(30) { Some("/home".into()) } else { some_root(rng, 30) },
+            ..Surroundings::default()
+        };
+        self.stats.count_if("pinned_clients", surroundings.pinned.is_some());
+        let known = Known {
+            pinned: surroundings.pinned.clone(),
+            given: surroundings.given.clone(),
+            client: Vec::new(),
+            seen: Vec::new(),
+            environment: surroundings.named.clone(),
+            working_folder: surroundings.working_folder.clone(),
+            default: surroundings.default.clone(),
+            home: self.settings.roots.home.clone(),
+        };
+        let fresh = PoolClient {
+            environment: number,
+            version: if self.plan.versions_differ { rng.below(2) } else { 0 },
+            variant: rng.below(3),
+            has_roots: rng.percent(65),
+            answering: rng.weighted(&[
+                (60, Answering::Prompt),
+                (20, Answering::Late),
+                (10, Answering::Refuses),
+                (10, Answering::Silent),
+            ]),
+            is_early_talker: self.plan.has_early_talkers && rng.percent(40),
+            known,
+            home: BTreeSet::new(),
+            homes: BTreeSet::new(),
+            folders: some_folders(rng),
+            named: BTreeMap::new(),
+            is_asked_roots: false,
+            initialize: None,
+            is_greeted: false,
+            is_confirmed: false,
+            next_id: 0,
+            settled_from: 0,
+            level: None,
+            questions: Vec::new(),
+            tasks: Vec::new(),
+        };
+        let id = self.add_client(fresh);
+        if !self.is_split() {
+            self.settle_home(id);
+        }
+        self.handle(Event::ClientConnected { client: id, server: ServerId(0), surroundings })
+    }
+
+    pub(super) fn client_acts(&mut self) -> Check {
+        let clients = self.clients_here();
+        let Some(client) = self.rng.choose(&clients) else { return Ok(()) };
+        let c = &self.clients[&client];
+        let (is_asked, is_greeted, is_confirmed) = (c.initialize.is_some(), c.is_greeted, c.is_confirmed);
+        let may_talk = c.is_early_talker;
+        let talks_first = may_talk && self.rng.percent(50);
+        if !is_asked && !talks_first {
+            return self.client_initializes(client);
+        }
+        let is_early = self.rng.percent(10);
+        if !is_confirmed && (is_greeted || (is_asked && is_early)) && self.rng.percent(85) {
+            return self.client_confirms(client);
+        }
+        if !is_greeted && !may_talk && !self.rng.percent(20) {
+            // Most clients wait to be greeted.
+            return Ok(());
+        }
+        let may_leave = clients.len() > 1 || self.settings.linger.is_some();
+        let acts = if may_leave && self.rng.percent(2) { FAREWELLS } else { ACTS };
+        self.rng.weighted(acts)(self, client)
+    }
+
+    /// Writes off a client that is gone.
+    pub(super) fn forget(&mut self, client: ClientId) {
+        self.own.last_move = self.now;
+        self.ledger.void(client);
+        for site in self.own.sites.values_mut() {
+            site.forget(client, true);
+        }
+    }
+
+    /// The program ends, and closes the connection of a client that has all its answers.
+    pub(super) fn let_go(&mut self, client: ClientId) -> Check {
+        if !self.is_ending || self.settings.linger.is_none() {
+            return Err(format!("{client} is let go, and nobody said so"));
+        }
+        if let Some(open) = self.ledger.open_of(client).first() {
+            return Err(format!("{client} is let go, and waits for {}", self.ledger.requests[*open].id));
+        }
+        self.stats.count("let_go");
+        self.client(client).presence = Presence::Lost;
+        self.client(client).questions.clear();
+        self.forget(client);
+        Ok(())
+    }
+
+    pub(super) fn owner_acts(&mut self) -> Check {
+        let order = match self.owner.is_held(0) {
+            true if self.rng.percent(70) => Order::Start,
+            _ => self.rng.weighted(&[(2, Order::Restart), (1, Order::Start), (2, Order::Stop)]),
+        };
+        let root = self.rng.percent(30).then(|| *self.rng.pick(PROJECTS));
+        self.order(0, root, order)
+    }
+}
+
+pub(super) fn some_folders(rng: &mut Rng) -> Vec<usize> {
+    let mut folders: Vec<usize> = (0..super::client_roots::FOLDERS.len()).collect();
+    rng.shuffle(&mut folders);
+    folders.truncate(rng.weighted(&[(1, 0), (4, 1), (3, 2), (2, 3)]));
+    folders
+}

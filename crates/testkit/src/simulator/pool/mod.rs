@@ -1,0 +1,282 @@
+//! The pool scenario: workspaces, sharing and budgets. Several clients, few backends.
+//!
+//! The messages are plain; the topology is not. Clients of different environments, capabilities and roots come and go,
+//! change their roots, subscribe, start tasks; processes ask, log, crash, hang, grow, end slowly; the owner gives orders
+//! and changes the config.
+//!
+//! # Promises
+//! 1. Each request is answered once, by a process of the right root and environment. A hidden tool is never called.
+//! 2. There are never more processes than may be. Nobody who needs one loses it to another.
+//! 3. Messages reach the clients that they concern, and no others.
+//! 4. A new process hears what the one before it knew.
+//! 5. Nothing waits for ever. A process of no use goes after its time, or after `linger` if it has no client.
+//! 6. In the end nothing is left.
+//!
+//! # Layout
+//! - `plan`: the character of a run. `verb`: requests. `site`: backends, whichever process they have.
+//! - `client`, `client_talk`, `client_roots`: acts, messages and workspaces of clients.
+//! - `process`, `process_talk`, `process_asks`: acts, messages and questions of processes.
+//! - `at_client`, `at_process`, `audience`: arrivals, and whether they should.
+//! - `checks`, `rest`: the promises about the whole, and about stops.
+
+mod plan;
+mod verb;
+mod site;
+mod client;
+mod client_talk;
+mod client_roots;
+mod process;
+mod process_talk;
+mod process_asks;
+mod at_client;
+mod at_process;
+mod audience;
+mod checks;
+mod rest;
+
+use super::engine::{self, Check, End, Failure, Rng, Scenario, Start, Stats, World};
+use client::PoolClient;
+use client_roots::LookUp;
+use plan::PoolPlan;
+use process::PoolProcess;
+use serde_json::Value;
+use site::Site;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use switchboard_core::routing::Known;
+use switchboard_core::{Action, BackendId, ClientId, Fact, Launch, Moment, Scope, Settings, StatePolicy};
+use switchboard_protocol::Outgoing;
+use verb::PoolRequest;
+
+/// Runs one seed.
+pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
+    engine::run::<Sites>(seed, None)
+}
+
+type PoolWorld = World<Sites>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Sites {
+    sites: BTreeMap<BackendId, Site>,
+    /// Backends that wait for room.
+    in_line: BTreeSet<BackendId>,
+    /// A process has asked its client something: from then on each client has processes of its own.
+    has_asked: bool,
+    /// Last time that any process asked its client something, or was answered.
+    last_talk: Moment,
+    /// Last time that a client left, or moved.
+    last_move: Moment,
+}
+
+/// State of one event, while the core deals with it.
+#[derive(Debug, Default)]
+pub(crate) struct PoolTurn {
+    /// A process answers this request, and its client must get this.
+    answering: Option<(usize, Value)>,
+    /// Clients that were given a notification, and which.
+    heard: Vec<(ClientId, Value)>,
+    /// Roots of a client that were known before its handshake was over.
+    tentative: Vec<(ClientId, Known, Vec<usize>)>,
+}
+
+impl Scenario for Sites {
+    const TEST: &'static str = "pool";
+    const COUNTERS: &'static str = "pinned_clients early_talkers results server_errors cancellations \
+        answers_after_cancellation progress late_progress roots_asked roots_answered roots_refused \
+        roots_never_answered late_lookups roots_known homes_moved parked_and_routed placed_calls opened_roots \
+        nested_roots fallbacks nowhere greeted_without_a_process roots_named_to_process roots_changed_told \
+        second_starts spawns_too_late breaker_openings retries evictions idle_stops unused_stops left_stops \
+        memory_stops memory_restarts pool_memory_stops pool_memory_restarts health_restarts timeout_restarts \
+        state_lost waits_for_room room_errors rooms_after_waiting shared_processes pings_answered joins_by_welcome \
+        handshakes_made_later shared_by_likeness interactive_splits separated separated_stops poorer_stops \
+        united_stops asks_passed_in_flight asks_passed_to_the_only_one asks_passed_by_task asks_refused \
+        updates_spread logs_withheld logs_spread merged_notifications levels_restored levels_lowered \
+        subscriptions_restored unsubscribed_for_others tasks tasks_found_again hidden_calls filtered_lists \
+        owner_stops owner_restarts linger_stops let_go \
+        error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_routing_failed \
+        error_shutting_down error_overloaded error_unknown_name";
+    const LONGEST_JUMP: (usize, usize) = (30_000, 180_000);
+
+    type Plan = PoolPlan;
+    type Client = PoolClient;
+    type Process = PoolProcess;
+    type Request = PoolRequest;
+    type Turn = PoolTurn;
+    type Errand = LookUp;
+
+    fn draw(rng: &mut Rng, seed: u64) -> (Settings, PoolPlan, Self, usize) {
+        (plan::settings(rng, seed), PoolPlan::draw(rng), Self::default(), rng.within(40..=260))
+    }
+
+    fn end(plan: &PoolPlan) -> End {
+        plan.end
+    }
+
+    fn client_acts(world: &mut PoolWorld) -> Check {
+        world.client_acts()
+    }
+
+    fn process_acts(world: &mut PoolWorld) -> Check {
+        world.process_acts()
+    }
+
+    fn connect(world: &mut PoolWorld) -> Check {
+        world.connect()
+    }
+
+    fn wants_client(world: &PoolWorld) -> (bool, bool) {
+        (world.clients_here().len() < world.plan.clients, world.clients.is_empty())
+    }
+
+    fn special_act(world: &mut PoolWorld) -> Check<bool> {
+        let is_measured =
+            world.settings.servers[0].memory_limit.or(world.settings.pool.memory_limit).is_some();
+        match world.rng.below(100) {
+            0..3 if is_measured => world.memory_is_measured().map(|()| true),
+            3..5 if world.plan.has_orders && !world.is_ending => world.owner_acts().map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    fn start(world: &mut PoolWorld, start: &Start) -> Check<(PoolProcess, Duration)> {
+        world.check_start(start)?;
+        Ok(world.make_process(start))
+    }
+
+    fn cannot_spawn(world: &mut PoolWorld, _: Launch) -> bool {
+        world.rng.percent(world.plan.spawn_failures)
+    }
+
+    fn at_client(world: &mut PoolWorld, client: ClientId, _: &Outgoing, bytes: Vec<u8>) -> Check {
+        world.at_client(client, &bytes)
+    }
+
+    fn at_process(world: &mut PoolWorld, launch: Launch, _: &Outgoing, bytes: Vec<u8>) -> Check {
+        world.at_process(launch, &bytes)
+    }
+
+    fn hear(world: &mut PoolWorld, fact: &Fact) -> Check {
+        world.hear(fact)
+    }
+
+    fn after_step(world: &mut PoolWorld) -> Check {
+        world.prompt_ones_answer()
+    }
+
+    fn after_event(world: &mut PoolWorld) -> Check {
+        world.check_step()
+    }
+
+    fn after_tick(world: &mut PoolWorld) -> Check {
+        world.check_overdue()?;
+        world.check_rested()
+    }
+
+    fn before_jump(world: &mut PoolWorld) -> Check {
+        if world.rng.percent(75) { world.healthy_work_off() } else { Ok(()) }
+    }
+
+    fn errand(world: &mut PoolWorld, look_up: LookUp) -> Check {
+        world.looked_up(look_up)
+    }
+
+    fn perform(world: &mut PoolWorld, action: Action) -> Check {
+        match action {
+            Action::LookUp { client, inquiry, paths } => world.look_up(client, inquiry, &paths),
+            Action::Disconnect { client } => world.let_go(client),
+            other => Err(format!("clients here have one server: {other:?}")),
+        }
+    }
+
+    fn check_stop(world: &mut PoolWorld, launch: Launch) -> Check {
+        world.check_stop(launch)?;
+        world.site(launch.backend).news_for.clear();
+        Ok(())
+    }
+
+    fn is_gone(world: &mut PoolWorld, launch: Launch) {
+        world.bury(launch);
+    }
+
+    fn leaves(world: &mut PoolWorld, client: ClientId) {
+        world.client(client).questions.clear();
+        if world.is_lost(client) {
+            world.forget(client);
+        }
+    }
+
+    fn settle(world: &mut PoolWorld) -> Check {
+        if world.is_ending || !world.rng.percent(40) {
+            return Ok(());
+        }
+        world.tell(|| "time passes until everything must be answered".into());
+        let server = &world.settings.servers[0];
+        world.advance(server.start_timeout * 2 + server.timeout + Duration::from_secs(1))?;
+        world.tick()
+    }
+
+    fn end_allowance(world: &PoolWorld) -> Duration {
+        world.settings.servers[0].shutdown_grace * 2 + Duration::from_secs(9)
+    }
+
+    fn check_end(world: &mut PoolWorld) -> Check {
+        world.check_end()
+    }
+}
+
+impl PoolWorld {
+    fn hear(&mut self, fact: &Fact) -> Check {
+        let stats = &mut self.stats;
+        match fact {
+            Fact::RootsKnown { client, roots } => return self.roots_known(*client, roots),
+            Fact::Stopping { backend, why } => {
+                if let Some(site) = self.own.sites.get_mut(backend) {
+                    site.why = Some(why);
+                }
+            }
+            Fact::NoRoom { backend, .. } => {
+                stats.count("waits_for_room");
+                self.own.in_line.insert(*backend);
+            }
+            // Which of the clients stays is not seen from here.
+            Fact::Separated { backend, .. } => {
+                stats.count("separated");
+                self.own.last_move = self.now;
+                // Requests that are not sent yet go with their clients.
+                for request in self.ledger.requests.iter_mut().filter(|r| r.is_open() && r.handed.is_empty())
+                {
+                    request.is_unclear = true;
+                }
+                if let Some(site) = self.own.sites.get_mut(backend) {
+                    for client in site.sure.clone() {
+                        site.forget(client, false);
+                    }
+                }
+            }
+            Fact::Fallback { .. } => stats.count("fallbacks"),
+            Fact::BreakerOpened { .. } => stats.count("breaker_openings"),
+            Fact::Retried { .. } => stats.count("retries"),
+            Fact::StateLost { .. } => stats.count("state_lost"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether there is an instance per root, and not one for all the roots of a client.
+    fn is_split(&self) -> bool {
+        self.settings.servers[0].splits && self.settings.servers[0].scope != Scope::Global
+    }
+
+    /// No two clients ever share an instance.
+    fn is_private(&self) -> bool {
+        let server = &self.settings.servers[0];
+        server.scope == Scope::Client || server.state == StatePolicy::Client
+    }
+
+    /// How many processes there may be; more if each client has its own.
+    fn most(&self) -> usize {
+        let pool = self.settings.pool.max_backends;
+        let is_private = self.is_private() || self.own.has_asked;
+        if is_private { pool } else { self.settings.servers[0].max_backends.min(pool) }
+    }
+}

@@ -1,0 +1,186 @@
+//! The promises about stops: nobody loses a process that he needs, and nobody keeps one that is of no use.
+
+use super::PoolWorld;
+use super::process::Job;
+use super::verb::{PoolRequest, Verb};
+use crate::simulator::engine::{Ask, Check, Phase, Request};
+use std::time::Duration;
+use switchboard_core::{BackendId, Launch, StatePolicy};
+
+impl PoolWorld {
+    pub(super) fn check_stop(&mut self, launch: Launch) -> Check {
+        let Some(why) = self.site(launch.backend).why else { return Ok(()) };
+        let memory = self.settings.servers[0].memory_limit;
+        let is_needed = !self.in_flight(launch).is_empty();
+        let stats = &mut self.stats;
+        match why {
+            "another workspace needs its place" => {
+                stats.count("evictions");
+                self.check_unneeded(launch, why)
+            }
+            "nobody has used it for a while" => {
+                stats.count("idle_stops");
+                self.check_idle(launch)?;
+                self.check_unneeded(launch, why)
+            }
+            "nobody works there any more" => {
+                stats.count("unused_stops");
+                self.check_unneeded(launch, why)
+            }
+            "its client has left it" => {
+                stats.count("left_stops");
+                self.check_nobody_waits(launch, why)
+            }
+            "it asks its clients questions" | "its clients have different roots" => {
+                stats.count("separated_stops");
+                self.check_nobody_waits(launch, why)
+            }
+            "another client has more variables, and now they share one" => {
+                stats.count("poorer_stops");
+                self.check_nobody_waits(launch, why)
+            }
+            "another one offers the same, and its clients share that" => {
+                stats.count("united_stops");
+                self.check_nobody_waits(launch, why)
+            }
+            "it holds more memory than it may" => {
+                stats.count(if is_needed { "memory_restarts" } else { "memory_stops" });
+                match memory.is_some() && self.process(launch).heavy > 1 {
+                    true => Ok(()),
+                    false => Err(format!("{launch} is stopped for its memory, of which it holds little")),
+                }
+            }
+            "all servers together hold more memory than they may" => {
+                stats.count(if is_needed { "pool_memory_restarts" } else { "pool_memory_stops" });
+                Ok(())
+            }
+            "it gave no sign of life" => {
+                stats.count("health_restarts");
+                self.check_silent(launch)
+            }
+            "a request timed out" => {
+                stats.count("timeout_restarts");
+                Ok(())
+            }
+            "no process came of it in time" => {
+                stats.count("spawns_too_late");
+                Ok(())
+            }
+            "its owner stops it" => {
+                stats.count("owner_stops");
+                Ok(())
+            }
+            "its owner restarts it" => {
+                stats.count("owner_restarts");
+                Ok(())
+            }
+            "it did not answer `initialize`" | "it refused `initialize`" | "switchboard ends" => Ok(()),
+            _ => Err(format!("{launch} is stopped because {why}")),
+        }
+    }
+
+    fn check_nobody_waits(&self, launch: Launch, why: &str) -> Check {
+        // A sign of life is no use.
+        let is_at_work = |r: &&Request<PoolRequest>| {
+            r.is_open() && r.handed.last() == Some(&launch) && r.verb != Verb::Ping
+        };
+        match self.ledger.requests.iter().find(is_at_work) {
+            Some(request) => Err(format!("{launch} works for {}, and is stopped: {why}", request.client)),
+            None => Ok(()),
+        }
+    }
+
+    /// No client waits for it, listens to it, or keeps state in it.
+    fn check_unneeded(&mut self, launch: Launch, why: &str) -> Check {
+        self.check_nobody_waits(launch, why)?;
+        let state = self.settings.servers[0].state;
+        let site = self.site(launch.backend);
+        if let Some(uri) = site.subscriptions.keys().next() {
+            return Err(format!("{launch} has a subscription to {uri}, and is stopped: {why}"));
+        }
+        if site.has_tasks() {
+            return Err(format!("{launch} has a task, and is stopped: {why}"));
+        }
+        if state != StatePolicy::None
+            && let Some(client) = site.sure.first()
+        {
+            return Err(format!("{launch} keeps something for {client}, and is stopped: {why}"));
+        }
+        Ok(())
+    }
+
+    fn check_idle(&mut self, launch: Launch) -> Check {
+        let since = self.now.since(self.process(launch).last_use);
+        let server = &self.settings.servers[0];
+        // Without a client that holds it, `linger` counts too.
+        let linger = self.settings.linger.filter(|_| self.own.sites[&launch.backend].sure.is_empty());
+        let is_lingering = linger.is_some_and(|linger| since >= linger);
+        self.stats.count_if("linger_stops", is_lingering && server.idle_ttl.is_none_or(|ttl| since < ttl));
+        match server.idle_ttl.is_some_and(|ttl| since >= ttl) || is_lingering {
+            true => Ok(()),
+            false => Err(format!("{launch} was used {since:?} ago, and is stopped as idle")),
+        }
+    }
+
+    /// A silent process was probed, said nothing for ten seconds, and works on no request that still has time.
+    fn check_silent(&mut self, launch: Launch) -> Check {
+        let now = self.now;
+        let process = &self.processes[&launch];
+        let silent = now.since(process.last_word);
+        let Some(probe) =
+            process.open.iter().filter(|open| open.job == Job::Probe).map(|open| open.since).max()
+        else {
+            return Err(format!(
+                "{launch} was not asked for a sign of life, and is restarted for want of one"
+            ));
+        };
+        if silent < Duration::from_secs(10) || now.since(probe) < Duration::from_secs(10) {
+            return Err(format!("{launch} spoke {silent:?} ago, and is restarted because it is silent"));
+        }
+        let works = |number: usize| self.ledger.requests[number].is_open();
+        let before = process
+            .open
+            .iter()
+            .find(|open| matches!(open.job, Job::Client(n) if works(n)) && open.since < probe);
+        match before {
+            Some(open) => Err(format!("{launch} works on {}, which has time, and is restarted", open.id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Clients that had to move may take subscriptions along, which a new process has not heard of yet.
+    fn expects_subscriptions(&self, backend: BackendId) -> bool {
+        let mut loose = self.own.sites.values().flat_map(|site| &site.loose);
+        loose.any(|(_, client)| self.may_use(*client, backend))
+    }
+
+    /// After a tick: what has been of no use for long enough is gone.
+    pub(super) fn check_rested(&self) -> Check {
+        let server = &self.settings.servers[0];
+        if !self.is_punctual || self.is_ending {
+            return Ok(());
+        }
+        for p in self.processes.values().filter(|p| p.is_staying() && p.phase == Phase::Alive && p.is_greeted)
+        {
+            let site = &self.own.sites[&p.launch.backend];
+            // Linger counts where no client can hold it.
+            let linger = self.settings.linger.filter(|_| self.users(p.launch.backend).0.is_empty());
+            let Some(ttl) = server.idle_ttl.into_iter().chain(linger).min() else { continue };
+            // A process that is needed when the time comes is given as much again.
+            let patience = ttl * 2 + Duration::from_secs(1);
+            let is_kept = server.state != StatePolicy::None && !self.users(p.launch.backend).0.is_empty();
+            let asks = |ask: &Ask| ask.launch == p.launch && !ask.is_answered;
+            let is_used = !self.in_flight(p.launch).is_empty()
+                || !site.subscriptions.is_empty()
+                || !site.loose.is_empty()
+                || (!p.is_confirmed && self.expects_subscriptions(p.launch.backend))
+                || site.tasks.iter().any(|task| !task.is_over)
+                || self.ledger.asks.iter().any(asks);
+            let since = p.last_use.max(p.free_since).max(self.own.last_move).max(self.told_since);
+            if !is_kept && !is_used && self.now.since(since) > patience {
+                return Err(format!("{} is of no use since {since:?}, and still there", p.launch));
+            }
+        }
+        Ok(())
+    }
+}

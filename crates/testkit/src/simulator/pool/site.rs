@@ -1,0 +1,145 @@
+//! Backends, whichever process they have: their root, their users, and the state that they keep for them.
+
+use super::PoolWorld;
+use crate::simulator::engine::{Check, serves};
+use std::collections::{BTreeMap, BTreeSet};
+use switchboard_core::{BackendId, ClientId, Launch, Moment};
+
+/// A request that runs on after its answer.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) id: String,
+    pub(super) client: ClientId,
+    /// Where it runs: it ends with that process.
+    pub(super) launch: Launch,
+    pub(super) is_over: bool,
+    /// Its client has moved since: whether we still know where it runs is not seen from here.
+    pub(super) is_loose: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Site {
+    pub(super) root: Option<String>,
+    pub(super) environment: u32,
+    /// Whose requests its processes were ever given.
+    pub(super) served: BTreeSet<ClientId>,
+    /// Clients that use it for certain: it was given a request of theirs, and they have not moved since.
+    pub(super) sure: BTreeSet<ClientId>,
+    /// Who wants to hear of which resource.
+    pub(super) subscriptions: BTreeMap<String, BTreeSet<ClientId>>,
+    /// Who may or may not hear of it: he took his subscription back half way, or moved.
+    pub(super) loose: BTreeSet<(String, ClientId)>,
+    pub(super) tasks: Vec<Task>,
+    /// Who has not heard yet that its lists changed, and since when.
+    pub(super) news_for: BTreeMap<ClientId, Moment>,
+    /// Why it was last stopped.
+    pub(super) why: Option<&'static str>,
+}
+
+impl Site {
+    /// A client is gone, or works elsewhere.
+    pub(super) fn forget(&mut self, client: ClientId, is_gone: bool) {
+        self.sure.remove(&client);
+        self.news_for.remove(&client);
+        for (uri, clients) in &mut self.subscriptions {
+            if clients.remove(&client) && !is_gone {
+                self.loose.insert((uri.clone(), client));
+            }
+        }
+        self.subscriptions.retain(|_, clients| !clients.is_empty());
+        if is_gone {
+            self.loose.retain(|(_, other)| *other != client);
+        }
+        for task in self.tasks.iter_mut().filter(|task| task.client == client) {
+            task.is_loose = true;
+            task.is_over |= is_gone;
+        }
+    }
+
+    /// A client takes a subscription back.
+    pub(super) fn loosen(&mut self, uri: &str, client: ClientId) {
+        let Some(clients) = self.subscriptions.get_mut(uri) else { return };
+        if clients.remove(&client) {
+            self.loose.insert((uri.to_owned(), client));
+        }
+        self.subscriptions.retain(|_, clients| !clients.is_empty());
+    }
+
+    pub(super) fn has_tasks(&self) -> bool {
+        self.tasks.iter().any(|task| !task.is_over && !task.is_loose)
+    }
+}
+
+impl PoolWorld {
+    pub(super) fn site(&mut self, backend: BackendId) -> &mut Site {
+        self.own.sites.get_mut(&backend).expect("a backend that was started")
+    }
+
+    /// A client's roots are others now: which backends it still uses is not seen from here.
+    pub(super) fn unsettle(&mut self, client: ClientId) {
+        let from = self.ledger.requests.len();
+        self.client(client).settled_from = from;
+        for site in self.own.sites.values_mut() {
+            site.forget(client, false);
+        }
+    }
+
+    /// Whether a client may be among those who use a backend.
+    pub(super) fn may_use(&self, client: ClientId, backend: BackendId) -> bool {
+        let (Some(c), Some(site)) = (self.clients.get(&client), self.own.sites.get(&backend)) else {
+            return false;
+        };
+        let is_alone = self.is_private() && site.served.iter().any(|&other| other != client);
+        c.is_there()
+            && !is_alone
+            && serves(site.environment, c.environment)
+            && (site.served.contains(&client) || c.homes.contains(&site.root))
+    }
+
+    /// Clients who may be using it, and those who do.
+    pub(super) fn users(&self, backend: BackendId) -> (Vec<ClientId>, Vec<ClientId>) {
+        let may = self.clients.keys().copied().filter(|&client| self.may_use(client, backend)).collect();
+        let sure = self.own.sites.get(&backend).map(|site| site.sure.iter().copied().collect());
+        (may, sure.unwrap_or_default())
+    }
+
+    /// A client's request is about to be given to a process of this backend.
+    pub(super) fn serve(&mut self, number: usize, launch: Launch) -> Check {
+        let is_private = self.is_private();
+        let request = &self.ledger.requests[number];
+        let client = request.client;
+        let is_old = number < self.clients[&client].settled_from && !request.is_undecided;
+        // A task is asked for where it runs, whoever works there now.
+        let is_late = is_old || request.verb.task().is_some();
+        let c = self.clients.get(&client).ok_or("a request of nobody")?;
+        let variant = (c.version, c.variant, c.has_roots);
+        let is_greeted = c.is_greeted;
+        let site = self.site(launch.backend);
+        site.served.insert(client);
+        if !is_late {
+            site.sure.insert(client);
+        }
+        let others: Vec<ClientId> = site.sure.iter().copied().filter(|&other| other != client).collect();
+        let all = site.served.len();
+        if is_private && all > 1 {
+            return Err(format!(
+                "{launch} serves {client} and {:?}, though it is private",
+                self.site(launch.backend).served
+            ));
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        if self.process(launch).clients.insert(client) && self.process(launch).clients.len() == 2 {
+            self.stats.count("shared_processes");
+        }
+        for other in others {
+            let o = &self.clients[&other];
+            let alike = variant == (o.version, o.variant, o.has_roots);
+            if !alike && is_greeted && o.is_greeted {
+                self.check_likeness(launch, client, other)?;
+            }
+        }
+        Ok(())
+    }
+}
