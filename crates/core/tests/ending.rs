@@ -273,3 +273,17 @@ fn a_dropped_call_is_not_repeated() {
             A< {"id":"a","error":{"code":-32603,…
     "#);
 }
+
+#[test]
+fn orders_start_nothing_during_a_shutdown() {
+    run(r#"
+        A opens 1
+        A> {"id":"bye","method":"shutdown"}
+            - switchboard ends
+            stop 1
+            A< {"id":"bye","result":null}
+        1 ends
+        owner restarts
+        owner starts
+    "#);
+}

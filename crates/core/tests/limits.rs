@@ -62,6 +62,19 @@ fn a_server_that_does_not_read_gets_no_more() {
 }
 
 #[test]
+fn repeated_initialized_is_limited() {
+    run(r#"
+        given backend_bytes 200
+        A opens 1
+        1 stops reading
+        A> {"method":"notifications/initialized","params":{"n":1}}
+            1< {"method":"notifications/initialized","params":{"n":1}}
+        A> {"method":"notifications/initialized","params":{"n":2}}
+            - notification dropped
+    "#);
+}
+
+#[test]
 fn open_requests_of_a_client_are_limited() {
     run(r#"
         given pending_per_client 1

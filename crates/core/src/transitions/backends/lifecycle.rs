@@ -20,6 +20,10 @@ const HUNG_GRACE: Duration = Duration::from_secs(1);
 impl Core {
     /// Starts a process if the backend has none and nothing prevents it.
     pub(crate) fn ensure_started(&mut self, backend: BackendId) {
+        // All processes have been told to stop: a new one would not be.
+        if self.ending.is_stopping() {
+            return;
+        }
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state() {
             BackendState::Stopped => self.admit(backend),
@@ -147,12 +151,13 @@ impl Core {
 
     /// Forwards `initialized` to the server.
     pub(crate) fn confirm_to(&mut self, launch: Launch, by: Option<ClientId>, initialized: &Message) {
-        if let Some(b) = self.backends.get_mut(&launch.backend) {
-            b.handshake_mut().confirm(by);
-        }
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        let is_repeated = b.handshake().is_initialized();
+        b.handshake_mut().confirm(by);
         let mut out = Outgoing::of(initialized);
         dialect::translate(initialized, Dialect::Standard, &mut out);
-        self.send_notice(launch, out);
+        // A process needs the first one in any case. Further ones are limited like other notifications.
+        if is_repeated { self.tell_backend(launch, out) } else { self.send_notice(launch, out) }
     }
 
     /// Handles a start without a process or connection.

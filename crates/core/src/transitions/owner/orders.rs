@@ -115,7 +115,7 @@ impl Core {
     /// Starts a backend for its clients, regardless of the breaker.
     fn start_by_order(&mut self, backend: BackendId) -> bool {
         let is_down = self.backends.get(&backend).is_some_and(|b| !b.has_process() && !b.is_retired());
-        if !is_down || self.lessees(backend).next().is_none() {
+        if !is_down || !self.is_serving() || self.lessees(backend).next().is_none() {
             return false;
         }
         if let Some(b) = self.backends.get_mut(&backend) {
