@@ -107,6 +107,9 @@ impl Core {
 
     /// The time of the next retry in the background.
     pub(super) fn next_retry(&self) -> Option<Moment> {
+        if !self.is_running() {
+            return None;
+        }
         // A retry that is due but not needed is reconsidered when a start fails.
         let is_ahead = |(server, retry): &(ServerId, Retry)| {
             retry.at() > self.clock.now() || !self.lacking(*server).is_empty()
@@ -116,6 +119,9 @@ impl Core {
     }
 
     pub(super) fn tick_retries(&mut self) {
+        if !self.is_running() {
+            return;
+        }
         for server in self.servers.ids() {
             if self.retry_of(server).is_none_or(|retry| retry.at() > self.clock.now()) {
                 continue;

@@ -50,10 +50,13 @@ impl Core {
         {
             match order {
                 Order::Stop => server.hold(),
-                Order::Start => is_enabled_again = server.release(),
-                Order::Restart => drop(server.release()),
+                Order::Start | Order::Restart => is_enabled_again = server.release(),
                 Order::Forget => {}
             }
+        }
+        if is_enabled_again {
+            // Retries that fell due while the server was stopped are made now.
+            self.clock.wake_at(self.clock.now());
         }
         if order == Order::Forget {
             self.forget_server(server);
@@ -122,6 +125,8 @@ impl Core {
             b.forgive();
             b.mark_stopped();
         }
+        // Its last use may be long ago: the idle time counts from the order.
+        self.touch(backend);
         self.ensure_started(backend);
         true
     }

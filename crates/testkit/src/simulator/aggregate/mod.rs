@@ -113,7 +113,7 @@ impl Scenario for Servers {
         error_overloaded error_client_too_slow error_method_not_found error_unknown_name \
         error_resource_not_found error_stale_cursor error_not_initialized";
     const LONGEST_JUMP: (usize, usize) = (30_000, 120_000);
-    // An order to start can bring back a deadline that has passed, and so can a start that waits for room.
+    // A retry that fell due while no client lacked the server counts again when one does, and is made with the next tick.
     const KEEPS_DEADLINES: bool = false;
 
     type Plan = AggregatePlan;

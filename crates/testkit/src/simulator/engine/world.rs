@@ -299,7 +299,8 @@ impl<S: Scenario> World<S> {
                 ));
             }
         }
-        let (wake, deadline) = (self.core.wake(), self.core.next_deadline());
+        // A deadline that an order brings back may have passed: then a tick is wanted now.
+        let (wake, deadline) = (self.core.wake(), self.core.next_deadline().map(|it| it.max(self.now)));
         match S::KEEPS_DEADLINES && deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline)) {
             true => Err(format!("a tick is wanted at {wake:?}, but there is a deadline at {deadline:?}")),
             false => Ok(()),
