@@ -116,7 +116,7 @@ fn unresponsive_server_is_restarted() {
     let mut client = greet(with(server, &["--ignore-eof"]));
     client.call("deaf", json!({}));
     error(&client.call("echo", json!({})), -32003, "backend_timeout");
-    log_with(&client, "it gave no sign of life");
+    log_with(&client, "it did not answer a health check");
     client.record().pid(2);
     check_alive(&mut client);
 }

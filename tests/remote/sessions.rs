@@ -78,7 +78,7 @@ fn server_that_keeps_no_session_is_given_up() {
     let mut client = greeted(&web);
     let answer = client.call("one", json!({}));
     let error = crate::support::error(&answer, -32002, "backend_unavailable");
-    assert!(error["message"].as_str().unwrap().contains("forgets its session at once"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("loses every new session at once"), "{error}");
     assert_eq!(web.count("tools/call"), 2);
     finish(client);
 }
