@@ -57,7 +57,7 @@ fn lists_have_one_line_per_item() {
         "echo   Returns the text.\n\
          add    The sum of two numbers, also as structured content.\n\
          wait   Answers after some seconds. Reports progress if the request has a progress token, and can be cancelled.\n\
-         noise  Prints a log line on stdout before it answers, which a server must not do.\n\
+         noise  Breaks the protocol: prints a log line before it answers.\n\
          crash  Ends the process without an answer.\n",
     );
     check(
@@ -65,7 +65,7 @@ fn lists_have_one_line_per_item() {
         "echo   Returns the text.\n\
          add    The sum of two numbers…\n\
          wait   Answers after some sec…\n\
-         noise  Prints a log line on s…\n\
+         noise  Breaks the protocol: p…\n\
          crash  Ends the process witho…\n",
     );
     check(configured(&["prompts", "example"]), "greet  Asks the model for a friendly greeting.\n");

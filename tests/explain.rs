@@ -112,7 +112,7 @@ fn path_arguments_select_the_root() {
     check(&path("@/b/x"), &by_path, "@/b: the argument `path` is inside it");
     check(&path("@/b/x"), ROOTS, "@/a: it is the client's root");
     check(&path("file://@/b/x"), ROOTS, "@/b: the argument `path` is inside it");
-    let opened = "@/c: the argument `path` is in no known root, and this is its project folder";
+    let opened = "@/c: the argument `path` is in no known root, and this is its project";
     check(&path("@/c/src/x"), &by_path, opened);
     check(&path("@/plain/x"), &by_path, "@/a: it is the client's root");
     let closed = json!({ "mcpServers": {}, "openRoots": false });

@@ -26,9 +26,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     match (told, refused) {
         (0, _) => Err(fatal(
             Exit::Failure,
-            "no daemon is running; the next one will read the config \
-            file"
-                .to_owned(),
+            "no daemon is running; the next one will read the config file".to_owned(),
         )),
         (_, 0) => Ok(Exit::Ok),
         (_, _) => Ok(Exit::Failure),

@@ -219,7 +219,7 @@ fn from_command_line(
 fn alone(stdio: OwnStdio, why: &std::io::Error) -> Attached {
     complain(&format!(
         "switchboard: warning: cannot reach or start the daemon ({why}); this window runs its own servers\n  \
-         hint: `switchboard logs` may show why; `--solo` works without the daemon"
+         hint: `--solo` works without the daemon; `switchboard logs` may show why"
     ));
     Attached::Alone(stdio)
 }

@@ -491,8 +491,8 @@ impl Core {
         ErrorAnswer::new(ErrorKind::NotInitialized, "this client has not sent `initialize` yet")
             .retryable(false)
             .hint(
-                "send `initialize` first; clients that speak MCP without a handshake (2026-07-28) are not \
-                supported yet",
+                "send `initialize` first; clients that speak MCP without a handshake (2026-07-28) \
+                 are not supported yet",
             )
     }
 

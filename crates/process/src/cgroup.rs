@@ -36,7 +36,7 @@ pub(crate) fn delegated() -> Result<PathBuf, String> {
     fs::create_dir(&probe).map_err(|error| format!("cannot create a cgroup in {shown} ({error})"))?;
     let joined = OpenOptions::new().write(true).open(probe.join("cgroup.procs"));
     let _ = fs::remove_dir(&probe);
-    joined.map_err(|error| format!("cannot create a cgroup in {shown} ({error})"))?;
+    joined.map_err(|error| format!("cannot move a process within {shown} ({error})"))?;
     Ok(own)
 }
 

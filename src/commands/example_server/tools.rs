@@ -49,7 +49,7 @@ pub(super) fn list() -> Value {
         {
             "name": "noise",
             "title": "Noise",
-            "description": "Prints a log line on stdout before it answers, which a server must not do.",
+            "description": "Breaks the protocol: prints a log line before it answers.",
             "inputSchema": object(
                 json!({ "glued": { "type": "boolean", "description": "Without a line break before the answer." } }),
                 &[],

@@ -151,7 +151,7 @@ impl fmt::Display for Why {
         match self {
             Self::Pinned => write!(f, "it is pinned"),
             Self::Within(named) => write!(f, "{named} is inside it"),
-            Self::Project(named) => write!(f, "{named} is in no known root, and this is its project folder"),
+            Self::Project(named) => write!(f, "{named} is in no known root, and this is its project"),
             Self::Client => write!(f, "it is the client's root"),
             Self::Environment => write!(f, "the client's environment names it"),
             Self::WorkingFolder => write!(f, "the client was started there"),
@@ -227,7 +227,7 @@ mod tests {
             // Outside all roots: its own project, for arguments, if permitted.
             (
                 "client=/a arg:dir=/c/d|/c",
-                "/c: the argument `dir` is in no known root, and this is its project folder",
+                "/c: the argument `dir` is in no known root, and this is its project",
             ),
             ("client=/a arg:dir=/c/d|/c closed", "/a: it is the client's root"),
             ("client=/a arg:dir=/c/d", "/a: it is the client's root"),

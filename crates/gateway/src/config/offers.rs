@@ -127,8 +127,7 @@ pub(super) fn profiles(
             report.error(
                 &named.readable(),
                 "a profile without a name",
-                "give it a name: it is part of the \
-                profile's URL",
+                "give it a name: it is part of the profile's URL",
             );
         }
     })

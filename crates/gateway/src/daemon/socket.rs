@@ -81,8 +81,7 @@ async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
     // Every daemon understands the requests that clients of any version send.
     let Ok(wants) = serde_json::from_value::<Wants>(wants) else {
         let why = format!(
-            "the daemon (pid {}) does not understand this request; stop it with `switchboard \
-            daemon stop`",
+            "the daemon (pid {}) does not understand this request; stop it with `switchboard daemon stop`",
             std::process::id()
         );
         let _ = hello::say(&connection.writer, &Reply::refusal(why)).await;

@@ -45,7 +45,7 @@ impl OsWarden {
         }
         let keep = "a job ends as a whole, including processes that `keep` names".to_owned();
         Layers(vec![
-            Layer { name: "job around us", state: state(&self.own_job) },
+            Layer { name: "job of Switchboard", state: state(&self.own_job) },
             Layer { name: "job per server", state: state(&self.job_per_tree) },
             Layer { name: "keep", state: LayerState::Absent(keep) },
         ])

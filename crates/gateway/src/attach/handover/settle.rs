@@ -59,8 +59,7 @@ fn owed(
         let version = if dialect == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
         let id_text = String::from_utf8_lossy(id);
         say(format!(
-            r#"{{{version}"method":"notifications/cancelled","params":{{"requestId":{id_text},"reason":"the \
-                server that asked has stopped"}}}}"#
+            r#"{{{version}"method":"notifications/cancelled","params":{{"requestId":{id_text},"reason":"the server that asked has stopped"}}}}"#
         )
         .as_bytes());
         entries.push(JournalEntry::Resolved { id: id.clone() });

@@ -192,8 +192,7 @@ impl Fault {
             Self::Forgotten { status, said } => unavailable(
                 with(
                     format!(
-                        "{at} had lost the session and refused this request ({status}); a new session was \
-                    started"
+                        "{at} had lost the session and refused this request ({status}); a new session was started"
                     ),
                     said,
                 ),
@@ -202,16 +201,12 @@ impl Fault {
             Self::Unauthorized { wants_oauth: true, said } => FaultWords {
                 kind: ErrorKind::Unauthorized,
                 text: with(
-                    format!(
-                        "{at} requires an OAuth login (401), which Switchboard does not support \
-                    yet"
-                    ),
+                    format!("{at} requires an OAuth login (401), which Switchboard does not support yet"),
                     said,
                 ),
-                hint:
-                    "if the server also accepts a token, add it to `headers` as \"Authorization\": \"Bearer \
-                    ${TOKEN}\""
-                        .to_owned(),
+                hint: "if the server also accepts a token, add it to `headers` as \"Authorization\": \
+                     \"Bearer ${TOKEN}\""
+                    .to_owned(),
                 retryable: false,
             },
             Self::Unauthorized { wants_oauth: false, said } => FaultWords {
@@ -219,7 +214,7 @@ impl Fault {
                 text: with(format!("{at} requires a valid token (401)"), said),
                 hint:
                     "add a token to `headers`, such as \"Authorization\": \"Bearer ${TOKEN}\", and set the \
-                    variable where Switchboard is started; OAuth logins are not supported yet"
+                     variable where Switchboard is started; OAuth logins are not supported yet"
                         .to_owned(),
                 retryable: false,
             },
@@ -227,7 +222,7 @@ impl Fault {
                 kind: ErrorKind::Forbidden,
                 text: with(format!("{at} denied access (403)"), said),
                 hint: "the token in `headers` may lack a permission, or the server does not accept requests \
-                    from this machine"
+                       from this machine"
                     .to_owned(),
                 retryable: false,
             },
@@ -367,7 +362,7 @@ fn advice(error: &reqwest::Error, why: &str) -> (&'static str, Prospect) {
     }
     if why.contains("certificate") || causes(error).any(|it| it.downcast_ref::<rustls::Error>().is_some()) {
         let hint = "the server's certificate is not trusted on this machine; add its CA to the system's trust \
-            store, or set SSL_CERT_FILE to a file with it";
+                    store, or set SSL_CERT_FILE to a file with it";
         return (hint, Prospect::Never);
     }
     let kind = causes(error).find_map(|it| it.downcast_ref::<io::Error>()).map(io::Error::kind);
