@@ -38,7 +38,7 @@ fn expired_call_is_an_error() {
     let release = client.start_call("release", json!({}));
     let next = client.recv_json();
     assert_eq!((&next["id"], &next["result"]["released"]), (&json!(release), &json!(1)), "{next}");
-    log_with(&client, "an answer came too late");
+    log_with(&client, "late answer dropped");
     assert_eq!(client.record().launches(), 1);
 }
 

@@ -104,7 +104,7 @@ fn unreachable_server_is_told_and_retried() {
     let error = crate::support::error(&answer, -32001, "backend_spawn_failed");
     let told = error["message"].as_str().unwrap();
     assert!(
-        told.contains(&format!("http://127.0.0.1:{port}/mcp cannot be reached: Connection refused")),
+        told.contains(&format!("cannot reach http://127.0.0.1:{port}/mcp: Connection refused")),
         "{told}"
     );
     assert!(error["data"]["hint"].as_str().unwrap().contains("start the server, or check `url`"), "{error}");
