@@ -102,10 +102,10 @@ pub(crate) enum Command {
     Stop(OrderArgs),
     /// Re-enable a stopped server.
     Start(OrderArgs),
-    /// Forget what was learnt about a server, and its stored lists.
+    /// Forget the facts learnt about a server, and its stored lists.
     ///
-    /// That is its framing, and whether it is slow, keeps state or asks its client questions. Its next start learns it
-    /// again.
+    /// The facts are its framing, and whether it is slow, keeps state or asks its client questions. Its next start
+    /// learns them again.
     Forget(ForgetArgs),
     /// Reload the config files now, and show what changed.
     ///
@@ -124,7 +124,7 @@ pub(crate) enum Command {
     Explain(Box<ExplainArgs>),
     /// Show help for a subcommand or a topic.
     Help {
-        /// A subcommand, or a topic such as `config`. Otherwise the general help.
+        /// A subcommand, or a topic such as `config`. Default: the general help.
         #[arg(value_name = "TOPIC")]
         words: Vec<String>,
     },
@@ -147,7 +147,7 @@ pub(crate) struct StdioArgs {
     #[arg(long, env = "SWITCHBOARD_SOLO", value_parser = FalseyValueParser::new())]
     pub(crate) solo: bool,
 
-    /// The config file. Otherwise $SWITCHBOARD_CONFIG, a trusted `switchboard.json` in this folder, or your own.
+    /// The config file. Default: $SWITCHBOARD_CONFIG, a trusted `switchboard.json` in this folder, or your own.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -160,15 +160,15 @@ pub(crate) struct StdioArgs {
 
     // clap waives a requirement that conflicts with a given flag, so these flags
     // state their conflicts themselves.
-    /// With `--backend auggie`: the node program. Otherwise $NODE_PATH if it names one, or the first that is found.
+    /// With `--backend auggie`: the node program. Default: $NODE_PATH if it names one, or the first that is found.
     #[arg(long, value_name = "FILE", requires = "backend", conflicts_with = "command")]
     pub(crate) node: Option<PathBuf>,
 
-    /// With `--backend auggie`: its JS file. Otherwise $AUGGIE_ENTRY, or the first that is found.
+    /// With `--backend auggie`: its JS file. Default: $AUGGIE_ENTRY, or the first that is found.
     #[arg(long, value_name = "FILE", requires = "backend", conflicts_with = "command")]
     pub(crate) auggie_entry: Option<PathBuf>,
 
-    /// With `--backend auggie`: its `-m` argument. Otherwise `default`.
+    /// With `--backend auggie`: its `-m` argument. Default: `default`.
     #[arg(long, value_name = "MODE", requires = "backend", conflicts_with = "command")]
     pub(crate) mode: Option<String>,
 
@@ -248,7 +248,7 @@ pub(crate) struct RootArgs {
     #[arg(long, value_name = "DIR", env = "SWITCHBOARD_ROOT", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) pin_root: Option<PathBuf>,
 
-    /// The workspace of requests that have no other. Overrides the config.
+    /// The workspace of requests that name none. Overrides the config.
     #[arg(long, value_name = "DIR")]
     pub(crate) default_root: Option<PathBuf>,
 }
@@ -310,7 +310,7 @@ pub(crate) struct ForgetArgs {
     /// The server's name.
     #[arg(value_name = "SERVER")]
     pub(crate) server: String,
-    /// The config file. Otherwise the one that would be used.
+    /// The config file. Default: the one that `stdio` would use.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -320,7 +320,7 @@ pub(crate) struct ForgetArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The config file. Otherwise the one that would be used.
+    /// The config file. Default: the one that `stdio` would use.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -338,14 +338,14 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "JSON", default_value = "{}", hide_default_value = true)]
     pub(crate) params: String,
 
-    /// The config file. Otherwise the one that `stdio` would use, if there is one.
+    /// The config file. Default: the one that `stdio` would use, if there is one.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) owner: OwnerArgs,
 
-    /// The server of the config file. Otherwise all that are enabled.
+    /// The server of the config file. Default: all that are enabled.
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
 
@@ -367,7 +367,7 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// The file, or its folder. Otherwise `switchboard.json` in this folder.
+    /// The file, or its folder. Default: `switchboard.json` in this folder.
     pub(crate) path: Option<PathBuf>,
     /// Revoke the trust.
     #[arg(long)]

@@ -402,5 +402,5 @@ fn raw_exit_code_is_the_commands() {
     assert!(said.contains("was not found") && said.contains("hint:"), "{said}");
     let (refused, said) = code(&[Path::new("/").to_str().unwrap()]);
     assert_eq!(refused, Some(126));
-    assert!(said.contains("may not be executed"), "{said}");
+    assert!(said.contains("no permission to execute"), "{said}");
 }

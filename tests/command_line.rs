@@ -54,18 +54,18 @@ fn answering(words: &[&str], result: &str) -> Start {
 fn lists_have_one_line_per_item() {
     check(
         example(&["tools"]),
-        "echo   Gives back the text.\n\
+        "echo   Returns the text.\n\
          add    The sum of two numbers, also as structured content.\n\
          wait   Answers after some seconds. Reports progress if the request has a progress token, and can be cancelled.\n\
-         noise  Prints a log line on stdout before it answers, as a server must not.\n\
+         noise  Breaks the protocol: prints a log line before it answers.\n\
          crash  Ends the process without an answer.\n",
     );
     check(
         example(&["tools"]).env("COLUMNS", "30"),
-        "echo   Gives back the text.\n\
+        "echo   Returns the text.\n\
          add    The sum of two numbers…\n\
          wait   Answers after some sec…\n\
-         noise  Prints a log line on s…\n\
+         noise  Breaks the protocol: p…\n\
          crash  Ends the process witho…\n",
     );
     check(configured(&["prompts", "example"]), "greet  Asks the model for a friendly greeting.\n");
@@ -201,7 +201,7 @@ fn failure_comes_with_a_hint() {
     check_failure(
         example(&["call", "crash"]),
         1,
-        "switchboard: the server `example` died while it worked on this: exit code 3; it said: fatal: the \
+        "switchboard: the server `example` died during this request: exit code 3; it said: fatal: the \
          example's database is on fire (backend_unavailable)\n  hint: it is being restarted; whether this \
          request took effect is unknown\n  stderr: fatal: the example's database is on fire\n",
     );

@@ -95,8 +95,8 @@ fn reload_changes_only_changed_servers() {
     config(json!({ "a": server(&[]), "b": server(&["--tool", "other"]), "d": server(&[]) }));
     let (end, output) = home.run(&["reload"]);
     assert_eq!(end.code, Some(0), "{}", end.stderr);
-    let is_told =
-        output.contains("c.json: changed: b; new: d; gone: c") || output.contains("no server has changed");
+    let is_told = output.contains("c.json: changed: b; added: d; removed: c")
+        || output.contains("no server has changed");
     assert!(is_told, "{output}");
 
     assert_eq!(pid(&mut a), before[0], "it is as it was");
@@ -123,7 +123,11 @@ fn watched_file_with_errors_is_rejected() {
     assert_eq!(pid(&mut a), before);
     let (end, _) = home.run(&["reload"]);
     assert_eq!(end.code, Some(1));
-    assert!(end.stderr.contains("goes on as before") && end.stderr.contains("command"), "{}", end.stderr);
+    assert!(
+        end.stderr.contains("keeps its previous config") && end.stderr.contains("command"),
+        "{}",
+        end.stderr
+    );
     assert_eq!(pid(&mut a), before);
 
     home.write("c.json", &json!({ "mcpServers": { "a": server(&["--tool", "other"]) } }));

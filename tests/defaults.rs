@@ -97,7 +97,7 @@ fn check_names_keys_that_cannot_be_defaults() {
     let said = String::from_utf8(end.stdout).unwrap();
     assert_eq!(end.code, Some(3), "{said}");
     for text in [
-        "`command` cannot be a default: it says how one server is started",
+        "`command` cannot be a default: it sets how one server is started",
         "`headers` cannot be a default",
         "did you mean `timeout`?",
     ] {

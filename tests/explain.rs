@@ -55,7 +55,7 @@ fn decided(house: House, cwd: &str, vars: &[(&str, &str)]) -> String {
     let [answer] = explained["answers"].as_array().unwrap().as_slice() else { panic!("{explained}") };
     let used = answer["considered"].as_array().unwrap().iter().filter(|rung| rung["used"] == true);
     // A global server needs no root.
-    let expect = usize::from(answer["instances"] != "one for everybody" || answer["root"].is_string());
+    let expect = usize::from(answer["instances"] != "one for all clients" || answer["root"].is_string());
     assert_eq!(used.count(), expect, "{answer}");
     let code = answer["error"]["code"].as_i64().map(|code| format!(" ({code})")).unwrap_or_default();
     let (root, why) = (answer["root"].as_str().unwrap_or("none"), answer["why"].as_str().unwrap());
@@ -81,15 +81,15 @@ const ROOTS: &[&str] = &["--client-root", "@/a", "--client-root", "@/b"];
 #[test]
 fn uri_in_a_root_selects_it() {
     let uri = |path: &str| format!(r#"{{"uri":"file://{path}"}}"#);
-    check(&uri("@/b/x"), ROOTS, "@/b: the URI lies in it");
-    check(&uri("@/b/../a/x"), ROOTS, "@/a: the URI lies in it");
-    check(&uri("@/bb/x"), ROOTS, "@/a: it is the client's");
+    check(&uri("@/b/x"), ROOTS, "@/b: the URI is inside it");
+    check(&uri("@/b/../a/x"), ROOTS, "@/a: the URI is inside it");
+    check(&uri("@/bb/x"), ROOTS, "@/a: it is the client's root");
     let spaced = ["--client-root", "@/a", "--client-root", "@/a b"];
-    check(&uri("@/a%20b/x"), &spaced, "@/a b: the URI lies in it");
-    check(&uri("@/a%20b/x"), &["--client-root", "file://@/a%20b/"], "@/a b: the URI lies in it");
+    check(&uri("@/a%20b/x"), &spaced, "@/a b: the URI is inside it");
+    check(&uri("@/a%20b/x"), &["--client-root", "file://@/a%20b/"], "@/a b: the URI is inside it");
     let nested = ["--client-root", "@/a", "--root", "@/a/inner"];
-    check(&uri("@/a/inner/src/x"), &nested, "@/a/inner: the URI lies in it");
-    check(&uri("@/a/src/x"), &nested, "@/a: the URI lies in it");
+    check(&uri("@/a/inner/src/x"), &nested, "@/a/inner: the URI is inside it");
+    check(&uri("@/a/src/x"), &nested, "@/a: the URI is inside it");
     let pinned = [ROOTS, &["--pin-root", "@/w"]].concat();
     check(&uri("@/b/x"), &pinned, "@/w: it is pinned");
 }
@@ -97,11 +97,11 @@ fn uri_in_a_root_selects_it() {
 #[cfg(unix)]
 #[test]
 fn symlinks_are_resolved() {
-    check(r#"{"uri":"file://@/link/x"}"#, ROOTS, "@/b: the URI lies in it");
+    check(r#"{"uri":"file://@/link/x"}"#, ROOTS, "@/b: the URI is inside it");
     check(
         r#"{"uri":"file://@/b/x"}"#,
         &["--client-root", "@/a", "--root", "@/link"],
-        "@/b: the URI lies in it",
+        "@/b: the URI is inside it",
     );
 }
 
@@ -109,15 +109,15 @@ fn symlinks_are_resolved() {
 fn path_arguments_select_the_root() {
     let path = |path: &str| format!(r#"{{"name":"t","arguments":{{"path":"{path}","x":"1"}}}}"#);
     let by_path = [ROOTS, &["--root-argument", "path"]].concat();
-    check(&path("@/b/x"), &by_path, "@/b: the argument `path` lies in it");
-    check(&path("@/b/x"), ROOTS, "@/a: it is the client's");
-    check(&path("file://@/b/x"), ROOTS, "@/b: the argument `path` lies in it");
-    let opened = "@/c: the argument `path` lies in no known root, and this is its project";
+    check(&path("@/b/x"), &by_path, "@/b: the argument `path` is inside it");
+    check(&path("@/b/x"), ROOTS, "@/a: it is the client's root");
+    check(&path("file://@/b/x"), ROOTS, "@/b: the argument `path` is inside it");
+    let opened = "@/c: the argument `path` is in no known root, and this is its project";
     check(&path("@/c/src/x"), &by_path, opened);
-    check(&path("@/plain/x"), &by_path, "@/a: it is the client's");
+    check(&path("@/plain/x"), &by_path, "@/a: it is the client's root");
     let closed = json!({ "mcpServers": {}, "openRoots": false });
     let house = ask("tools/call", &path("@/c/src/x"), &by_path).config(&closed);
-    assert_eq!(decided(house, "@", &[("HOME", "@/home")]), "@/a: it is the client's");
+    assert_eq!(decided(house, "@", &[("HOME", "@/home")]), "@/a: it is the client's root");
 }
 
 #[test]
@@ -128,14 +128,14 @@ fn fallbacks_apply_without_a_path() {
         assert_eq!(decided(house, cwd, &vars), expect, "{args:?} {cwd} {vars:?}");
     };
     let named = [("CLAUDE_PROJECT_DIR", "@/c")];
-    check(ROOTS, "@/w", &named, "@/a: it is the client's");
+    check(ROOTS, "@/w", &named, "@/a: it is the client's root");
     check(&[], "@/w", &named, "@/c: the client's environment names it");
     check(&[], "@/w", &[("SWITCHBOARD_ROOT", "@/b")], "@/b: it is pinned");
     check(&["--default-root", "@/b"], "@/w", &[], "@/w: the client was started there");
-    check(&["--default-root", "@/b"], "@/home", &[], "@/b: it is the default");
-    check(&["--default-root", "@/b"], "@", &[], "@/b: it is the default");
-    check(&["--root", "@/c", "--root", "@/b"], "@/home", &[], "@/c: it is the first that is known");
-    check(&[], "/", &[], "none: nothing says where it belongs");
+    check(&["--default-root", "@/b"], "@/home", &[], "@/b: it is the default root");
+    check(&["--default-root", "@/b"], "@", &[], "@/b: it is the default root");
+    check(&["--root", "@/c", "--root", "@/b"], "@/home", &[], "@/c: it is the first known root");
+    check(&[], "/", &[], "none: no workspace is known for this request");
 }
 
 /// A config with one server and these extra keys.
@@ -153,16 +153,16 @@ fn config_settings_decide() {
         let house = ask("tools/call", params, &[]).config(&with_server(file.clone(), server.clone()));
         assert_eq!(decided(house, "@", &[("HOME", "@/home")]), expect, "{file} {server}");
     };
-    check(json!({ "defaultRoot": "a" }), json!({}), "@/a: it is the default");
-    check(json!({ "defaultRoot": "~/../b" }), json!({}), "@/b: it is the default");
-    check(json!({ "defaultRoot": "nowhere" }), json!({}), "none: nothing says where it belongs");
-    let unknown = "none: nothing says where it belongs";
+    check(json!({ "defaultRoot": "a" }), json!({}), "@/a: it is the default root");
+    check(json!({ "defaultRoot": "~/../b" }), json!({}), "@/b: it is the default root");
+    check(json!({ "defaultRoot": "nowhere" }), json!({}), "none: no workspace is known for this request");
+    let unknown = "none: no workspace is known for this request";
     check(json!({}), json!({}), unknown);
     check(json!({ "fallback": "off" }), json!({}), &format!("{unknown}, and `fallback` is off (-32004)"));
-    let needs = format!("{unknown}, and the server cannot start without (-32004)");
+    let needs = format!("{unknown}, and the server needs one (-32004)");
     check(json!({}), json!({ "args": ["${root}"] }), &needs);
     check(json!({}), json!({ "args": ["${root}"], "scope": "global" }), &needs);
-    let at_home = "none: it belongs to no workspace, and runs in the home folder";
+    let at_home = "none: the server needs no workspace and runs in the home folder";
     check(json!({ "fallback": "off" }), json!({ "scope": "global" }), at_home);
 }
 
@@ -181,9 +181,9 @@ fn instances_are_described() {
     assert_eq!(instances(json!({ "cwd": "sub" })), "one for each workspace");
     assert_eq!(instances(json!({ "rootArguments": ["path"] })), "one for each workspace");
     assert_eq!(instances(json!({ "cwd": "sub", "scope": "client" })), "one for each workspace and client");
-    assert_eq!(instances(json!({})), "one for all roots of a client, and clients with the same roots");
+    assert_eq!(instances(json!({})), "one for each set of roots; clients with the same roots share it");
     assert_eq!(instances(json!({ "state": "client" })), "one for each client, for all its roots");
-    assert_eq!(instances(json!({ "scope": "global" })), "one for everybody");
+    assert_eq!(instances(json!({ "scope": "global" })), "one for all clients");
 }
 
 /// A server for all roots of a client does not move with the path that a request names.
@@ -239,8 +239,8 @@ fn usage_errors_are_reported() {
         assert!(end.stdout.is_empty());
     };
     check(&[], 2, "--method <METHOD>");
-    check(&["--method", "m", "--params", "{"], 2, "--params is no JSON: ");
-    check(&["--method", "m", "--params", "[]"], 2, "--params is no JSON object");
+    check(&["--method", "m", "--params", "{"], 2, "--params is not JSON: ");
+    check(&["--method", "m", "--params", "[]"], 2, "--params is not a JSON object");
     check(&["--method", "m", "--pin-root", "nowhere"], 2, "--pin-root nowhere: ");
     check(&["--method", "m", "--server", "s"], 3, "there is no config file to find `s` in");
     check(&["--method", "m", "--config", "nowhere.json"], 3, "nowhere.json");

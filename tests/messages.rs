@@ -154,7 +154,7 @@ fn status_reports_a_broken_config() {
         String::from_utf8(end.stdout).unwrap()
     };
     let text = status(&["status"]);
-    assert!(text.contains("The config file has errors now, the last good one is in use:"), "{text}");
+    assert!(text.contains("The config file has errors; its last valid version is in use:"), "{text}");
     let json: Value = serde_json::from_str(&status(&["status", "--json"])).unwrap();
     assert!(json["daemons"][0]["configError"].as_str().unwrap().contains("syntax error"), "{json}");
     assert_eq!(json["configError"], Value::Null);

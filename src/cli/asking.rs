@@ -27,21 +27,21 @@ pub(crate) struct GatewayArgs {
     #[arg(long, env = "SWITCHBOARD_SOLO", value_parser = FalseyValueParser::new())]
     pub(crate) solo: bool,
 
-    /// The config file. Otherwise the one that `stdio` would use.
+    /// The config file. Default: the one that `stdio` would use.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) owner: OwnerArgs,
 
-    /// Ask only this server of the config file, under its own names.
+    /// Use only this server of the config file, under its own names.
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
 
     #[command(flatten)]
     pub(crate) roots: RootArgs,
 
-    /// Give up after so many seconds. Otherwise the timeouts of the config file apply.
+    /// Give up after this many seconds. Default: the timeouts of the config file.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MAX_SECONDS))]
     pub(crate) timeout: Option<u64>,
 
@@ -97,7 +97,7 @@ impl GatewayArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// List only this server's, under their own names. The same as `--server`.
+    /// List only this server's items, under their own names. The same as `--server`.
     #[arg(value_name = "SERVER", conflicts_with_all = ["server", "command"])]
     pub(crate) only: Option<String>,
 

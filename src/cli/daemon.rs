@@ -29,7 +29,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
 
-    /// The config file. Otherwise the one that `stdio` would use.
+    /// The config file. Default: the one that `stdio` would use.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -58,7 +58,7 @@ pub(crate) struct DaemonArgs {
     #[command(subcommand)]
     pub(crate) command: Option<DaemonCommand>,
 
-    /// The config file. Otherwise the one that `stdio` would use.
+    /// The config file. Default: the one that `stdio` would use.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
 
@@ -85,7 +85,7 @@ pub(crate) struct DaemonArgs {
     #[arg(long, value_name = "FILE", requires = "backend", global = true)]
     pub(crate) auggie_entry: Option<PathBuf>,
 
-    /// With `--backend auggie`: its `-m` argument. Otherwise `default`.
+    /// With `--backend auggie`: its `-m` argument. Default: `default`.
     #[arg(long, value_name = "MODE", requires = "backend", global = true)]
     pub(crate) mode: Option<String>,
 
@@ -119,7 +119,7 @@ impl DaemonArgs {
 fn shared_with_stdio(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "config_owner" => {
-            arg.global(true).help("Take the config file of the user with this number, too. As with `stdio`")
+            arg.global(true).help("Also accept a config file owned by this user id, as with `stdio`")
         }
         "start_timeout" => arg
             .global(true)

@@ -11,7 +11,7 @@ pub(crate) struct OverrideArgs {
     #[arg(long, value_name = "K", value_parser = count)]
     pub(crate) max_backends: Option<usize>,
 
-    /// Stop an instance after so many seconds without a request; 0 is never. Overrides the config.
+    /// Stop an instance after this many seconds without a request; 0 means never. Overrides the config.
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     pub(crate) idle_ttl_seconds: Option<u64>,
 

@@ -22,7 +22,7 @@ Usage: switchboard SUBCOMMAND [OPTIONS]
 
 const AFTER: &str = "
 Options:
-      --config FILE  The config file. Otherwise $SWITCHBOARD_CONFIG, a trusted
+      --config FILE  The config file. Default: $SWITCHBOARD_CONFIG, a trusted
                      `switchboard.json` in this folder, or your own
   -h, --help         Print help; `switchboard SUBCOMMAND --help` has all options
   -V, --version      Print version

@@ -6,8 +6,8 @@ use switchboard_gateway::config::owners::Owners;
 
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct OwnerArgs {
-    /// Take the config file of the user with this number, too, as for one that is mounted into a container. Otherwise it must
-    /// be your own or root's.
+    /// Also accept a config file owned by this user id, such as one mounted into a container. By default it must be
+    /// owned by you or root.
     #[arg(long, value_name = "UID")]
     pub(crate) config_owner: Option<u32>,
 }

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         return Err(fatal(
             Exit::Config,
             format!(
-                "there is no config file; looked for\n{}\n  hint: `switchboard help config` has one to start with",
+                "there is no config file; looked for\n{}\n  hint: `switchboard help config` has an example",
                 places.join("\n")
             ),
         ));

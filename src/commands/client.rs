@@ -161,7 +161,7 @@ fn not_started(ended: Ended, words: &str) -> anyhow::Result<Exit> {
 
 impl Client {
     fn start(args: &GatewayArgs, server: Option<&str>) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("cannot find our own program")?;
+        let program = std::env::current_exe().context("cannot find Switchboard's own program")?;
         let env = std::env::vars_os().collect();
         let gateway = Conversation::start(program.into(), args.words(server), env)
             .context("cannot start the gateway")?

@@ -27,7 +27,7 @@ fn block(block: &Value) -> String {
         }
         "resource" => resource(&block["resource"]),
         "resource_link" => said(&[Some("resource link"), text("uri"), text("name"), text("mimeType")]),
-        other => said(&[Some("content of another kind"), Some(other)]),
+        other => said(&[Some("unknown content type"), Some(other)]),
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
         ]);
         let expect = "one\n\x1b[1mtwo\n[image, image/png, 3 bytes]\n[audio, audio/wav, 2 bytes]\n\
                       [resource, a://b, 2 bytes]\n[resource, a://c, x/y, 1 bytes]\n[resource link, a://d, d]\n\
-                      [content of another kind, hologram]\n";
+                      [unknown content type, hologram]\n";
         assert_eq!(shown(&content), expect);
         assert_eq!(shown(&json!({ "type": "text", "text": "" })), "");
         assert_eq!(shown(&Value::Null), "");

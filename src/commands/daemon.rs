@@ -93,7 +93,7 @@ fn canonical(path: &Path) -> OsString {
 impl Identity {
     /// The daemon's address, for commands that cannot do without it.
     pub(super) fn socket(&self) -> anyhow::Result<Address> {
-        self.address().context("there is no place for the daemon's socket")
+        self.address().context("cannot create the folder for the daemon's socket")
     }
 
     pub(super) fn address(&self) -> std::io::Result<Address> {
@@ -161,10 +161,12 @@ pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
         default_root,
         stays_without_clients: !args.detached,
     };
-    match super::on_runtime(daemon::run(daemon))?.context("the daemon cannot serve")? {
+    match super::on_runtime(daemon::run(daemon))?.context("the daemon failed")? {
         Served::ToTheEnd => Ok(Exit::Ok),
         Served::Taken => {
-            complain("switchboard: a daemon for this config runs already; `switchboard status` shows it");
+            complain(
+                "switchboard: a daemon is already running for this config; `switchboard status` shows it",
+            );
             Ok(Exit::Failure)
         }
     }
@@ -192,7 +194,7 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
         (path, _) => match super::find_config(path.as_deref(), owners)? {
             FoundConfig::File(config, source) => (*config, source),
             FoundConfig::Nothing { .. } => {
-                let hint = "the daemon serves the servers of a config file; `switchboard help config` has one to start with";
+                let hint = "the daemon serves the servers of a config file; `switchboard help config` has an example";
                 return Err(fatal(Exit::Config, format!("there is no config file\n  hint: {hint}")));
             }
         },
@@ -262,10 +264,10 @@ fn stop(candidates: Vec<What>, overrides: Overrides) -> anyhow::Result<Exit> {
         let answer = super::on_runtime(control::ask(&address, Request::Stop))?
             .context("the daemon does not answer")?;
         if let Some(answer) = answer {
-            super::print(&format!("the daemon (pid {}) ends\n", answer.pid))?;
+            super::print(&format!("the daemon (pid {}) is stopping\n", answer.pid))?;
             return Ok(Exit::Ok);
         }
     }
-    super::print("no daemon runs for this config\n")?;
+    super::print("no daemon is running for this config\n")?;
     Ok(Exit::Ok)
 }

@@ -32,7 +32,7 @@ const CALL_TIMEOUT: &str = "2s";
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(12);
 
 pub(crate) fn run() -> anyhow::Result<Exit> {
-    let program = std::env::current_exe().context("cannot find our own program")?;
+    let program = std::env::current_exe().context("cannot find Switchboard's own program")?;
     let screen = Screen::for_stdout();
     match super::on_runtime(play(&screen, &program))?? {
         Outcome::Told => {

@@ -47,7 +47,7 @@ fn check_params(params: &str) -> anyhow::Result<()> {
     let hint = r#"hint: as in --params '{"name":"search","arguments":{"path":"/work/app"}}'"#;
     match serde_json::from_str(params) {
         Ok(serde_json::Value::Object(_)) => Ok(()),
-        Ok(_) => Err(fatal(Exit::Usage, format!("--params is no JSON object\n  {hint}"))),
-        Err(error) => Err(fatal(Exit::Usage, format!("--params is no JSON: {error}\n  {hint}"))),
+        Ok(_) => Err(fatal(Exit::Usage, format!("--params is not a JSON object\n  {hint}"))),
+        Err(error) => Err(fatal(Exit::Usage, format!("--params is not JSON: {error}\n  {hint}"))),
     }
 }

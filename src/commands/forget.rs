@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<Exit> {
     let configured = configured(args)?;
     if let Some(server) = &configured {
         switchboard_gateway::forget(server, &super::state_folder())
-            .context("cannot remove what is stored")?;
+            .context("cannot remove the stored facts")?;
     }
     let mut told = 0;
     // Daemons of other configs may know the server too.
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<Exit> {
         );
         return Err(fatal(Exit::Failure, text));
     }
-    super::print(&format!("{name}: forgotten; its next start finds out again\n"))?;
+    super::print(&format!("{name}: forgotten; its next start learns it again\n"))?;
     Ok(Exit::Ok)
 }
 

@@ -147,7 +147,7 @@ fn in_one_line(problems: &[Problem]) -> Option<String> {
 /// Fails if there are too few file descriptors to serve.
 fn check_can_serve() -> anyhow::Result<()> {
     check_room()
-        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")
+        .context("too few file descriptors to serve (hint: raise the limit of open files, `ulimit -n`)")
 }
 
 /// Runs `work` on an event loop of its own.

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &OrderArgs, word: Word) -> anyhow::Result<Exit> {
             Word::Start => Request::StartServer { server, root },
         }
     };
-    let addresses = Address::all().context("the daemons cannot be looked for")?;
+    let addresses = Address::all().context("cannot look for daemons")?;
     let (mut told, mut instances, mut refusal, mut notes) = (0, 0, None, String::new());
     for address in addresses {
         let answer = super::on_runtime(control::ask(&address, request()))?;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &OrderArgs, word: Word) -> anyhow::Result<Exit> {
     }
     match (told, refusal) {
         (0, Some(why)) => Err(fatal(Exit::Failure, why)),
-        (0, None) => Err(fatal(Exit::Failure, "no daemon runs; there is nothing to do".to_owned())),
+        (0, None) => Err(fatal(Exit::Failure, "no daemon is running; there is nothing to do".to_owned())),
         (_, _) => {
             let what = match word {
                 Word::Restart => "restarted",

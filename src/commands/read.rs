@@ -37,7 +37,7 @@ fn show(part: &Value) -> std::io::Result<()> {
     match part["blob"].as_str().and_then(base64::decode) {
         Some(bytes) if !terminal::is_one(Stream::Out) => super::print_bytes(&bytes),
         Some(_) => {
-            complain("hint: redirect the output to have the bytes themselves");
+            complain("hint: redirect the output to get the raw bytes");
             super::print(&content::resource(part))
         }
         None => super::print(&content::resource(part)),

@@ -9,7 +9,7 @@ use switchboard_gateway::control::{self, Request};
 
 pub(crate) fn run() -> anyhow::Result<Exit> {
     let (mut told, mut refused) = (0, 0);
-    for address in Address::all().context("the daemons cannot be looked for")? {
+    for address in Address::all().context("cannot look for daemons")? {
         let answer = super::on_runtime(control::ask(&address, Request::Reload))?;
         let Some(answer) = answer.with_context(|| format!("the daemon at {address} does not answer"))? else {
             continue;
@@ -19,12 +19,15 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
             Ok(done) => super::print(&shown(&done)?)?,
             Err(why) => {
                 refused += 1;
-                super::complain(&format!("the daemon (pid {}) goes on as before: {why}", answer.pid));
+                super::complain(&format!("the daemon (pid {}) keeps its previous config: {why}", answer.pid));
             }
         }
     }
     match (told, refused) {
-        (0, _) => Err(fatal(Exit::Failure, "no daemon runs; the next one reads its config file".to_owned())),
+        (0, _) => Err(fatal(
+            Exit::Failure,
+            "no daemon is running; the next one will read the config file".to_owned(),
+        )),
         (_, 0) => Ok(Exit::Ok),
         (_, _) => Ok(Exit::Failure),
     }
@@ -33,7 +36,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
 fn shown(done: &Value) -> anyhow::Result<String> {
     let mut text = format!("{}:", done["config"].as_str().unwrap_or("?"));
     let before = text.len();
-    for (what, key) in [("changed", "changed"), ("new", "added"), ("gone", "removed")] {
+    for (what, key) in [("changed", "changed"), ("added", "added"), ("removed", "removed")] {
         let names: Vec<&str> = words(&done["applied"][key]);
         if !names.is_empty() {
             write!(text, "{} {what}: {}", if text.len() > before { ";" } else { "" }, names.join(", "))?;
@@ -45,7 +48,7 @@ fn shown(done: &Value) -> anyhow::Result<String> {
     text.push('\n');
     let waiting = words(&done["applied"]["needsRestart"]);
     if !waiting.is_empty() {
-        writeln!(text, "  {}: counts only after `switchboard daemon stop`", waiting.join(", "))?;
+        writeln!(text, "  {}: takes effect after `switchboard daemon stop`", waiting.join(", "))?;
     }
     Ok(text)
 }

@@ -56,7 +56,7 @@ fn make_room(address: &switchboard_gateway::Address) -> anyhow::Result<()> {
         && answer.result.is_ok()
     {
         complain(&format!(
-            "switchboard: the daemon (pid {}) serves its windows to their end; new ones come here",
+            "switchboard: the daemon (pid {}) keeps its windows until they close; new windows use this one",
             answer.pid
         ));
     }
@@ -71,13 +71,14 @@ fn options(args: &ServeArgs, config: &Config, state_folder: &std::path::Path) ->
     let elsewhere = listen.iter().find(|address| !address.is_local());
     if let (true, Some(address)) = (args.no_auth, elsewhere) {
         let text = format!(
-            "--no-auth is for this machine alone, and {address} is reached from others\n  hint: leave it out, or listen at 127.0.0.1"
+            "--no-auth is only for addresses of this machine, and other machines can reach {address}\n  hint: \
+             leave it out, or listen on 127.0.0.1"
         );
         return Err(fatal(Exit::Usage, text));
     }
     let token = match args.no_auth {
         true => None,
-        false => Some(token::get(state_folder).context("no token can be made")?),
+        false => Some(token::get(state_folder).context("cannot read or create the token")?),
     };
     let mut hosts = serve.allowed_hosts.clone();
     // Clients may use the address they connect to as the host.

@@ -36,7 +36,9 @@ fn watch(args: &StatusArgs) -> anyhow::Result<Exit> {
     loop {
         let text = match (args.json, terminal::is_one(Stream::Out)) {
             (true, _) => format!("{}\n", as_json(&look()?)),
-            (false, true) => format!("{CLEAR_SCREEN}{}\nevery second; Ctrl-C ends\n", shown(&look()?)?),
+            (false, true) => {
+                format!("{CLEAR_SCREEN}{}\nupdated every second; Ctrl-C to quit\n", shown(&look()?)?)
+            }
             (false, false) => format!("{}---\n", shown(&look()?)?),
         };
         let mut stdout = std::io::stdout();
@@ -150,7 +152,7 @@ fn shown(seen: &Seen) -> anyhow::Result<String> {
             continue;
         }
         if let Some(error) = daemon["configError"].as_str() {
-            let line = format!("  The config file has errors now, the last good one is in use: {error}");
+            let line = format!("  The config file has errors; its last valid version is in use: {error}");
             writeln!(text, "{}", wrap(&line, width))?;
         }
         show_clients(&mut text, &daemon["clients"])?;
@@ -230,7 +232,6 @@ fn states(instances: &[Value]) -> String {
     for instance in instances {
         let state = match instance["state"].as_str().unwrap_or("?") {
             "ready" | "starting" => "running",
-            "waits for room" => "waiting for room",
             other => other,
         };
         match counts.iter_mut().find(|(known, _)| *known == state) {
@@ -262,11 +263,7 @@ fn show_instance(text: &mut String, instance: &Value) -> anyhow::Result<()> {
     ];
     writeln!(text, "        {}", counts.join(", "))?;
     if let Some(why) = instance["apart"].as_str() {
-        writeln!(
-            text,
-            "{}",
-            wrap(&format!("        on its own because {why}"), terminal::width(Stream::Out))
-        )?;
+        writeln!(text, "{}", wrap(&format!("        separate because {why}"), terminal::width(Stream::Out)))?;
     }
     Ok(())
 }
@@ -335,7 +332,7 @@ mod tests {
         };
         assert_eq!(states(&[]), "0 running");
         assert_eq!(states(&["ready", "starting", "ready"]), "3 running");
-        let many = ["ready", "waits for room", "ready", "ready", "stopping", "waits for room"];
-        assert_eq!(states(&many), "3 running, 2 waiting for room, 1 stopping");
+        let many = ["ready", "queued", "ready", "ready", "stopping", "queued"];
+        assert_eq!(states(&many), "3 running, 2 queued, 1 stopping");
     }
 }

@@ -219,7 +219,7 @@ fn from_command_line(
 fn alone(stdio: OwnStdio, why: &std::io::Error) -> Attached {
     complain(&format!(
         "switchboard: warning: cannot reach or start the daemon ({why}); this window runs its own servers\n  \
-         hint: `--solo` does without the daemon; `switchboard logs` may say why"
+         hint: `--solo` works without the daemon; `switchboard logs` may show why"
     ));
     Attached::Alone(stdio)
 }
@@ -271,14 +271,14 @@ fn with_defaults(owners: Owners) -> Option<(Config, Source)> {
     let file = match discover(None, None, owners, &super::vars) {
         Ok(found) => found.file?,
         Err(error) => {
-            complain(&format!("switchboard: warning: `defaults` do not count here: {error}"));
+            complain(&format!("switchboard: warning: `defaults` are ignored: {error}"));
             return None;
         }
     };
     let Some(config) = preset::load(&file, &super::vars).config else {
         let path = file.path.display();
         complain(&format!(
-            "switchboard: warning: {path} has errors, so its `defaults` do not count here\n  \
+            "switchboard: warning: {path} has errors, so its `defaults` are ignored\n  \
              hint: `switchboard check --config {path}`"
         ));
         return None;

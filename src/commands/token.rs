@@ -8,7 +8,7 @@ use switchboard_gateway::fronts::http::token;
 pub(crate) fn run(args: &TokenArgs) -> anyhow::Result<Exit> {
     match args.command {
         TokenCommand::Show => {
-            let token = token::get(&super::state_folder()).context("no token can be made")?;
+            let token = token::get(&super::state_folder()).context("cannot read or create the token")?;
             super::print(&format!("{token}\n"))?;
             Ok(Exit::Ok)
         }

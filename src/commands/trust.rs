@@ -50,7 +50,7 @@ fn allow(trust: &Trust, path: &Path, owners: Owners) -> anyhow::Result<Exit> {
     let mut text = format!("trusted as it is now: {}\n", trusted.path.display());
     for server in config.servers.iter().filter(|server| !server.disabled) {
         match &server.remote {
-            Some(remote) => writeln!(text, "  {} speaks with: {}", server.name, remote.shown())?,
+            Some(remote) => writeln!(text, "  {} connects to: {}", server.name, remote.shown())?,
             None => writeln!(text, "  {} runs: {} {}", server.name, server.command, server.args.join(" "))?,
         }
     }

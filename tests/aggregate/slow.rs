@@ -147,7 +147,7 @@ fn forgotten_server_is_waited_for_again() {
     let config = servers.config().display().to_string();
     assert_eq!(
         servers.say(&["forget", "bad", "--config", &config]),
-        "bad: forgotten; its next start finds out again\n"
+        "bad: forgotten; its next start learns it again\n"
     );
     wait_until_stored(&servers, "launches", 1);
     check_waited_for(&mut servers);

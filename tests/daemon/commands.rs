@@ -165,7 +165,7 @@ fn check_refused(end: &End, text: &str) {
 #[test]
 fn failed_orders_name_the_cause() {
     let house = House::new();
-    check_refused(&house.run(&["restart", "fake"]), "no daemon runs");
+    check_refused(&house.run(&["restart", "fake"]), "no daemon is running");
     let _window = house.open("a");
     check_refused(&house.run(&["restart", "nobody"]), "there is no server `nobody`; there are: fake");
     check_refused(&house.run(&["logs", "nobody"]), "no such server: `nobody`");
@@ -202,13 +202,13 @@ fn daemon_stop_ends_the_daemon() {
     let house = House::new();
     let config = house.config().to_str().unwrap().to_owned();
     let stop = ["daemon", "stop", "--config", &config];
-    assert_eq!(house.say(&stop), "no daemon runs for this config\n");
+    assert_eq!(house.say(&stop), "no daemon is running for this config\n");
     let mut window = house.open("a");
     let server = server_of(&mut window);
     let daemon = house.daemon();
     let open = window.start_call("hang", json!({}));
     house.record().wait_for(1, "hang");
-    assert_eq!(house.say(&stop), format!("the daemon (pid {}) ends\n", daemon.pid));
+    assert_eq!(house.say(&stop), format!("the daemon (pid {}) is stopping\n", daemon.pid));
     let answer: Value = window.answer(open);
     assert!(answer.get("error").is_some(), "{answer}");
     patience::until_true("its end", || !daemon.is_alive() && !pids::is_alive(server));
@@ -227,7 +227,7 @@ fn daemon_stop_needs_no_valid_config() {
             None => fs::remove_file(house.config()).unwrap(),
         }
         let stop = ["daemon", "stop", "--config", house.config().to_str().unwrap()];
-        assert_eq!(house.say(&stop), format!("the daemon (pid {}) ends\n", daemon.pid), "{name}");
+        assert_eq!(house.say(&stop), format!("the daemon (pid {}) is stopping\n", daemon.pid), "{name}");
         patience::until_true("its end", || !daemon.is_alive());
     }
 }
@@ -239,5 +239,5 @@ fn second_daemon_is_refused() {
     let _window = house.open("a");
     let end = house.run(&["daemon", "--config", house.config().to_str().unwrap()]);
     assert_eq!(end.code, Some(1));
-    assert!(end.stderr.contains("runs already"), "{}", end.stderr);
+    assert!(end.stderr.contains("is already running"), "{}", end.stderr);
 }

@@ -55,7 +55,7 @@ fn known_package_runs_once_for_all_folders() {
 
 #[test]
 fn configured_scope_wins() {
-    check(json!({ "scope": "root" }), &[], ("root", "the config says so"), 2);
+    check(json!({ "scope": "root" }), &[], ("root", "set in the config"), 2);
 }
 
 #[test]

@@ -115,9 +115,9 @@ fn status_names_differing_variables() {
     let status = house.status();
     let instances = status["daemons"][0]["servers"][0]["instances"].as_array().unwrap();
     let why: Vec<_> = instances.iter().filter_map(|instance| instance["apart"].as_str()).collect();
-    assert_eq!(why, ["its clients differ in variables: DISPLAY"; 2], "{status:#}");
+    assert_eq!(why, ["its clients have different variables: DISPLAY"; 2], "{status:#}");
     assert!(
-        house.say(&["status"]).contains("its clients differ in variables: DISPLAY"),
+        house.say(&["status"]).contains("its clients have different variables: DISPLAY"),
         "{}",
         house.say(&["status"])
     );

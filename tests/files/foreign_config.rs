@@ -52,7 +52,7 @@ fn world_writable_file_is_refused() {
     let house = House::new();
     set_mode(house.config(), 0o666);
     let command = format!("chmod o-w '{}'", house.config().display());
-    check_refused(&house, &["everybody can write", &command]);
+    check_refused(&house, &["everyone can write", &command]);
     // The named command helps.
     set_mode(house.config(), 0o664);
     let mut window = house.window("a").start();
@@ -69,7 +69,7 @@ fn other_users_file_is_refused() {
     }
     let house = House::new();
     chown(house.config(), Some(ANOTHER), None).unwrap();
-    check_refused(&house, &["belongs to the user 54321", "sudo chown 0 '", "--config-owner 54321"]);
+    check_refused(&house, &["belongs to uid 54321", "sudo chown 0 '", "--config-owner 54321"]);
     // For a file mounted into a container. The daemon accepts it too.
     let mut window = house.window("a").args(["--config-owner", "54321"]).start();
     window.initialize();
@@ -94,7 +94,7 @@ fn symlink_is_judged_by_its_target() {
     fs::remove_dir_all(house.path("record")).unwrap();
     fs::create_dir(house.path("record")).unwrap();
     set_mode(&real, 0o646);
-    check_refused(&house, &["everybody can write"]);
+    check_refused(&house, &["everyone can write"]);
 }
 
 /// Running servers stay as they are.
@@ -109,7 +109,7 @@ fn reload_refuses_a_world_writable_file() {
     fs::rename(&draft, house.config()).unwrap();
     let end = house.run(&["reload"]);
     assert_ne!(end.code, Some(0));
-    assert!(end.stderr.contains("everybody can write"), "{}", end.stderr);
+    assert!(end.stderr.contains("everyone can write"), "{}", end.stderr);
     assert!(window.call("echo", json!({})).get("result").is_some());
     assert!(!house.status().to_string().contains("evil"));
     assert_eq!(window.finish().code, Some(0));
@@ -128,7 +128,7 @@ fn readable_token_file_is_closed() {
     set_mode(&path, 0o666);
     let end = house.run(&["token", "show"]);
     assert_ne!(end.code, Some(0));
-    assert!(end.stderr.contains("others can write") && end.stderr.contains("remove it"), "{}", end.stderr);
+    assert!(end.stderr.contains("can write to it") && end.stderr.contains("remove it"), "{}", end.stderr);
 }
 
 /// A command line is served without the refused file's `defaults`, with a warning.
@@ -142,7 +142,7 @@ fn refused_defaults_cause_a_warning() {
     let mut window =
         house.program("a").args(["stdio", "--", crate::support::fake_backend().to_str().unwrap()]).start();
     window.initialize();
-    window.wait_for_stderr("`defaults` do not count here");
+    window.wait_for_stderr("`defaults` are ignored");
     window.wait_for_stderr("chmod o-w");
     assert_eq!(window.finish().code, Some(0));
 }

@@ -53,7 +53,7 @@ fn remote_client_names_only_mapped_roots() {
     for root in [&*other, &*shop, Path::new("/no/such/folder"), Path::new("/")] {
         let said = refused(at(&there, root).post(FAKE, hello("2025-11-25", json!({})).to_string()), 403);
         // The error does not reveal whether the folder exists.
-        assert!(said.contains("serve.rootMap") && !said.contains("no folder"), "{said}");
+        assert!(said.contains("serve.rootMap") && !said.contains("not a folder"), "{said}");
     }
     assert_eq!(served.record().launches(), 2, "nothing was started for who was refused");
 }

@@ -93,7 +93,7 @@ fn header_names_no_folder() {
             let web = nameless.web.with("Switchboard-Root", &root.display().to_string());
             let said = refused(web.post(path, hello("2025-11-25", json!({})).to_string()), 403);
             // The error does not reveal whether the folder exists.
-            assert!(said.contains("serve.rootMap") && !said.contains("no folder"), "{said}");
+            assert!(said.contains("serve.rootMap") && !said.contains("not a folder"), "{said}");
         }
     }
     assert_eq!(nameless.record().launches(), 0, "nothing was started for who was refused");

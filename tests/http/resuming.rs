@@ -164,7 +164,7 @@ fn answer_that_was_dropped_is_an_error() {
     talk.call("echo", json!({}));
     let answer = answer(talk.resume(first.id.as_deref().unwrap()), id);
     error(&answer, answer["error"]["code"].as_i64().unwrap(), "client_too_slow");
-    assert!(answer["error"]["message"].as_str().unwrap().contains("not kept"), "{answer}");
+    assert!(answer["error"]["message"].as_str().unwrap().contains("no longer stored"), "{answer}");
 }
 
 /// One session's answers, once read, take no room from another's waiting ones.

@@ -38,7 +38,7 @@ fn expired_call_is_an_error() {
     let release = client.start_call("release", json!({}));
     let next = client.recv_json();
     assert_eq!((&next["id"], &next["result"]["released"]), (&json!(release), &json!(1)), "{next}");
-    log_with(&client, "an answer came too late");
+    log_with(&client, "late answer dropped");
     assert_eq!(client.record().launches(), 1);
 }
 
@@ -116,7 +116,7 @@ fn unresponsive_server_is_restarted() {
     let mut client = greet(with(server, &["--ignore-eof"]));
     client.call("deaf", json!({}));
     error(&client.call("echo", json!({})), -32003, "backend_timeout");
-    log_with(&client, "it gave no sign of life");
+    log_with(&client, "it did not answer a health check");
     client.record().pid(2);
     check_alive(&mut client);
 }

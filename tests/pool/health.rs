@@ -11,7 +11,7 @@ fn unresponsive_instance_is_restarted() {
     let pid = editor.facts(json!({})).pid;
     assert!(editor.call("deaf", json!({}))["result"].is_object());
     patience::until_true("it is stopped, without a request that timed out", || !pids::is_alive(pid));
-    log_with(&editor.client, "it gave no sign of life");
+    log_with(&editor.client, "it did not answer a health check");
     assert_ne!(editor.facts(json!({})).pid, pid);
 }
 

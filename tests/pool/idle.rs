@@ -18,7 +18,7 @@ fn idle_instance_is_stopped() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "idleTtl": "1s" }), &[]));
     let first = editor.facts(json!({})).pid;
     wait_until_gone(first);
-    log_with(&editor.client, "nobody has used it for a while");
+    log_with(&editor.client, "it was idle for too long");
     let second = editor.facts(json!({})).pid;
     assert_ne!(first, second);
     wait_until_gone(second);

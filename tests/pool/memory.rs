@@ -13,7 +13,7 @@ fn idle_instance_over_limit_is_stopped() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "memoryLimit": "50MiB" }), &[]));
     let pid = editor.call("grow", json!({ "bytes": MUCH }))["result"]["pid"].as_u64().unwrap() as u32;
     patience::until_true("it is stopped", || !pids::is_alive(pid));
-    let log = log_with(&editor.client, "it holds more memory than it may");
+    let log = log_with(&editor.client, "it uses too much memory");
     let (warning, stop) = (log.find(WARNING).unwrap(), log.find("stopping").unwrap());
     assert!(warning < stop && log.contains("WARN"), "{log}");
     assert_eq!(editor.record().launches(), 1, "nobody needs another");

@@ -99,7 +99,7 @@ fn closed_stream_then_sigterm_is_prompt() {
     let processes = server.processes();
     client.close_input();
     patience::until_true("the backend is being stopped", || {
-        fs::read_to_string(&log).is_ok_and(|log| log.contains("switchboard ends"))
+        fs::read_to_string(&log).is_ok_and(|log| log.contains("switchboard is shutting down"))
     });
     client.signal(Word::Terminate);
     assert_eq!(client.wait_for_end().code, Some(0));

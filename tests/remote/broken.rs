@@ -45,7 +45,7 @@ fn works(client: &mut Client) {
 
 #[test]
 fn cut_before_headers_is_an_error() {
-    check_lost(&web(|_, wire| wire.cut()), "broke before the answer came");
+    check_lost(&web(|_, wire| wire.cut()), "was lost before the answer arrived");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn cut_within_headers_is_an_error() {
         wire.write("HTTP/1.1 200 OK\r\ncontent-ty");
         wire.cut();
     });
-    check_lost(&web, "broke before the answer came");
+    check_lost(&web, "was lost before the answer arrived");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn cut_within_a_body_is_an_error() {
         wire.write(&body[..body.len() / 2]);
         wire.cut();
     });
-    check_lost(&web, "broke before the answer came");
+    check_lost(&web, "was lost before the answer arrived");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn cut_of_unresumable_stream_is_an_error() {
         wire.chunk(&event[..event.len() - 9]);
         wire.cut();
     });
-    check_lost(&web, "broke before the answer came");
+    check_lost(&web, "was lost before the answer arrived");
 }
 
 #[test]

@@ -97,7 +97,9 @@ fn possibly_executed_call_is_not_resent() {
     ] {
         let (heard, executed, sessions) = called(Refusal { status, body, forgets: true });
         let told = error(&heard, -32002, "backend_unavailable");
-        let part = format!("refused this ({status}) and had lost its session; there is a new one; it said: ");
+        let part = format!(
+            "had lost the session and refused this request ({status}); a new session was started; it said: "
+        );
         assert!(told["message"].as_str().unwrap().contains(&part), "{told}");
         assert_eq!(told["data"]["hint"], UNKNOWN);
         assert_eq!((executed, sessions), (1, 2), "{body}");

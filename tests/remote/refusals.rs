@@ -53,20 +53,20 @@ fn oauth_login_is_reported_as_missing() {
     let oauth = ("www-authenticate", "Bearer resource_metadata=\"http://127.0.0.1/x\"");
     let at_start = Web::start(move |_, wire| wire.reply(401, &[oauth], ""));
     let told = not_greeted(&at_start, json!({}));
-    check_message(&told, "wants a login with OAuth (401), which Switchboard cannot do yet");
+    check_message(&told, "requires an OAuth login (401), which Switchboard does not support yet");
     check_hint(&told, "`headers`");
     assert_eq!(at_start.count("initialize"), 1, "no use in trying again");
     assert_eq!(told["data"]["retryable"], false);
     let later =
         web(move |_, wire| wire.json(401, &[], &json!({ "error_description": format!("bad {SECRET}") })));
     let told = refused(&later, -32603, "unauthorized");
-    check_message(&told, "does not know who we are (401); it said: bad [redacted]");
+    check_message(&told, "requires a valid token (401); it said: bad [redacted]");
 }
 
 #[test]
 fn status_403_is_forbidden() {
     let told = refused(&web(|_, wire| wire.reply(403, &[], "not for you")), -32603, "forbidden");
-    check_message(&told, "refuses this (403); it said: not for you");
+    check_message(&told, "denied access (403); it said: not for you");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn rate_limit_delays_lists_and_fails_calls() {
     assert_eq!(web.count("tools/list"), 3);
     let heard = client.call("one", json!({}));
     let told = error(&heard, -32603, "rate_limited");
-    check_message(told, "takes no more at the moment (429); it said: slow down");
+    check_message(told, "is too busy (429); it said: slow down");
     assert_eq!((&told["data"]["retryAfterMs"], &told["data"]["retryable"]), (&json!(7000), &json!(true)));
     let heard = client.call("one", json!({}));
     error(&heard, -32002, "backend_unavailable");
@@ -116,7 +116,7 @@ fn rate_limit_at_start_says_when_to_retry() {
     let dates = [("date", "Mon, 16 Nov 2026 09:00:00 GMT"), ("retry-after", "Mon, 16 Nov 2026 10:00:00 GMT")];
     let web = Web::start(move |_, wire| wire.reply(503, &dates, "at night"));
     let told = not_greeted(&web, json!({}));
-    check_message(&told, "takes no more at the moment (503); it said: at night");
+    check_message(&told, "is too busy (503); it said: at night");
     assert_eq!(
         (&told["data"]["retryAfterMs"], &told["data"]["retryable"]),
         (&json!(3_600_000), &json!(true))
@@ -167,17 +167,17 @@ fn non_answers_are_bad_answers() {
         -32603,
         "bad_answer",
     );
-    check_message(&told, "it has the content type text/html");
+    check_message(&told, "the content type is text/html");
     let told = refused(&web(|_, wire| wire.reply(202, &[], "")), -32603, "bad_answer");
-    check_message(&told, "nothing (202)");
+    check_message(&told, "no content (202)");
     let json = &[("content-type", "application/json")];
     let told = refused(&web(|_, wire| wire.reply(200, json, "this is no JSON")), -32603, "bad_answer");
-    check_message(&told, "the answer to this request is not in it");
+    check_message(&told, "it contains no answer to this request");
     let told = refused(&web(|_, wire| wire.reply(200, json, "")), -32603, "bad_answer");
-    check_message(&told, "the answer to this request is not in it");
+    check_message(&told, "it contains no answer to this request");
     let other =
         web(|_, wire| wire.json(200, &[], &json!({ "jsonrpc": "2.0", "id": "another's", "result": {} })));
-    check_message(&refused(&other, -32603, "bad_answer"), "the answer to this request is not in it");
+    check_message(&refused(&other, -32603, "bad_answer"), "it contains no answer to this request");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn unknown_host_is_reported() {
     let mut client = far("http://no-such-host.invalid/mcp", json!({})).start();
     let heard = client.request("initialize", initialize_params());
     let told = error(&heard, -32001, "backend_spawn_failed");
-    check_message(told, "http://no-such-host.invalid/mcp cannot be reached");
+    check_message(told, "cannot reach http://no-such-host.invalid/mcp");
     check_hint(told, "check the name in `url`");
     finish(client);
 }

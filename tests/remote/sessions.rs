@@ -78,7 +78,7 @@ fn server_that_keeps_no_session_is_given_up() {
     let mut client = greeted(&web);
     let answer = client.call("one", json!({}));
     let error = crate::support::error(&answer, -32002, "backend_unavailable");
-    assert!(error["message"].as_str().unwrap().contains("forgets its session at once"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("loses every new session at once"), "{error}");
     assert_eq!(web.count("tools/call"), 2);
     finish(client);
 }
@@ -104,7 +104,7 @@ fn unreachable_server_is_told_and_retried() {
     let error = crate::support::error(&answer, -32001, "backend_spawn_failed");
     let told = error["message"].as_str().unwrap();
     assert!(
-        told.contains(&format!("http://127.0.0.1:{port}/mcp cannot be reached: Connection refused")),
+        told.contains(&format!("cannot reach http://127.0.0.1:{port}/mcp: Connection refused")),
         "{told}"
     );
     assert!(error["data"]["hint"].as_str().unwrap().contains("start the server, or check `url`"), "{error}");

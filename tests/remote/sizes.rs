@@ -68,7 +68,7 @@ fn oversized_answer_is_refused() {
     for tool in ["json", "events"] {
         let heard = client.call(tool, json!({}));
         let told = error(&heard, -32603, "message_too_large");
-        assert!(told["message"].as_str().unwrap().contains("more than is accepted"), "{told}");
+        assert!(told["message"].as_str().unwrap().contains("over the limit"), "{told}");
     }
     assert_eq!(text(&client.call("one", json!({}))), "one in s-1");
     #[cfg(target_os = "linux")]

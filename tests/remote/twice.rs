@@ -200,7 +200,7 @@ fn check(mode: Mode, transport: Transport) {
 fn is_doubtful(heard: &Value, status: u16) -> bool {
     let told = heard["error"]["message"].as_str().unwrap_or_default();
     let is_ours = heard["error"]["data"]["kind"] == "backend_unavailable";
-    is_ours && (matches!(status, 300..=304 | 404 | 410 | 500..) || told.contains("had lost its session"))
+    is_ours && (matches!(status, 300..=304 | 404 | 410 | 500..) || told.contains("had lost the session"))
 }
 
 #[test]

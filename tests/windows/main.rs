@@ -115,7 +115,7 @@ fn server_noise_does_not_reach_the_client() {
 #[test]
 fn kill_leaves_nothing() {
     let client = with_family(fake(&["--ignore-eof"]));
-    check_logged(&client, "job around us: active; job per server: active");
+    check_logged(&client, "job of Switchboard: active; job per server: active");
     client.signal(Word::Kill);
     check_nothing_left(&client);
 }

@@ -90,15 +90,18 @@ pub(crate) enum Overload {
 impl fmt::Display for Overload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OpenRequests(count) => write!(f, "{count} requests wait for their answers"),
-            Self::OpenBytes(bytes) => write!(f, "{bytes} bytes of open requests are kept"),
+            Self::OpenRequests(count) => write!(f, "{count} requests are still unanswered"),
+            Self::OpenBytes(bytes) => write!(f, "unanswered requests hold {bytes} bytes"),
             Self::Turns { at_work } => {
-                write!(f, "the server works on as many requests as it may ({at_work}), and too many wait")
+                write!(
+                    f,
+                    "the server is at its limit of {at_work} concurrent requests, and its queue is full"
+                )
             }
-            Self::Start => f.write_str("too many messages wait for the server to be ready"),
-            Self::ServerUnread => f.write_str("the server does not read what it is sent"),
-            Self::ClientUnread => f.write_str("the client does not read what it is sent"),
-            Self::Questions => f.write_str("too many requests to the client are open"),
+            Self::Start => f.write_str("too many messages are queued until the server is ready"),
+            Self::ServerUnread => f.write_str("the server does not read its input"),
+            Self::ClientUnread => f.write_str("the client does not read its input"),
+            Self::Questions => f.write_str("too many requests to the client are still unanswered"),
         }
     }
 }
@@ -116,14 +119,10 @@ pub(crate) enum NoStandby {
 impl NoStandby {
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Self::Private => {
-                "each of its clients has an instance of its own, which starts when the client comes"
-            }
-            Self::AsksRoots => {
-                "it asks its client for its workspace folders, and so starts when a client comes"
-            }
+            Self::Private => "each client gets its own instance, which starts when the client connects",
+            Self::AsksRoots => "it asks its client for roots, so it starts when a client connects",
             Self::NoRoot => {
-                "it has an instance for each workspace, and none is named: write NAME@FOLDER, set `defaultRoot`, or \
+                "it runs once per workspace, and no workspace was given: write NAME@FOLDER, set `defaultRoot`, or \
                  set `scope` to `global` if it does not depend on the workspace"
             }
             Self::Held => "it is stopped; `switchboard start NAME` re-enables it",
@@ -172,7 +171,7 @@ impl Core {
                 ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
                     .concerning(self, of)
                     .retryable(true)
-                    .hint(format!("`switchboard tools {server}` shows how it answers a client of its own"))
+                    .hint(format!("`switchboard tools {server}` shows how it answers another client"))
             }
             Cause::Died { how, said } => self.died(of, how, said),
             Cause::BreakerOpen { why, wait } => {
@@ -218,7 +217,7 @@ impl Core {
 
     fn spawn_timed_out(&self, of: Option<BackendId>, within: Duration) -> ErrorAnswer {
         let (server, seconds) = (self.name_of(of), within.as_secs_f64());
-        let text = format!("no process of the server `{server}` could be made within {seconds:.1} s");
+        let text = format!("the process of the server `{server}` did not start within {seconds:.1} s");
         ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
             .concerning(self, of)
             .retryable(true)
@@ -260,15 +259,12 @@ impl Core {
     fn died(&self, of: Option<BackendId>, how: &str, said: &LastWords) -> ErrorAnswer {
         if self.relays(of) {
             return self
-                .backend_unavailable(
-                    of,
-                    format!("the Switchboard daemon died while it worked on this: {how}"),
-                )
+                .backend_unavailable(of, format!("the Switchboard daemon died during this request: {how}"))
                 .retryable(true)
-                .hint("another one is being started; whether this request took effect is unknown");
+                .hint("a new one is being started; whether this request took effect is unknown");
         }
         let server = self.name_of(of);
-        let text = format!("the server `{server}` died while it worked on this: {how}");
+        let text = format!("the server `{server}` died during this request: {how}");
         self.backend_unavailable(of, said.after(text))
             .retryable(true)
             .hint("it is being restarted; whether this request took effect is unknown")
@@ -282,9 +278,7 @@ impl Core {
         let is_greeted = self.backends.get(&of).is_some_and(Backend::is_short_of_handshake);
         let (text, hint) = if !was_sent && is_greeted {
             (
-                format!(
-                    "the server `{server}` was started, and did not answer the handshake within {seconds:.1} s"
-                ),
+                format!("the server `{server}` did not answer the handshake within {seconds:.1} s"),
                 "its stderr is in the log folder; raise `startTimeout` for this server if it needs longer",
             )
         } else if was_sent {
@@ -309,12 +303,12 @@ impl Core {
     pub(crate) fn no_turn(&self, of: BackendId, waited: Duration, at_work: usize) -> ErrorAnswer {
         let (server, seconds) = (self.name_of(Some(of)), waited.as_secs_f64());
         let text = format!(
-            "no turn within {seconds:.1} s: the server `{server}` works on as many requests as it may ({at_work})"
+            "queued for {seconds:.1} s: the server `{server}` is at its limit of {at_work} concurrent requests"
         );
         ErrorAnswer::new(ErrorKind::BackendTimeout, text)
             .concerning(self, Some(of))
             .retryable(true)
-            .hint("raise `maxInFlight` for this server if it can do more at a time")
+            .hint("raise `maxInFlight` for this server if it can handle more at once")
             .with("timeoutMs", json!(waited.as_millis() as u64))
     }
 
@@ -325,9 +319,9 @@ impl Core {
             if most < self.settings.pool.max_backends { Limit::Server(most) } else { Limit::Pool(most) };
         let limit = self.limit_of(of).unwrap_or(own);
         let allowed = match limit {
-            Limit::Server(most) => format!("{most} may run"),
-            Limit::Pool(most) => format!("{most} of all servers may run"),
-            Limit::Memory(bytes) => format!("all servers may use {} MiB", bytes >> 20),
+            Limit::Server(most) => format!("the limit is {most}"),
+            Limit::Pool(most) => format!("the limit for all servers is {most}"),
+            Limit::Memory(bytes) => format!("the memory limit for all servers is {} MiB", bytes >> 20),
         };
         let running = self.backends.values().filter(|b| b.is_ready());
         let shown = |b: &Backend| {
@@ -337,7 +331,7 @@ impl Core {
         };
         let busy: Vec<String> = running.map(shown).collect();
         let text = format!(
-            "no room for one more instance of `{server}` within {seconds:.1} s: {allowed}, and all are needed"
+            "no room for another instance of `{server}` within {seconds:.1} s: {allowed}, and all are in use"
         );
         ErrorAnswer::new(ErrorKind::BackendTimeout, text)
             .concerning(self, Some(of))
@@ -350,13 +344,12 @@ impl Core {
     /// The workspace of a request is unknown, and the server needs one.
     pub(crate) fn no_root(&self, client: ClientId) -> ErrorAnswer {
         let server = self.clients.get(&client).map_or("?", |c| &c.settings().name);
-        let text =
-            format!("no workspace is known that this could belong to, and the server `{server}` needs one");
+        let text = format!("no workspace is known for this request, and the server `{server}` needs one");
         ErrorAnswer::new(ErrorKind::RoutingFailed, text)
             .concerning(self, None)
             .server(server)
             .retryable(true)
-            .hint(format!("{NO_ROOT_HINT}; `switchboard explain` shows how it is decided"))
+            .hint(format!("{NO_ROOT_HINT}; `switchboard explain` shows how the workspace is chosen"))
     }
 
     /// A backend's request does not say which of its several clients it is for.
@@ -367,11 +360,11 @@ impl Core {
         )
         .concerning(self, Some(of))
         .retryable(false)
-        .hint("each client gets a process of its own from now on, in which this can be asked")
+        .hint("from now on each client gets its own process, where this request works")
     }
 
     pub(crate) fn overloaded(&self, of: Option<BackendId>, overload: Overload) -> ErrorAnswer {
-        ErrorAnswer::new(ErrorKind::Overloaded, format!("too much at once: {overload}"))
+        ErrorAnswer::new(ErrorKind::Overloaded, format!("overloaded: {overload}"))
             .concerning(self, of)
             .retryable(true)
             .hint("wait for earlier answers before sending more")
@@ -380,7 +373,8 @@ impl Core {
     pub(crate) fn too_many_subscriptions(&self) -> ErrorAnswer {
         let limits = &self.settings.limits;
         let (count, bytes) = (limits.subscriptions_per_client, limits.subscription_bytes);
-        let text = format!("too many subscriptions: a client may have {count}, with URIs of {bytes} bytes");
+        let text =
+            format!("too many subscriptions: the limit per client is {count}, and {bytes} bytes of URIs");
         ErrorAnswer::new(ErrorKind::Overloaded, text)
             .concerning(self, None)
             .retryable(false)
@@ -400,7 +394,7 @@ impl Core {
         if !self.is_succeeded() {
             return self.shutting_down();
         }
-        let answer = self.shutting_down().retryable(true).hint("ask again: another daemon is started");
+        let answer = self.shutting_down().retryable(true).hint("try again: a new daemon is starting");
         match mark {
             Some(mark) => answer.with(MARK_KEY, json!(mark)),
             None => answer,
@@ -408,8 +402,7 @@ impl Core {
     }
 
     pub(crate) fn client_too_slow(&self, bytes: usize) -> ErrorAnswer {
-        let text =
-            format!("the answer ({bytes} bytes) was dropped: too many earlier answers wait to be read");
+        let text = format!("the answer ({bytes} bytes) was dropped: too many earlier answers are unread");
         ErrorAnswer::new(ErrorKind::ClientTooSlow, text)
             .concerning(self, None)
             .retryable(true)
@@ -417,7 +410,7 @@ impl Core {
     }
 
     pub(crate) fn too_large(&self, whose: &str, bytes: u64) -> ErrorAnswer {
-        let text = format!("the {whose} has {bytes} bytes, which is more than is accepted");
+        let text = format!("the {whose} has {bytes} bytes, which is over the limit");
         ErrorAnswer::new(ErrorKind::MessageTooLarge, text)
             .concerning(self, None)
             .retryable(false)
@@ -429,7 +422,7 @@ impl Core {
         ErrorAnswer::new(ErrorKind::BadAnswer, format!("the server `{server}` sent a broken answer: {what}"))
             .concerning(self, Some(of))
             .retryable(false)
-            .hint("this is a fault of that server; report it there")
+            .hint("this is a bug in that server; report it there")
     }
 
     pub(crate) fn not_offered(&self, method: &str) -> ErrorAnswer {
@@ -444,7 +437,7 @@ impl Core {
         let text = format!("no server is known to offer the method `{method}`");
         ErrorAnswer::new(ErrorKind::MethodNotFound, text)
             .retryable(false)
-            .hint("`--server NAME` connects to one server alone, and passes everything to it")
+            .hint("`--server NAME` connects to one server only and passes every method on")
     }
 
     /// A method to which filters cannot be applied.
@@ -479,9 +472,9 @@ impl Core {
             [] => ErrorAnswer::new(ErrorKind::UnknownResource, format!("Resource not found: {uri}"))
                 .hint("`resources/list` lists all resources"),
             _ => {
-                let text = format!("Resource not found: {uri} could be of several servers");
+                let text = format!("Resource not found: {uri} could belong to several servers");
                 ErrorAnswer::new(ErrorKind::UnknownResource, text)
-                    .hint("use the URI that `resources/list` gives, which names the server")
+                    .hint("use the URI from `resources/list`, which names the server")
                     .with("servers", json!(owners))
             }
         };
@@ -489,7 +482,7 @@ impl Core {
     }
 
     pub(crate) fn greeted_again(&self) -> ErrorAnswer {
-        ErrorAnswer::new(ErrorKind::BadMessage, "another `initialize` came before this one was answered")
+        ErrorAnswer::new(ErrorKind::BadMessage, "another `initialize` arrived before this one was answered")
             .retryable(false)
             .hint("wait for the answer to the last one")
     }
@@ -497,13 +490,16 @@ impl Core {
     pub(crate) fn no_handshake(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::NotInitialized, "this client has not sent `initialize` yet")
             .retryable(false)
-            .hint("send `initialize` first; clients that speak MCP without a handshake (2026-07-28) are not served yet")
+            .hint(
+                "send `initialize` first; clients that speak MCP without a handshake (2026-07-28) \
+                 are not supported yet",
+            )
     }
 
     pub(crate) fn stale_cursor(&self) -> ErrorAnswer {
-        ErrorAnswer::new(ErrorKind::StaleCursor, "this cursor is not valid (any more)")
+        ErrorAnswer::new(ErrorKind::StaleCursor, "this cursor is invalid or has expired")
             .retryable(false)
-            .hint("ask for the list from its beginning, without a cursor")
+            .hint("request the list again, without a cursor")
     }
 
     pub(crate) fn client_silent(&self) -> ErrorAnswer {
@@ -514,10 +510,10 @@ impl Core {
     }
 
     pub(crate) fn client_gone(&self) -> ErrorAnswer {
-        ErrorAnswer::new(ErrorKind::ShuttingDown, "the client is gone and cannot answer")
+        ErrorAnswer::new(ErrorKind::ShuttingDown, "the client has disconnected and cannot answer")
             .concerning(self, None)
             .retryable(false)
-            .hint("go on without its answer")
+            .hint("continue without its answer")
     }
 }
 

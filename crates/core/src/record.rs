@@ -66,7 +66,7 @@ impl Record {
             slow,
             said(self.asks_roots, "asks for roots"),
             said(self.asks_questions, "asks its client questions"),
-            said(self.keeps_state, "keeps a client's state"),
+            said(self.keeps_state, "keeps client state"),
         ]
         .into_iter()
         .flatten()

@@ -72,13 +72,13 @@ pub enum ScopeReason {
 impl fmt::Display for ScopeReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Given => write!(f, "the config says so"),
+            Self::Given => write!(f, "set in the config"),
             Self::UsesRoot => write!(f, "its launch depends on the workspace"),
             Self::RelativePath(path) => write!(f, "its launch contains a relative path ({path})"),
             Self::Remote => write!(f, "it is a remote server"),
             Self::KnownPackage(package) => write!(f, "{package} does not depend on the folder"),
             Self::Unknown => write!(f, "it may depend on the folder (set `scope` if not)"),
-            Self::KeepsState => write!(f, "it keeps a client's state between calls"),
+            Self::KeepsState => write!(f, "it keeps client state between calls"),
             Self::AsksQuestions => write!(f, "it asks its client questions"),
             Self::AsksRoots => write!(f, "it asks for its client's roots"),
         }

@@ -164,7 +164,7 @@ impl Core {
 
     fn instance(&self, b: &Backend) -> InstanceStatus {
         let state = match b.state() {
-            BackendState::Stopped if self.backends.waits_for_room(b.id()) => "waits for room",
+            BackendState::Stopped if self.backends.waits_for_room(b.id()) => "queued",
             // Started, but never worked.
             BackendState::Stopped if b.has_never_worked() => "failed",
             BackendState::Stopped => "stopped",
@@ -204,15 +204,15 @@ impl Core {
         let others = || self.backends.values().filter(is_beside);
         let other = others().find(|other| other.key() == b.key()).or_else(|| others().next())?;
         let why = match () {
-            () if b.owner().is_some() || other.key().owner.is_some() => "it is one client's own",
-            () if b.key().profile != other.key().profile => "its clients can do other things",
+            () if b.owner().is_some() || other.key().owner.is_some() => "it belongs to one client",
+            () if b.key().profile != other.key().profile => "its clients have other capabilities",
             () if b.environment() != other.environment() => {
                 return Some(format!(
-                    "its clients differ in variables: {}",
+                    "its clients have different variables: {}",
                     b.environment().differences(other.environment())
                 ));
             }
-            () if b.roots().told() != other.roots().told() => "its clients have other roots",
+            () if b.roots().told() != other.roots().told() => "its clients have different roots",
             () => "it is being replaced",
         };
         Some(why.to_owned())
@@ -229,7 +229,9 @@ pub fn told(collision: &Collision) -> String {
     };
     let (name, servers) = (&collision.name, collision.servers.join("` and `"));
     match &collision.becomes {
-        Some(other) => format!("{what} `{name}` of `{servers}`: the last of them is called `{other}`"),
-        None => format!("{what} `{name}` of `{servers}`: only the first is shown, or both by the same name"),
+        Some(other) => format!("{what} `{name}` of `{servers}`: the last one is shown as `{other}`"),
+        None => {
+            format!("{what} `{name}` of `{servers}`: only the first is shown, or both under the same name")
+        }
     }
 }

@@ -103,7 +103,7 @@ impl Shelf {
         let mut line = serde_json::to_vec(&header)?;
         line.push(b'\n');
         if (line.len() + payload.len()) as u64 > MAX_FILE_BYTES {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "more than a catalogue may have"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "larger than a stored catalogue may be"));
         }
         private::folder(&self.folder)?;
         let name = format!("{}-{}{ENDING}", launch_key(server), key_hash(key));

@@ -215,7 +215,7 @@ fn answer(
         Decision::Fallback if mode.spread == Spread::Home => (None, AT_HOME.to_owned(), None),
         Decision::Fallback if !mode.needs_root => (None, UNKNOWN.to_owned(), None),
         Decision::Fallback => {
-            (None, format!("{UNKNOWN}, and the server cannot start without"), Some(RouteError::NO_ROOT))
+            (None, format!("{UNKNOWN}, and the server needs one"), Some(RouteError::NO_ROOT))
         }
         Decision::Nowhere => (None, format!("{UNKNOWN}, and `fallback` is off"), Some(RouteError::NO_ROOT)),
     };
@@ -233,8 +233,8 @@ fn answer(
     }
 }
 
-const UNKNOWN: &str = "nothing says where it belongs";
-const AT_HOME: &str = "it belongs to no workspace, and runs in the home folder";
+const UNKNOWN: &str = "no workspace is known for this request";
+const AT_HOME: &str = "the server needs no workspace and runs in the home folder";
 
 impl RouteError {
     const NO_ROOT: Self = Self { code: -32004, kind: "routing_failed", hint: NO_ROOT_HINT };
@@ -245,9 +245,9 @@ impl RoutingMode {
         match (self.spread, self.is_private) {
             (Spread::Root, false) => "one for each workspace",
             (Spread::Root, true) => "one for each workspace and client",
-            (Spread::Roots, false) => "one for all roots of a client, and clients with the same roots",
+            (Spread::Roots, false) => "one for each set of roots; clients with the same roots share it",
             (Spread::Roots, true) => "one for each client, for all its roots",
-            (Spread::All | Spread::Home, false) => "one for everybody",
+            (Spread::All | Spread::Home, false) => "one for all clients",
             (Spread::All | Spread::Home, true) => "one for each client, whatever its roots",
         }
     }

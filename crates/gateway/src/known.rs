@@ -26,9 +26,9 @@ enum Folder {
 /// State that a server keeps, and the source of this knowledge.
 pub(crate) fn state_of(server: &ServerConfig) -> (switchboard_core::StatePolicy, &'static str) {
     match server.state {
-        State::None => (switchboard_core::StatePolicy::None, "the config says so"),
-        State::Client => (switchboard_core::StatePolicy::Client, "the config says so"),
-        State::Backend => (switchboard_core::StatePolicy::Backend, "the config says so"),
+        State::None => (switchboard_core::StatePolicy::None, "set in the config"),
+        State::Client => (switchboard_core::StatePolicy::Client, "set in the config"),
+        State::Backend => (switchboard_core::StatePolicy::Backend, "set in the config"),
         State::Auto => match known(server).map(|row| row.state) {
             Some(switchboard_core::StatePolicy::Auto) | None => {
                 (switchboard_core::StatePolicy::Auto, "to be told from its tools")

@@ -33,10 +33,10 @@ pub(crate) fn delegated() -> Result<PathBuf, String> {
     }
     // Permissions must be tried out: a read-only mount still shows all permission bits.
     let probe = own.join(format!("switchboard-probe-{}", std::process::id()));
-    fs::create_dir(&probe).map_err(|error| format!("{shown} cannot be divided ({error})"))?;
+    fs::create_dir(&probe).map_err(|error| format!("cannot create a cgroup in {shown} ({error})"))?;
     let joined = OpenOptions::new().write(true).open(probe.join("cgroup.procs"));
     let _ = fs::remove_dir(&probe);
-    joined.map_err(|error| format!("{shown} cannot be divided ({error})"))?;
+    joined.map_err(|error| format!("cannot move a process within {shown} ({error})"))?;
     Ok(own)
 }
 

@@ -147,7 +147,7 @@ impl fmt::Display for Ended {
                 Some(name) => write!(f, "signal {signal} ({name})"),
                 None => write!(f, "signal {signal}"),
             },
-            Self::Unknown => write!(f, "an unknown end"),
+            Self::Unknown => write!(f, "unknown exit status"),
         }
     }
 }

@@ -108,7 +108,7 @@ impl fmt::Display for Address {
 /// Reason why we cannot listen.
 #[derive(Debug, Error)]
 pub enum BindError {
-    #[error("somebody listens there already")]
+    #[error("the address is already in use")]
     Taken,
     #[error(transparent)]
     Io(#[from] io::Error),

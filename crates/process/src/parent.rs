@@ -94,7 +94,7 @@ mod os {
 
         pub(super) fn open() -> Result<OwnedFd, Unwatched> {
             // We are an orphan, the first process of a container, or our parent is outside it.
-            let nobody = || Unwatched::Nobody("no process that could end has started us".into());
+            let nobody = || Unwatched::Nobody("there is no parent process to watch".into());
             let parent = first().filter(|parent| *parent != Pid::INIT).ok_or_else(nobody)?;
             let process = system::watch(parent);
             // Checked after the watch is set up: a parent that ended before leaves us with another parent.

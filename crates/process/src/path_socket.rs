@@ -39,7 +39,7 @@ mod os {
                 Ok(_) => {
                     return Err(io::Error::new(
                         io::ErrorKind::AlreadyExists,
-                        "there is a file that is no socket",
+                        "the file exists and is not a socket",
                     ));
                 }
                 Err(_) => {}
@@ -134,7 +134,7 @@ mod os {
 
     impl PathListener {
         pub fn bind(_: &Path) -> io::Result<Self> {
-            Err(io::Error::new(io::ErrorKind::Unsupported, "sockets with a path are for Unix"))
+            Err(io::Error::new(io::ErrorKind::Unsupported, "sockets with a path need Unix"))
         }
 
         pub async fn accept(&self) -> io::Result<PathStream> {

@@ -98,7 +98,7 @@ mod os {
         if stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o077 == 0 {
             Ok(())
         } else {
-            Err(io::Error::new(io::ErrorKind::PermissionDenied, "others can enter it, or it is another's"))
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user owns it or can access it"))
         }
     }
 
@@ -161,7 +161,7 @@ mod os {
         if is_ours && FileType::from_raw_mode(stat.st_mode) == kind {
             Ok(())
         } else {
-            Err(io::Error::new(io::ErrorKind::PermissionDenied, "others can write there"))
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user owns it or can write to it"))
         }
     }
 

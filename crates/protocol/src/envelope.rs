@@ -89,10 +89,10 @@ impl Fault {
             Self::NotUtf8 { at } => format!("not JSON: the text is not UTF-8 (byte {at})"),
             Self::NotJson(NotJson { at, what }) => format!("not JSON: {what} (byte {at})"),
             Self::NotAnObject => "a message is a JSON object, or an array of them".into(),
-            Self::EmptyBatch => "an empty batch asks for nothing".into(),
+            Self::EmptyBatch => "the batch is empty".into(),
             Self::BatchTooLong => format!("a batch has at most {MAX_BATCH_MEMBERS} members"),
             Self::DuplicateKey(part) => {
-                format!("the key `{}` stands twice; which one counts is unclear", key_of(ENVELOPE, part))
+                format!("duplicate key `{}`", key_of(ENVELOPE, part))
             }
             Self::LookAlikeKey(part) => {
                 format!("a key looks like `{}` but is spelled differently", key_of(ENVELOPE, part))

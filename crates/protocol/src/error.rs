@@ -114,7 +114,7 @@ impl ErrorAnswer {
     pub fn of_fault(fault: Fault) -> Self {
         let mut answer = Self::new(ErrorKind::BadMessage, fault.explain()).retryable(false);
         answer.code = fault.code();
-        answer.hint("this is a fault of the sender; send one JSON-RPC message per frame")
+        answer.hint("fix the sender: it must send one JSON-RPC message per frame")
     }
 
     pub fn server(self, name: &str) -> Self {

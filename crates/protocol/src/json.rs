@@ -40,10 +40,10 @@ impl std::fmt::Display for What {
             Self::NotClosed => "a comma or a closing bracket was expected here",
             Self::Ends => "the text ends too early",
             Self::EndsInString => "the text ends inside a string",
-            Self::ControlCharacter => "a control character stands unescaped in a string",
-            Self::BadEscape => "an unknown escape in a string",
-            Self::TooDeep => "it is nested too deep",
-            Self::MoreFollows => "something follows the value",
+            Self::ControlCharacter => "unescaped control character in a string",
+            Self::BadEscape => "unknown escape in a string",
+            Self::TooDeep => "nested too deeply",
+            Self::MoreFollows => "unexpected text after the value",
         })
     }
 }

@@ -19,7 +19,7 @@ pub(in crate::commands) enum Failure {
     Silent(Silence),
     #[error("interrupted")]
     Interrupted,
-    #[error("no answer within {} s\n  hint: `--timeout` says how long to wait", .0.as_secs())]
+    #[error("no answer within {} s\n  hint: `--timeout` sets how long to wait", .0.as_secs())]
     TooLate(Duration),
     #[error("the answer to `{0}` is not valid")]
     Odd(&'static str),

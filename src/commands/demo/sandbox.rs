@@ -29,8 +29,10 @@ impl Sandbox {
     pub(super) fn make(program: &Path) -> anyhow::Result<Self> {
         let folder = Folder::make().context("cannot make a temporary folder (hint: set TMPDIR)")?;
         // The path must not be expanded like a variable.
-        let command =
-            program.to_str().context("the path of our own program is not UTF-8")?.replace("${", "$${");
+        let command = program
+            .to_str()
+            .context("the path of Switchboard's own program is not UTF-8")?
+            .replace("${", "$${");
         let server = json!({ "command": command, "args": ["example-server"], "timeout": CALL_TIMEOUT });
         // Without linger, the daemon ends soon by itself, even if the demo is killed.
         let text = json!({ "linger": 0, "mcpServers": { "example": server } });

@@ -30,7 +30,7 @@ pub(super) fn prompts() -> Value {
         "name": "greet",
         "title": "Greet",
         "description": "Asks the model for a friendly greeting.",
-        "arguments": [{ "name": "name", "description": "Who is to be greeted.", "required": true }],
+        "arguments": [{ "name": "name", "description": "Who to greet.", "required": true }],
     }]})
 }
 

@@ -23,7 +23,7 @@ pub(super) fn list() -> Value {
         {
             "name": "echo",
             "title": "Echo",
-            "description": "Gives back the text.",
+            "description": "Returns the text.",
             "inputSchema": object(json!({ "text": { "type": "string" } }), &["text"]),
             "annotations": reads,
         },
@@ -49,7 +49,7 @@ pub(super) fn list() -> Value {
         {
             "name": "noise",
             "title": "Noise",
-            "description": "Prints a log line on stdout before it answers, as a server must not.",
+            "description": "Breaks the protocol: prints a log line before it answers.",
             "inputSchema": object(
                 json!({ "glued": { "type": "boolean", "description": "Without a line break before the answer." } }),
                 &[],

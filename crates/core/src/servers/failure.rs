@@ -49,7 +49,9 @@ impl LastError {
         Self {
             kind: ErrorKind::BackendTimeout.name(),
             message: format!("the server `{name}` was not ready in time; clients no longer wait for it"),
-            hint: Some(format!("after a repair, `switchboard forget {name}` gives it another chance")),
+            hint: Some(format!(
+                "once it is fixed, run `switchboard forget {name}` to make clients wait for it again"
+            )),
             seconds_ago: retry.since_last_try(now).as_secs(),
             next_try_seconds: seconds_until(now, next_try),
         }

@@ -99,7 +99,7 @@ impl Core {
         }
         b.health_mut().end_probe();
         self.close(probe);
-        self.replace_hung(backend, "it gave no sign of life");
+        self.replace_hung(backend, "it did not answer a health check");
     }
 
     fn expire(&mut self, minted: u64) {

@@ -68,7 +68,7 @@ impl Core {
             let Some(b) = self.backends.get_mut(&backend) else { continue };
             let Some(launch) = b.stop_for_good() else { continue };
             let how = how(b.settings().shutdown_grace);
-            self.report(Fact::Stopping { backend, why: "switchboard ends" });
+            self.report(Fact::Stopping { backend, why: "switchboard is shutting down" });
             self.stop(launch, how);
         }
         self.fail_parked(&Cause::Stopped);
@@ -129,7 +129,7 @@ impl Core {
         }
         self.report(Fact::ClientInputEnded { client });
         self.refuse_asked(client);
-        self.drain_if_alone("the client closed its end");
+        self.drain_if_alone("the client closed its input");
     }
 
     pub(crate) fn client_lost(&mut self, client: ClientId) {
@@ -150,7 +150,7 @@ impl Core {
         }
         self.report(Fact::ClientLost { client });
         self.lose(client);
-        self.drain_if_alone("the client is gone");
+        self.drain_if_alone("the client has disconnected");
         self.check_drained();
     }
 
@@ -178,7 +178,7 @@ impl Core {
         if pending.waiting().is_none() {
             pending.cancel();
             if are_others && method != Method::Initialize {
-                self.cancel_at_backend(backend, minted, "the client is gone");
+                self.cancel_at_backend(backend, minted, "the client has disconnected");
             }
             return;
         }

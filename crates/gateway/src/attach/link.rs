@@ -74,7 +74,7 @@ impl Link {
         // Only one window starts a daemon at a time; the others wait and find it running.
         let lock = tokio::time::timeout(START_TIMEOUT, StartLock::take(&self.address)).await;
         let late = || {
-            io::Error::new(io::ErrorKind::TimedOut, "another window has been starting a daemon for too long")
+            io::Error::new(io::ErrorKind::TimedOut, "another window is starting a daemon and takes too long")
         };
         let _lock = lock.map_err(|_| late())??;
         // Another window may have started a daemon while this one waited for the lock.
@@ -149,7 +149,7 @@ async fn run(link: &Link, hub: Arc<Hub>, launch: Launch, mut orders: BackendOrde
         Err(error) => {
             let mut turn = hub.turn();
             turn.forget(launch);
-            let hint = "`switchboard status` says what is there; `--solo` does without a daemon".to_owned();
+            let hint = "`switchboard status` shows running daemons; `--solo` works without one".to_owned();
             let reason = format!("cannot reach or start the daemon: {error}");
             return turn.handle(Event::SpawnFailed { launch, reason, hint: Some(hint) });
         }

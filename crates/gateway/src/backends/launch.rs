@@ -103,7 +103,7 @@ impl LaunchPlan {
         let prepared = self.expand()?;
         if prepared.unisolated.is_some() {
             self.packages.prepare().map_err(|error| Unready {
-                reason: format!("the folder for package runners cannot be made: {error}"),
+                reason: format!("cannot create the folder for package runners: {error}"),
                 hint: Some("check the owner and the mode of Switchboard's state folder".to_owned()),
             })?;
         }

@@ -140,7 +140,7 @@ async fn cut_off(child: &mut Child) -> String {
         return ended.to_string();
     }
     let ended = child.terminate(CUT_OFF_GRACE).await.ended;
-    format!("it closed its stdin or stdout, and was ended ({ended})")
+    format!("it closed its stdin or stdout, and was stopped ({ended})")
 }
 
 async fn last_output(task: JoinHandle<()>) {

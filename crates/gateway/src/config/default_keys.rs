@@ -15,9 +15,9 @@ use super::syntax::span;
 pub(super) const REFUSED_IN_DEFAULTS: &[(&[&str], &str)] = &[
     (
         &["command", "args", "cwd", "preset", "node", "entry", "mode", "argsTemplate"],
-        "says how one server is started",
+        "sets how one server is started",
     ),
-    (&["type", "url", "httpUrl", "serverUrl"], "says where one server is"),
+    (&["type", "url", "httpUrl", "serverUrl"], "sets where one server is"),
     (&["env", "headers"], "may hold one server's secrets, and all the others would get them"),
     (&["disabled", "enabled"], "would turn all servers off or on"),
 ];
@@ -41,7 +41,7 @@ impl Read for DefaultsEntry {
                 report.error(
                     &at,
                     format!("`{key}` cannot be a default: it {reason}"),
-                    "give it to each server that needs it",
+                    "set it for each server that needs it",
                 );
             }
         }

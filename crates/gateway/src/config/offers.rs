@@ -90,12 +90,12 @@ fn renames(given: Key<ByName<String>>, kind: Kind, report: &mut Report<'_>) -> V
         if new.trim().is_empty() || new.contains(char::is_control) {
             report.error(&valued, "not a name", "write the new name, in letters, digits, - and _");
         } else if kind == Kind::Tool && !is_plain(&new) {
-            let message = format!("many clients refuse a tool that is called `{}`", shown(&new));
+            let message = format!("many clients reject a tool named `{}`", shown(&new));
             report.warning(&valued, message, Some("use only letters, digits, - and _".to_owned()));
         }
         if let Some(other) = taken.insert(new.clone(), old.clone()) {
             let message = format!("`{}` and `{}` get the same name", shown(&other), shown(&old));
-            report.error(&valued, message, "give one of them another");
+            report.error(&valued, message, "give one of them another name");
         }
         renames.push((old, new));
     }
@@ -124,7 +124,11 @@ pub(super) fn profiles(
 ) -> Vec<(String, Vec<String>)> {
     lists_of_servers(given, servers, report, |name, named, report| {
         if name.trim().is_empty() {
-            report.error(&named.readable(), "a profile without a name", "name it: it stands in its address");
+            report.error(
+                &named.readable(),
+                "a profile without a name",
+                "give it a name: it is part of the profile's URL",
+            );
         }
     })
 }
@@ -187,7 +191,7 @@ pub(super) fn check_names(servers: &[(ServerConfig, FilePlace)], report: &mut Re
             report.warning(place, message, Some("give one of the two another name".to_owned()));
         } else if as_shown != name {
             let message = format!(
-                "in the names of its tools, `{}` is written `{}`: many clients take only letters, digits, - and _",
+                "in the names of its tools, `{}` is written `{}`: many clients accept only letters, digits, - and _",
                 shown(name),
                 shown(&as_shown)
             );

@@ -23,13 +23,14 @@ pub struct Owners {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
     #[error(
-        "it belongs to the user {owner}, who can so run commands as you\n  \
-         hint: `sudo chown {us} {}` makes it yours; `--config-owner {owner}` takes it as it is",
+        "it belongs to uid {owner}, who could use it to run commands as you\n  \
+         hint: `sudo chown {us} {}` makes it yours; `--config-owner {owner}` accepts it as it is",
         quoted(path)
     )]
     Owned { path: PathBuf, owner: u32, us: u32 },
     #[error(
-        "everybody can write to it, and so run commands as you\n  hint: `chmod o-w {}`, once you have looked at it",
+        "everyone can write to it, and could use it to run commands as you\n  hint: check its content, then run \
+         `chmod o-w {}`",
         quoted(path)
     )]
     Open { path: PathBuf },
@@ -54,7 +55,7 @@ impl Owners {
             return Err(Foreign::Open { path });
         }
         let warning = || {
-            let message = "the file's group can write to it, and so run commands as you";
+            let message = "the file's group can write to it, and could use it to run commands as you";
             let remedy = format!("run: chmod g-w {}", quoted(&path));
             Problem::with_file(path.clone(), Severity::Warning, message.to_owned(), remedy)
         };
@@ -71,7 +72,7 @@ fn folders(path: &Path) -> Option<Problem> {
         let found = ownership::of_folder(folder).ok().flatten();
         found.is_some_and(|found| found.all_write && !found.keeps_files)
     })?;
-    let message = "everybody can write to its folder, and so take it away or replace it";
+    let message = "everyone can write to its folder, and so remove or replace it";
     let remedy = format!("run: chmod o-w {}", quoted(open));
     Some(Problem::with_file(path.to_owned(), Severity::Warning, message.to_owned(), remedy))
 }

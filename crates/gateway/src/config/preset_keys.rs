@@ -57,7 +57,7 @@ pub(super) fn preset(entry: &mut ServerEntry, report: &mut Report<'_>) -> Option
     let Key::Given(preset, _) = std::mem::replace(&mut entry.preset, Key::Absent) else {
         for (name, key) in options {
             if let Key::Given(_, place) = key {
-                let message = format!("`{name}` counts only beside `preset`; it is ignored");
+                let message = format!("`{name}` has no effect without `preset`; it is ignored");
                 report.warning(
                     &place.readable(),
                     message,
@@ -70,7 +70,7 @@ pub(super) fn preset(entry: &mut ServerEntry, report: &mut Report<'_>) -> Option
     refuse_launch(entry, report);
     let [node, script, mode, args_template] = options.map(|(_, key)| match key {
         Key::Given(text, place) if text.trim().is_empty() => {
-            report.error(&place, "nothing is written here", "remove the key to get the default");
+            report.error(&place, "the value is empty", "remove the key to get the default");
             None
         }
         key => key.value(),
@@ -98,8 +98,8 @@ fn refuse_launch(entry: &ServerEntry, report: &mut Report<'_>) {
     for (key, place) in given.into_iter().filter_map(|(key, place)| Some((key, place?))) {
         report.error(
             &place,
-            format!("`{key}` beside `preset`"),
-            "remove one of the two: a preset knows its own command",
+            format!("`{key}` cannot be used with `preset`"),
+            "remove one of the two: the preset sets its own command",
         );
     }
 }

@@ -146,11 +146,7 @@ impl Read for String {
             return None;
         };
         if string.value.contains('\0') {
-            report.error(
-                place,
-                "contains a NUL character",
-                "remove the \\u0000: no program can be given one",
-            );
+            report.error(place, "contains a NUL character", "remove the \\u0000: no program can receive it");
             return None;
         }
         Some(string.value.clone().into_owned())
@@ -230,7 +226,7 @@ impl Read for Time {
         };
         if time.is_none() {
             let remedy = r#"write "500ms", "90s", "10m" or "1h", or a number of seconds; at most a year"#;
-            refuse(value, "not a length of time:", remedy, place, report);
+            refuse(value, "not a duration:", remedy, place, report);
         }
         time.map(Self)
     }
@@ -309,7 +305,7 @@ impl Read for CallTime {
             && let Some(time) = quantity::time(number.value, Duration::from_millis(1))
         {
             let spelt = quantity::spell_time(time);
-            let message = format!("{} is taken for milliseconds, that is {spelt}", shown(number.value));
+            let message = format!("{} is read as milliseconds, that is {spelt}", shown(number.value));
             report.warning(&place.readable(), message, Some(format!("write \"{spelt}\" to be clear")));
             return Some(Self(time));
         }
@@ -375,13 +371,7 @@ impl Read for Count {
             | Value::NullKeyword(_) => None,
         };
         if count.is_none() {
-            refuse(
-                value,
-                "not a number of that kind:",
-                "write a whole number from 1 to 100000",
-                place,
-                report,
-            );
+            refuse(value, "not a valid number:", "write a whole number from 1 to 100000", place, report);
         }
         count.map(Self)
     }

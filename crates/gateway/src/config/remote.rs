@@ -72,7 +72,7 @@ pub(super) fn remote(
             report.error(
                 place,
                 "`url` is missing",
-                "add where the server is, such as \"url\": \"https://…\"",
+                "add the server's address, such as \"url\": \"https://…\"",
             );
             None
         }
@@ -82,25 +82,26 @@ pub(super) fn remote(
 }
 
 fn checked_url(url: String, place: &FilePlace, report: &mut Report<'_>) -> Option<String> {
-    let remedy = "write where it is, such as \"https://example.com/mcp\"";
+    let remedy = "write the server's address, such as \"https://example.com/mcp\"";
     let is_left_open = url.contains("${");
     // A text with variables is checked once they are expanded.
     match Url::parse(&url) {
         Ok(parsed) if !matches!(parsed.scheme(), "http" | "https") => {
-            report.error(place, "`url` begins with neither https:// nor http://", remedy);
+            report.error(place, "`url` must begin with https:// or http://", remedy);
             None
         }
         Ok(parsed) => {
             if parsed.scheme() == "http" && !is_left_open && !is_loopback(&parsed) {
                 let remedy = "use https:// if the server offers it".to_owned();
-                let message = "http:// to another machine can be read on the way, `headers` included";
+                let message =
+                    "http:// is not encrypted: others on the network can read messages and `headers`";
                 report.warning(place, message, Some(remedy));
             }
             Some(url)
         }
         Err(_) if is_left_open => Some(url),
         Err(error) => {
-            report.error(place, format!("`url` is not one: {error}"), remedy);
+            report.error(place, format!("`url` is not valid: {error}"), remedy);
             None
         }
     }

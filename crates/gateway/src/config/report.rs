@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
         }
         if left_out > 0 {
             let message = format!("{left_out} more problems in this file are not shown");
-            let remedy = "mend those above first".to_owned();
+            let remedy = "fix the problems above first".to_owned();
             problems.push(Problem::with_file(self.file.to_owned(), severity_of_rest, message, remedy));
         }
         problems

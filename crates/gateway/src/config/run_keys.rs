@@ -152,13 +152,13 @@ pub(super) fn check_together(
         places.keep.as_ref().filter(|_| server.guard == Guard::Strict && !server.keep.is_empty())
     {
         let remedy = "use \"guard\": \"auto\" for this server, or remove `keep`".to_owned();
-        report.warning(place, "nothing can be kept with `guard: strict`", Some(remedy));
+        report.warning(place, "`keep` does not work with `guard: strict`", Some(remedy));
     }
     if let Some(hard) = server.hard_timeout.filter(|hard| *hard < server.timeout) {
         let (hard, timeout) = (spell_time(hard), spell_time(server.timeout));
         let message = format!("`hardTimeout` ({hard}) ends a call before `timeout` ({timeout}) does");
         let place = places.hard_timeout.as_ref().unwrap_or(named);
-        let remedy = "give a longer `hardTimeout`, or 0 for never".to_owned();
+        let remedy = "set a longer `hardTimeout`, or 0 for none".to_owned();
         report.warning(&place.readable(), message, Some(remedy));
     }
 }
@@ -192,7 +192,7 @@ fn not_zero(time: Key<Time>, default: Duration, report: &mut Report<'_>) -> Opti
     let Key::Given(Time(time), place) = time else { return None };
     if time.is_zero() {
         let remedy = format!("write a longer time, or remove the key to get {}", spell_time(default));
-        report.error(&place.readable(), "there must be some time", remedy);
+        report.error(&place.readable(), "the time must not be 0", remedy);
     }
     Some(time)
 }

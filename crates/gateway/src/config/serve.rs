@@ -15,7 +15,7 @@ pub(super) fn settings(entry: ServeEntry, report: &mut Report<'_>) -> ServeConfi
         report.error(
             &place.readable(),
             "a certificate without its key, or a key without a certificate",
-            "give `tlsCert` and `tlsKey`",
+            "set both `tlsCert` and `tlsKey`",
         );
     }
     let origins = words(entry.allowed_origins, report, |word| {
@@ -23,7 +23,7 @@ pub(super) fn settings(entry: ServeEntry, report: &mut Report<'_>) -> ServeConfi
         (!is_page).then_some("write a scheme and a host: \"https://app.example.com\"")
     });
     let hosts = words(entry.allowed_hosts, report, |word| {
-        word.contains('/').then_some("write a name alone: \"mcp.example.com\"")
+        word.contains('/').then_some("write only a name: \"mcp.example.com\"")
     });
     ServeConfig {
         listen: match &entry.listen {
@@ -54,9 +54,9 @@ fn words(
     let Some(WordList(words)) = given.value() else { return Vec::new() };
     for (word, place) in &words {
         if word.trim().is_empty() {
-            report.error(place, "an empty name", "leave it out");
+            report.error(place, "an empty name", "remove it");
         } else if let Some(remedy) = fault(word) {
-            report.error(place, format!("`{}` is none", shown(word)), remedy);
+            report.error(place, format!("`{}` is not valid here", shown(word)), remedy);
         }
     }
     words.into_iter().map(|(word, _)| word).collect()

@@ -52,7 +52,7 @@ pub enum TrustError {
     Damaged { path: PathBuf, source: serde_json::Error },
     #[error("{} was written by a newer release of Switchboard; update this one", path.display())]
     Newer { path: PathBuf },
-    #[error("others can write to {0}, so it proves nothing; run: chmod go-w '{0}'", path.display())]
+    #[error("others can write to {0}, so it cannot be relied on; run: chmod go-w '{0}'", path.display())]
     OpenToOthers { path: PathBuf },
 }
 

@@ -257,14 +257,13 @@ impl DaemonState {
             self.current.source.as_ref().is_some_and(|(_, origin)| *origin != ConfigOrigin::Project);
         if !config.share_ad_hoc || !is_users {
             return Err(
-                "its config does not say `shareAdHoc: true`, so it starts no command of a command line"
-                    .into(),
+                "its config does not set `shareAdHoc: true`, so it runs no servers given after `--`".into()
             );
         }
         let server = launch.server(name, config);
         let found = self.servers.ad_hoc(server);
         let AdHocServer { id, server, is_new } =
-            found.ok_or("it has too many servers of command lines already")?;
+            found.ok_or("it already has too many servers given after `--`")?;
         if is_new {
             let settings =
                 settings::server_settings(&server, &|name| self.vars.get(name), self.record_of(&server));

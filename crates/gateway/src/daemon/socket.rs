@@ -80,7 +80,10 @@ async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
     let Ok(Envelope { protocol, version, wants }) = hello::hear(&mut connection.reader).await else { return };
     // Every daemon understands the requests that clients of any version send.
     let Ok(wants) = serde_json::from_value::<Wants>(wants) else {
-        let why = format!("the daemon (pid {}) does not know what is wanted; stop it", std::process::id());
+        let why = format!(
+            "the daemon (pid {}) does not understand this request; stop it with `switchboard daemon stop`",
+            std::process::id()
+        );
         let _ = hello::say(&connection.writer, &Reply::refusal(why)).await;
         return;
     };
@@ -89,13 +92,13 @@ async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
             if protocol != hello::PROTOCOL =>
         {
             Reply::refusal(format!(
-                "the daemon (pid {}) speaks another protocol; stop it",
+                "the daemon (pid {}) uses another protocol version; stop it with `switchboard daemon stop`",
                 std::process::id()
             ))
         }
         // The client will ask this daemon to retire; nothing should be started for it here.
         Hello { ref version, wants: Wants::Client(_), .. } if hello::is_newer(version, &hello::version()) => {
-            Reply::refusal("a newer version of the daemon is wanted")
+            Reply::refusal("this daemon is older than its client")
         }
         Hello { wants: Wants::Client(newcomer), .. } => {
             return daemon.receive(connection, *newcomer).await;
@@ -116,7 +119,7 @@ async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
         }
         // Meant for a predecessor whose place this daemon has taken since.
         Hello { version, wants: Wants::Retire, .. } if !hello::is_newer(&version, &hello::version()) => {
-            Reply::refusal("only a newer one is made room for")
+            Reply::refusal("a daemon gives way only to a newer version")
         }
         // A daemon that serves over HTTP must stay for its clients.
         Hello { wants: Wants::GiveWay, .. } if daemon.stays => Reply::refusal("it serves over HTTP itself"),

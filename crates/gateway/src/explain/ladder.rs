@@ -78,9 +78,7 @@ impl Ladder<'_> {
             let used = is_open && obstacle.is_none();
             let note = match self.spread {
                 Spread::Root => obstacle.filter(|_| is_open),
-                Spread::Roots | Spread::All | Spread::Home => {
-                    Some("not asked: one instance serves all roots")
-                }
+                Spread::Roots | Spread::All | Spread::Home => Some("ignored: one instance serves all roots"),
             };
             is_open &= !used;
             let (value, named_by) = (Some(place.path.clone()), Some(place.named_by.to_string()));
@@ -98,9 +96,9 @@ impl Ladder<'_> {
             return None;
         }
         Some(match (&place.named_by, &place.project) {
-            (NamedBy::Uri, _) => "lies in no known root",
-            (NamedBy::Argument(_), None) => "lies in no known root, and in no project",
-            (NamedBy::Argument(_), Some(_)) => "lies in no known root, and `openRoots` is false",
+            (NamedBy::Uri, _) => "in no known root",
+            (NamedBy::Argument(_), None) => "in no known root, and in no project",
+            (NamedBy::Argument(_), Some(_)) => "in no known root, and `openRoots` is false",
         })
     }
 
@@ -117,8 +115,8 @@ impl Ladder<'_> {
         let would_do =
             matches!(decide(&alone, &[], self.policy), Decision::Root { why: Why::WorkingFolder, .. });
         let note = match would_do {
-            true => "lies in none of the roots given",
-            false => "too far out for a workspace",
+            true => "in none of the given roots",
+            false => "too high in the folder tree for a workspace",
         };
         let note = (is_passed_over && value.is_some()).then_some(note);
         Rung { rung: "workingFolder", value, named_by: None, used, note }

@@ -25,7 +25,7 @@ impl fmt::Display for Explained {
 impl fmt::Display for RouteExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.servers.as_slice() {
-            [] => line(f, "Server", "any with an instance for each workspace (there is no config file)")?,
+            [] => line(f, "Server", "any that runs once per workspace (there is no config file)")?,
             [server] => line(f, "Server", server)?,
             servers => line(f, "Servers", &servers.join(", "))?,
         }

@@ -22,13 +22,13 @@ const LAST_STDERR_TIMEOUT: Duration = Duration::from_millis(500);
 /// Reason why there is no message.
 #[derive(Debug, thiserror::Error)]
 pub enum Silence {
-    #[error("it said nothing within {:.1} s", .0.as_secs_f64())]
+    #[error("it sent nothing within {:.1} s", .0.as_secs_f64())]
     TooLong(Duration),
     #[error("it closed its stdout")]
     Ended,
-    #[error("it said more in one message ({0} bytes) than anyone can want")]
+    #[error("it sent a message of {0} bytes, which is over the limit")]
     TooMuch(usize),
-    #[error("it said something that is not JSON: {0}")]
+    #[error("it sent something that is not JSON: {0}")]
     NotJson(String),
 }
 

@@ -170,7 +170,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::ParentGone => info!("parent process has ended"),
         Fact::PlainHttp { address } => warn!(
             address,
-            hint = "give --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy that has TLS",
+            hint = "give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that has TLS",
             "other machines can reach this address without TLS: the token and all messages can be read on the way"
         ),
         Fact::ConfigApplied { changed, added, removed, needs_restart } => {

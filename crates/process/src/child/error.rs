@@ -12,15 +12,15 @@ pub enum SpawnError {
     /// `searched` is the PATH that was searched or, for a program given with its folder, that file.
     #[error("`{}` was not found (searched: {})", .program.display(), .searched.display())]
     NotFound { program: OsString, searched: OsString, hint: String },
-    #[error("`{}` may not be executed", .path.display())]
+    #[error("no permission to execute `{}`", .path.display())]
     NotExecutable { path: PathBuf },
     #[error("`{}` needs {:?}, which was not found", .path.display(), .interpreter)]
     NoInterpreter { path: PathBuf, interpreter: OsString },
     #[error("the folder `{}` does not exist or cannot be entered", .cwd.display())]
     NoFolder { cwd: PathBuf },
-    #[error("the system has no room for one more process: {source}")]
+    #[error("the system cannot start another process: {source}")]
     Limits { source: io::Error },
-    #[error("nothing could be started that watches over it: {source}")]
+    #[error("its guard process could not be started: {source}")]
     NoGuard { source: io::Error },
     #[error("it could not be put into a PID namespace: {source}")]
     NoNamespace { source: io::Error },
@@ -50,7 +50,7 @@ impl SpawnError {
         let hint = if Path::new(program).is_absolute() {
             "check the path of the command"
         } else {
-            "check the path of the command; a relative one counts from the server's cwd"
+            "check the path of the command; a relative path starts at the server's cwd"
         };
         Self::NotFound { program: program.to_owned(), searched: path.into(), hint: hint.to_owned() }
     }
@@ -75,7 +75,8 @@ impl SpawnError {
                 "try again; `\"guard\": \"off\"` in the server's entry starts it unguarded".to_owned()
             }
             Self::NoNamespace { .. } => {
-                "`switchboard check` says what is allowed here; `\"guard\": \"auto\"` does without".to_owned()
+                "`switchboard check` shows what works here; `\"guard\": \"auto\"` needs no namespace"
+                    .to_owned()
             }
             Self::Other { .. } => "try the command in a terminal".to_owned(),
         }

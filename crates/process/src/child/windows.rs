@@ -97,7 +97,7 @@ impl OsChild {
     /// Takes over a suspended process, puts it into its job, and resumes it.
     fn adopt(process: tokio::process::Child, job: Option<Job>) -> io::Result<Self> {
         let (Some(pid), Some(handle)) = (process.id(), process.raw_handle()) else {
-            return Err(io::Error::other("it ended before it began"));
+            return Err(io::Error::other("it ended before it could be put into a job"));
         };
         // SAFETY: the handle belongs to `process`, which lives longer than this borrow and was not waited for.
         let handle = unsafe { BorrowedHandle::borrow_raw(handle) };

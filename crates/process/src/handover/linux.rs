@@ -54,10 +54,7 @@ impl Streams {
         // Sent by another process: only streams that can be polled are accepted.
         for fd in [&input, &output] {
             if !matches!(Kind::of(fd.as_fd())?, Kind::Pipe | Kind::StreamSocket) {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    "not a stream that can be waited for",
-                ));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "not a stream that can be polled"));
             }
         }
         Ok(Self { input, output, store: Arc::new(Store::over(file)?) })
@@ -122,7 +119,9 @@ impl Streams {
 /// long as its own start offset.
 fn within(offset: u64, part: u64) -> io::Result<()> {
     let is_within = offset < part / 2;
-    is_within.then_some(()).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not notes of ours"))
+    is_within
+        .then_some(())
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a journal of this program"))
 }
 
 fn registered(fd: &OwnedFd, direction: Direction) -> io::Result<AsyncFd<Descriptor>> {

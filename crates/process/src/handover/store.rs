@@ -65,7 +65,7 @@ impl Store {
         let is_ours = fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SEALS))
             && u64::try_from(fstat(&file)?.st_size) == Ok(FILE_BYTES);
         if !is_ours {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file of ours"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file of this program"));
         }
         let control = Mapping::behind_a_private_page(&file, CONTROL)?;
         Ok(Self { file, control })

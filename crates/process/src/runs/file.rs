@@ -43,7 +43,7 @@ pub(crate) fn begin(folder: &Path, number: u64) -> io::Result<PathBuf> {
     let (Some(us), Some(boot), Some(namespace)) =
         (ProcessId::of(std::process::id()), table::boot(), table::pid_namespace())
     else {
-        return Err(io::Error::other("this system does not tell who its processes are"));
+        return Err(io::Error::other("this system does not identify its processes (is /proc mounted?)"));
     };
     private::folder(folder)?;
     let path = folder.join(format!("{number:012x}"));

@@ -78,14 +78,14 @@ impl OsWarden {
         let run = mark::new_run();
         let program = own_program();
         let run_file = match &options.runs {
-            None => Err("no folder for it is known".to_owned()),
+            None => Err("there is no state folder".to_owned()),
             Some(folder) => {
                 runs::begin(folder, run).map_err(|error| format!("{}: {error}", folder.display()))
             }
         };
         let namespace = match (&program, options.wants_strict) {
             (Ok(program), true) => probe_namespace(program),
-            (Err(_), true) => Err("there is no guard to make one".to_owned()),
+            (Err(_), true) => Err("no guard process can create it".to_owned()),
             (_, false) => Err("no server asks for it with `guard: strict`".to_owned()),
         };
         Self {
@@ -164,7 +164,7 @@ impl OsWarden {
         match self.spawn_guarded(program, launch, guard).await {
             // Unguarded only if guards cannot work here at all; other failures are reported.
             Err(SpawnError::NoGuard { .. }) if self.is_hopeless().await => {
-                let _ = self.failure.set("this program cannot be started a second time here".to_owned());
+                let _ = self.failure.set("Switchboard cannot start a copy of itself here".to_owned());
                 os::spawn(launch)
             }
             result => {
@@ -363,7 +363,7 @@ fn own_program() -> Result<PathBuf, String> {
     let program = if cfg!(target_os = "linux") {
         PathBuf::from("/proc/self/exe")
     } else {
-        std::env::current_exe().map_err(|error| format!("this program is not found ({error})"))?
+        std::env::current_exe().map_err(|error| format!("cannot find Switchboard's own program ({error})"))?
     };
     Ok(program)
 }
@@ -375,7 +375,7 @@ fn cgroup() -> Result<PathBuf, String> {
 
 #[cfg(not(target_os = "linux"))]
 fn cgroup() -> Result<PathBuf, String> {
-    Err("only Linux has them".to_owned())
+    Err("Linux only".to_owned())
 }
 
 /// Probes in a separate process, since a process cannot leave a namespace again.
@@ -384,7 +384,7 @@ fn probe_namespace(program: &Path) -> Result<(), String> {
     let mut command = Command::new(program);
     command.arg0(wire::PROBE_ROLE).env_clear().stdin(Stdio::null()).stderr(Stdio::null());
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
-    let tried = command.output().map_err(|error| format!("it could not be tried: {error}"))?;
+    let tried = command.output().map_err(|error| format!("the probe could not be started: {error}"))?;
     match tried.status.success() {
         true => Ok(()),
         false => Err(format!("not allowed here: {}", String::from_utf8_lossy(&tried.stdout))),
@@ -393,5 +393,5 @@ fn probe_namespace(program: &Path) -> Result<(), String> {
 
 #[cfg(not(target_os = "linux"))]
 fn probe_namespace(_: &Path) -> Result<(), String> {
-    Err("only Linux has them".to_owned())
+    Err("Linux only".to_owned())
 }

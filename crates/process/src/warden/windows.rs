@@ -43,9 +43,9 @@ impl OsWarden {
                 Err(why) => LayerState::Missing(why.clone()),
             }
         }
-        let keep = "a job is ended as a whole, with those that `keep` names".to_owned();
+        let keep = "a job ends as a whole, including processes that `keep` names".to_owned();
         Layers(vec![
-            Layer { name: "job around us", state: state(&self.own_job) },
+            Layer { name: "job of Switchboard", state: state(&self.own_job) },
             Layer { name: "job per server", state: state(&self.job_per_tree) },
             Layer { name: "keep", state: LayerState::Absent(keep) },
         ])

@@ -42,7 +42,7 @@ fn body_length(prefix: [u8; 4]) -> io::Result<usize> {
 
 /// The error for bytes that none of our processes would send.
 pub(super) fn malformed() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a message that no guard sends")
+    io::Error::new(io::ErrorKind::InvalidData, "not a message of a guard")
 }
 
 /// Builds a frame. [`finish`](Self::finish) fills in its length.

@@ -66,7 +66,7 @@ impl Core {
         // First choice: a backend that is not in use.
         if let Some(backend) = self.least_recently_used(|_| true) {
             self.record_eviction(backend, Limit::Memory(limit));
-            return self.put_to_rest(backend, "all servers together hold more memory than they may");
+            return self.put_to_rest(backend, "all servers together use too much memory");
         }
         // The default limit never interrupts work; only a limit set by the owner does.
         if !self.settings.pool.is_memory_limit_given {
@@ -74,7 +74,7 @@ impl Core {
         }
         let heaviest = current.into_iter().max_by_key(|(_, bytes)| *bytes);
         if let Some(&(launch, _)) = heaviest {
-            self.replace_heavy(launch.backend, "all servers together hold more memory than they may");
+            self.replace_heavy(launch.backend, "all servers together use too much memory");
         }
     }
 
@@ -107,9 +107,9 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         // Its clients need another process at once; otherwise the next request starts one.
         if self.is_in_use(b) || self.keeps_state(b) {
-            self.replace_heavy(backend, "it holds more memory than it may");
+            self.replace_heavy(backend, "it uses too much memory");
         } else {
-            self.put_to_rest(backend, "it holds more memory than it may");
+            self.put_to_rest(backend, "it uses too much memory");
         }
     }
 }

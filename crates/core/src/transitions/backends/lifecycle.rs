@@ -186,7 +186,7 @@ impl Core {
         let cause = Cause::SpawnTimeout { within };
         self.record_start(backend, LastStart::Failed);
         self.record_failure(backend, &cause);
-        self.report(Fact::Stopping { backend, why: "no process came of it in time" });
+        self.report(Fact::Stopping { backend, why: "the process did not start in time" });
         self.fail_all(backend, &cause);
         self.stop(launch, StopHow::Kill);
     }
@@ -413,7 +413,7 @@ impl Core {
             self.report_asked(&asked, Outcome::Cancelled);
             let notice = json!({
                 "method": "notifications/cancelled",
-                "params": { "requestId": minted, "reason": "the server that asked is gone" },
+                "params": { "requestId": minted, "reason": "the server that asked has stopped" },
             });
             self.notify_client(asked.client(), notice);
         }

@@ -123,7 +123,7 @@ impl Core {
 
     pub(crate) fn tick_unused(&mut self) {
         if self.unused_at().is_some_and(|moment| moment <= self.clock.now()) {
-            self.drain("nobody needs it any more");
+            self.drain("no client is left");
         }
     }
 

@@ -129,7 +129,7 @@ impl Core {
             self.questions.get(minted).is_some_and(|asked| self.connection_of(asked.client()) == client)
         });
         let Some(asked) = known.and_then(|minted| self.questions.remove(minted)) else {
-            let what = "an answer to a request that nobody made, or that is over".to_owned();
+            let what = "an answer to an unknown or finished request".to_owned();
             return self.report(Fact::BadMessage { from: client.to_string().into(), what });
         };
         self.report_asked(&asked, if failed { Outcome::ServerError } else { Outcome::Ok });

@@ -134,7 +134,7 @@ impl Core {
         if !self.clients.get(&client).is_some_and(is_kept) {
             // That home was a guess for the handshake.
             self.leave(client, before);
-            let why = "nobody works there any more";
+            let why = "no client uses this workspace any more";
             self.followups.push(Followup::EndDeserted { backend: before, why });
             self.end_deserted();
         }

@@ -148,7 +148,7 @@ impl Core {
             }
             if let Some(victim) = self.least_recently_used(helps) {
                 self.record_eviction(victim, limit);
-                self.put_to_rest(victim, "another workspace needs its place");
+                self.put_to_rest(victim, "to make room for another workspace");
             }
         }
     }
@@ -269,7 +269,7 @@ impl Core {
             // Still in use although nothing was sent lately: restart the idle time.
             return self.touch(backend);
         }
-        self.put_to_rest(backend, "nobody has used it for a while");
+        self.put_to_rest(backend, "it was idle for too long");
     }
 
     /// Records that a backend is in use.

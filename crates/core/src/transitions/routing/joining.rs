@@ -10,9 +10,9 @@ use crate::servers::Server;
 use std::cmp::Reverse;
 
 /// Reasons why clients move to another backend.
-const HAS_MORE_VARIABLES: &str = "another client has more variables, and now they share one";
+const HAS_MORE_VARIABLES: &str = "clients now share an instance with more variables";
 
-const OFFERS_THE_SAME: &str = "another one offers the same, and its clients share that";
+const OFFERS_THE_SAME: &str = "clients now share another instance that offers the same";
 
 /// How well a backend's key fits a client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

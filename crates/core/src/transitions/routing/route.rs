@@ -61,7 +61,8 @@ impl Core {
             c.note_root(root);
         }
         if c.lease_at(&root).is_none() {
-            let text = why.map_or_else(|| "nothing says where it belongs".to_owned(), |why| why.to_string());
+            let text = why
+                .map_or_else(|| "no workspace is known for this request".to_owned(), |why| why.to_string());
             self.report(Fact::RootChosen {
                 client: self.connection_of(client),
                 root: root.clone(),

@@ -87,7 +87,7 @@ impl Core {
         self.learn(backend, |record| record.keeps_state = true);
         self.report(Fact::KeepsState { backend, tool });
         if let Some(server) = self.backends.get(&backend).map(|b| b.server()) {
-            self.separate_server(server, None, "its tools keep a client's state");
+            self.separate_server(server, None, "its tools keep client state");
         }
     }
 
@@ -252,7 +252,7 @@ impl Core {
             return;
         }
         let server = self.server_name(backend).to_owned();
-        let text = format!("the server `{server}` was stopped ({why}); what it kept between calls is lost");
+        let text = format!("the server `{server}` was stopped ({why}); its state is lost");
         let lessees: Vec<ClientId> = self.lessees(backend).collect();
         for client in lessees {
             let params = json!({ "level": "warning", "logger": "switchboard", "data": text });

@@ -59,7 +59,7 @@ fn owed(
         let version = if dialect == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
         let id_text = String::from_utf8_lossy(id);
         say(format!(
-            r#"{{{version}"method":"notifications/cancelled","params":{{"requestId":{id_text},"reason":"the server that asked is gone"}}}}"#
+            r#"{{{version}"method":"notifications/cancelled","params":{{"requestId":{id_text},"reason":"the server that asked has stopped"}}}}"#
         )
         .as_bytes());
         entries.push(JournalEntry::Resolved { id: id.clone() });
@@ -93,12 +93,12 @@ pub(super) fn dialect(state: &JournalState) -> Dialect {
 
 /// Same text as the relay's core uses for the end of the daemon.
 fn died(server: &str) -> ErrorAnswer {
-    let text = "the Switchboard daemon died while it worked on this: the connection to the daemon ended";
+    let text = "the Switchboard daemon died during this request: the connection to the daemon ended";
     ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
         .server(server)
         .with("root", json!(null))
         .retryable(true)
-        .hint("another one is being started; whether this request took effect is unknown")
+        .hint("a new one is being started; whether this request took effect is unknown")
 }
 
 fn ending(server: &str) -> ErrorAnswer {

@@ -172,43 +172,57 @@ impl Fault {
         match self {
             Self::Unreachable { why, hint, prospect } => FaultWords {
                 retryable: *prospect != Prospect::Never,
-                ..unavailable(format!("{at} cannot be reached: {why}"), &format!("{hint}; nothing was sent"))
+                ..unavailable(format!("cannot reach {at}: {why}"), &format!("{hint}; nothing was sent"))
             },
-            Self::Broken { why } => {
-                unavailable(format!("the connection to {at} broke before the answer came: {why}"), unknown)
-            }
+            Self::Broken { why } => unavailable(
+                format!("the connection to {at} was lost before the answer arrived: {why}"),
+                unknown,
+            ),
             Self::NotResumed { why } => unavailable(
-                format!("the connection to {at} broke before the answer came, and could not be resumed: {why}"),
+                format!(
+                    "the connection to {at} was lost before the answer arrived, and could not be resumed: {why}"
+                ),
                 unknown,
             ),
             Self::SessionLost => unavailable(
-                format!("{at} forgets its session at once, each time"),
-                "this is a fault of that server, or of what stands before it: requests of one session must reach \
-                 the same one",
+                format!("{at} loses every new session at once"),
+                "this is a bug in that server, or in a load balancer before it: all requests of a session must \
+                 reach the same instance",
             ),
             Self::Forgotten { status, said } => unavailable(
-                with(format!("{at} refused this ({status}) and had lost its session; there is a new one"), said),
+                with(
+                    format!(
+                        "{at} had lost the session and refused this request ({status}); a new session was started"
+                    ),
+                    said,
+                ),
                 unknown,
             ),
             Self::Unauthorized { wants_oauth: true, said } => FaultWords {
                 kind: ErrorKind::Unauthorized,
-                text: with(format!("{at} wants a login with OAuth (401), which Switchboard cannot do yet"), said),
-                hint: "if the server also takes a token, give it in `headers` as \"Authorization\": \"Bearer ${TOKEN}\""
+                text: with(
+                    format!("{at} requires an OAuth login (401), which Switchboard does not support yet"),
+                    said,
+                ),
+                hint: "if the server also accepts a token, add it to `headers` as \"Authorization\": \
+                     \"Bearer ${TOKEN}\""
                     .to_owned(),
                 retryable: false,
             },
             Self::Unauthorized { wants_oauth: false, said } => FaultWords {
                 kind: ErrorKind::Unauthorized,
-                text: with(format!("{at} does not know who we are (401)"), said),
-                hint: "give a token in `headers`, such as \"Authorization\": \"Bearer ${TOKEN}\", and see that the \
-                       variable is set where Switchboard is started; a login with OAuth cannot be done yet"
-                    .to_owned(),
+                text: with(format!("{at} requires a valid token (401)"), said),
+                hint:
+                    "add a token to `headers`, such as \"Authorization\": \"Bearer ${TOKEN}\", and set the \
+                     variable where Switchboard is started; OAuth logins are not supported yet"
+                        .to_owned(),
                 retryable: false,
             },
             Self::Forbidden { said } => FaultWords {
                 kind: ErrorKind::Forbidden,
-                text: with(format!("{at} refuses this (403)"), said),
-                hint: "the token in `headers` may lack a permission, or the server does not accept calls from here"
+                text: with(format!("{at} denied access (403)"), said),
+                hint: "the token in `headers` may lack a permission, or the server does not accept requests \
+                       from this machine"
                     .to_owned(),
                 retryable: false,
             },
@@ -223,12 +237,14 @@ impl Fault {
                 ..unavailable(with(format!("{at} refused this request ({status})"), said), unknown)
             },
             Self::NotFollowed { status, to } => {
-                let to = to.as_deref().unwrap_or("nowhere");
+                let to = to.as_deref().unwrap_or("no valid address");
                 FaultWords {
                     retryable: false,
                     ..unavailable(
-                        format!("{at} redirects to {to} ({status}), which is followed for lists and reads only"),
-                        &format!("{unknown}; if the server has moved, write its new address as `url`"),
+                        format!(
+                            "{at} redirects to {to} ({status}); redirects are followed for lists and reads only"
+                        ),
+                        &format!("{unknown}; if the server has moved, set `url` to its new address"),
                     )
                 }
             }
@@ -239,10 +255,11 @@ impl Fault {
                 retryable: false,
             },
             Self::Busy { status, after, said } => {
-                let wait = after.map_or("in a while".to_owned(), |after| format!("in {} s", after.as_secs().max(1)));
+                let wait =
+                    after.map_or("later".to_owned(), |after| format!("in {} s", after.as_secs().max(1)));
                 FaultWords {
                     kind: if *status == 429 { ErrorKind::RateLimited } else { ErrorKind::BackendUnavailable },
-                    text: with(format!("{at} takes no more at the moment ({status})"), said),
+                    text: with(format!("{at} is too busy ({status})"), said),
                     hint: format!("try again {wait}"),
                     retryable: true,
                 }
@@ -253,13 +270,14 @@ impl Fault {
             },
             Self::Elsewhere { status, to } => {
                 let (to, hint) = match to {
-                    Some(to) => (format!("to {to}"), format!("if that is right, write {to} as `url`")),
-                    None => ("to nowhere".to_owned(), "check `url`".to_owned()),
+                    Some(to) => (format!("to {to}"), format!("if that address is right, set `url` to {to}")),
+                    None => ("to no valid address".to_owned(), "check `url`".to_owned()),
                 };
                 FaultWords {
                     kind: ErrorKind::BackendUnavailable,
                     text: format!(
-                        "{at} redirects {to} ({status}), which is not followed: `headers` are for one place only"
+                        "{at} redirects {to} ({status}), which is not followed: `headers` are sent only to the \
+                         host of `url`"
                     ),
                     hint,
                     retryable: false,
@@ -268,8 +286,9 @@ impl Fault {
             Self::Answered => unavailable(format!("{at} refused this"), "see its answer"),
             Self::Unexpected { what } => FaultWords {
                 kind: ErrorKind::BadAnswer,
-                text: format!("{at} sent no answer that can be used: {what}"),
-                hint: "check that `url` is that of an MCP server; else it is a fault of that server".to_owned(),
+                text: format!("{at} sent an unusable answer: {what}"),
+                hint: "check that `url` leads to an MCP server; if it does, this is a bug in that server"
+                    .to_owned(),
                 retryable: false,
             },
         }
@@ -321,11 +340,7 @@ pub(super) fn innermost(error: &reqwest::Error) -> String {
     }
     if cause.downcast_ref::<reqwest::Error>().is_some() {
         // Its text would repeat the address.
-        return if error.is_timeout() {
-            "it took too long".to_owned()
-        } else {
-            "the request failed".to_owned()
-        };
+        return if error.is_timeout() { "timed out".to_owned() } else { "the request failed".to_owned() };
     }
     cause.to_string()
 }
@@ -346,19 +361,19 @@ fn advice(error: &reqwest::Error, why: &str) -> (&'static str, Prospect) {
         return ("check the name in `url`, and that this machine is online", Prospect::Later);
     }
     if why.contains("certificate") || causes(error).any(|it| it.downcast_ref::<rustls::Error>().is_some()) {
-        let hint = "the server's certificate is not trusted on this machine; add its authority to the system's, or name \
-                    a file with it in SSL_CERT_FILE";
+        let hint = "the server's certificate is not trusted on this machine; add its CA to the system's trust \
+                    store, or set SSL_CERT_FILE to a file with it";
         return (hint, Prospect::Never);
     }
     let kind = causes(error).find_map(|it| it.downcast_ref::<io::Error>()).map(io::Error::kind);
     match kind {
         Some(io::ErrorKind::ConnectionRefused) => {
-            ("nobody listens there: start the server, or check `url`", Prospect::Soon)
+            ("nothing is listening there: start the server, or check `url`", Prospect::Soon)
         }
         _ if error.is_timeout() => {
             ("check `url`, and that a firewall or proxy lets this through", Prospect::Later)
         }
-        Some(_) | None => ("check `url`, and that the server runs", Prospect::Soon),
+        Some(_) | None => ("check `url`, and that the server is running", Prospect::Soon),
     }
 }
 

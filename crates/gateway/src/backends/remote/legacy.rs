@@ -68,7 +68,7 @@ impl Remote {
             let chunk = match response.chunk().await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) | Err(_) => {
-                    let what = "the stream of events ended before it named an address to post to".to_owned();
+                    let what = "the event stream ended before its `endpoint` event".to_owned();
                     return Err(Fault::Unexpected { what });
                 }
             };
@@ -116,7 +116,7 @@ impl Remote {
                 match remote.renew(number).await {
                     Ok(()) => return,
                     Err(fault) => remote
-                        .note(&format!("cannot make a new session: {}", fault.words(&remote.target).text)),
+                        .note(&format!("cannot start a new session: {}", fault.words(&remote.target).text)),
                 }
                 tokio::time::sleep(pause(tries)).await;
             }

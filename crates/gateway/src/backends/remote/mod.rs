@@ -178,7 +178,7 @@ fn reach(
     match clients.of(&target) {
         Ok(client) => Ok((target, client)),
         Err(error) => Err(Unready {
-            reason: format!("no secure connection can be made here: {}", fault::innermost(&error)),
+            reason: format!("cannot set up TLS: {}", fault::innermost(&error)),
             hint: Some("install this machine's certificates (ca-certificates)".to_owned()),
         }),
     }

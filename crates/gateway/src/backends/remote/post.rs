@@ -158,8 +158,7 @@ impl Remote {
             self.state().own.remove(id);
         }
         let begun = posted?;
-        let answer =
-            answer.await.map_err(|_| Fault::Broken { why: "the stream of events ended".to_owned() })?;
+        let answer = answer.await.map_err(|_| Fault::Broken { why: "the event stream ended".to_owned() })?;
         Ok((answer, begun))
     }
 
@@ -196,9 +195,9 @@ impl Remote {
                     RemoteSession { id: begun.clone().or_else(|| session.id.clone()), ..session.clone() };
                 self.hear_to_answer(response, id, &session).await.map(|()| begun)
             }
-            "" => Err(Fault::Unexpected { what: format!("nothing ({})", response.status().as_u16()) }),
+            "" => Err(Fault::Unexpected { what: format!("no content ({})", response.status().as_u16()) }),
             other => {
-                let what = format!("it has the content type {}", self.target.scrub(other));
+                let what = format!("the content type is {}", self.target.scrub(other));
                 Err(Fault::Unexpected { what })
             }
         }
@@ -374,7 +373,7 @@ impl Remote {
 }
 
 fn no_answer() -> Fault {
-    Fault::Unexpected { what: "the answer to this request is not in it".to_owned() }
+    Fault::Unexpected { what: "it contains no answer to this request".to_owned() }
 }
 
 fn media_type(headers: &HeaderMap) -> String {

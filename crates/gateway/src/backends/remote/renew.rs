@@ -103,7 +103,7 @@ impl Remote {
             state.session = session;
             state.repeated.welcome(&answer)
         };
-        self.note("the server lost the session; a new one was made");
+        self.note("the server lost the session; a new one was started");
         if is_another {
             self.tell_of_changes(&answer);
         }

@@ -101,7 +101,7 @@ impl Remote {
             if !may_pass || tries >= MAX_RESUMES {
                 // No renewal here: the answer was due in the lost session and cannot come in a new one.
                 let why = match fault {
-                    Fault::SessionLost => "the server has forgotten the session".to_owned(),
+                    Fault::SessionLost => "the server has lost the session".to_owned(),
                     fault => fault.words(&self.target).text,
                 };
                 return Err(Fault::NotResumed { why });
@@ -196,7 +196,7 @@ impl Remote {
         let kind =
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream") {
-            return Err(Fault::Unexpected { what: "it is no stream of events".to_owned() });
+            return Err(Fault::Unexpected { what: "it is not an event stream".to_owned() });
         }
         Ok(response)
     }

@@ -20,9 +20,9 @@ pub enum ExpandCause {
     NotText(String),
     #[error("the folder {0} is not valid UTF-8")]
     PathNotText(String),
-    #[error("a workspace is needed here and none is known")]
+    #[error("this needs a workspace, and none is known")]
     NoRoot,
-    #[error("${{{0}}} is for VS Code to ask or look up")]
+    #[error("${{{0}}} works only in VS Code")]
     OnlyInVsCode(String),
     #[error("${{{0}}} is not the name of a variable")]
     NotAName(String),
@@ -58,7 +58,7 @@ impl ExpandCause {
             Self::NoHome => "set HOME, or write the path itself".to_owned(),
             Self::OnlyInArgsAndEnv => "write the names themselves".to_owned(),
             Self::OnlyInArgs => "write ${ignoredFolders} for all of them, joined by commas".to_owned(),
-            Self::NoCommand => "give the variable in it a value".to_owned(),
+            Self::NoCommand => "set the variable in it".to_owned(),
         }
     }
 }

@@ -93,14 +93,14 @@ fn preset_stands_instead_of_a_command() {
         r#"{ "mcpServers": { "a": { "preset": "augie" }, "b": { "preset": "auggie", "command": "c" }, "c": { "preset": "auggie", "mode": " " } } }"#,
         &[
             "error mcpServers.a.preset 1:36 unknown value \"augie\" | write one of \"auggie\"",
-            "error mcpServers.b.command 1:85 `command` beside `preset` \
-             | remove one of the two: a preset knows its own command",
-            "error mcpServers.c.mode 1:127 nothing is written here | remove the key to get the default",
+            "error mcpServers.b.command 1:85 `command` cannot be used with `preset` \
+             | remove one of the two: the preset sets its own command",
+            "error mcpServers.c.mode 1:127 the value is empty | remove the key to get the default",
         ],
     );
     check_server_problems(
         r#""entry": "x.mjs""#,
-        &["warning .entry: `entry` counts only beside `preset`; it is ignored \
+        &["warning .entry: `entry` has no effect without `preset`; it is ignored \
              | add \"preset\": \"auggie\", or remove it"],
     );
 }

@@ -242,7 +242,7 @@ fn large_timeout_is_milliseconds() {
     let source = "{ \"mcpServers\": { \"s\": {\n\"command\": \"c\", \"timeout\": 60000 } } }";
     check_problems(
         source,
-        &["warning mcpServers.s.timeout 2:28 60000 is taken for milliseconds, that is 1m \
+        &["warning mcpServers.s.timeout 2:28 60000 is read as milliseconds, that is 1m \
            | write \"1m\" to be clear"],
     );
     let config = load(Path::new(""), source).config.unwrap();

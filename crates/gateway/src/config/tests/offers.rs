@@ -104,9 +104,9 @@ fn wrong_names_are_told() {
             "error .tools.rename.\"a*\": `a*` is not a name \
              | write one whole name as the server has it; patterns are for `allow` and `deny`",
             "error .tools.rename.c: not a name | write the new name, in letters, digits, - and _",
-            "warning .tools.rename.d: many clients refuse a tool that is called `two words` \
+            "warning .tools.rename.d: many clients reject a tool named `two words` \
              | use only letters, digits, - and _",
-            "error .tools.rename.f: `e` and `f` get the same name | give one of them another",
+            "error .tools.rename.f: `e` and `f` get the same name | give one of them another name",
             "error .prompts.rename.h: expected a string, found a number | write text in double quotes",
         ],
     );
@@ -122,7 +122,7 @@ fn wrong_settings_of_the_file_are_told() {
         r#"{ "mcpServers": {}, "names": "short", "pageSize": 0, "notifications": { "notifications/x": "s" } }"#,
         &[
             "error names 1:30 unknown value \"short\" | write one of \"prefixed\", \"plain\"",
-            "error pageSize 1:51 not a number of that kind: 0 | write a whole number from 1 to 100000",
+            "error pageSize 1:51 not a valid number: 0 | write a whole number from 1 to 100000",
             "error notifications.\"notifications/x\" 1:92 expected an array of strings, found a string \
              | write [\"…\", \"…\"]",
         ],
@@ -161,7 +161,7 @@ fn ambiguous_names_are_warned_of() {
         &source("my server", ""),
         &[
             "warning mcpServers.\"my server\" 1:19 in the names of its tools, `my server` is written `my_server`: \
-             many clients take only letters, digits, - and _ | call it `my_server` here too",
+             many clients accept only letters, digits, - and _ | call it `my_server` here too",
         ],
     );
     check_problems(

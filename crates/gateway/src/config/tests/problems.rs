@@ -12,14 +12,14 @@ fn wrong_pool_settings() {
            "capabilities": "all", "debounce": { "tools/list_changed": "1s", "notifications/x": "soon" }"#,
         &[
             "error .scope: unknown value \"workspace\" | write one of \"auto\", \"root\", \"global\", \"client\"",
-            "error .maxBackends: not a number of that kind: 0 | write a whole number from 1 to 100000",
+            "error .maxBackends: not a valid number: 0 | write a whole number from 1 to 100000",
             "error .memoryLimit: 512B is less than any server needs \
              | write a size such as \"512MiB\", or 0 for no limit",
             "error .rootArguments: not the name of an argument \
              | write the name of a tool's argument, such as \"directory_path\"",
             "error .state: unknown value true | write one of \"none\", \"client\", \"backend\", \"auto\"",
             "error .capabilities: unknown value \"all\" | write one of \"auto\", \"exact\", \"shared\"",
-            "error .debounce.\"notifications/x\": not a length of time: \"soon\" \
+            "error .debounce.\"notifications/x\": not a duration: \"soon\" \
              | write \"500ms\", \"90s\", \"10m\" or \"1h\", or a number of seconds; at most a year",
         ],
     );
@@ -28,7 +28,7 @@ fn wrong_pool_settings() {
         &[
             "error .debounce.\"tools/list_changed\": `tools/list_changed` is not the method of a notification \
              | write its full name, such as \"notifications/tools/list_changed\"",
-            "error .idleTtl: not a length of time: \"long\" \
+            "error .idleTtl: not a duration: \"long\" \
              | write \"500ms\", \"90s\", \"10m\" or \"1h\", or a number of seconds; at most a year",
         ],
     );
@@ -73,22 +73,22 @@ fn remote_problems_show_no_secret() {
     check(
         r#""type": "http""#,
         &[
-            "error mcpServers.r 1:19 `url` is missing | add where the server is, such as \"url\": \"https://…\"",
+            "error mcpServers.r 1:19 `url` is missing | add the server's address, such as \"url\": \"https://…\"",
         ],
     );
-    let remedy = "write where it is, such as \"https://example.com/mcp\"";
+    let remedy = "write the server's address, such as \"https://example.com/mcp\"";
     check(
         r#""url": "ftp://x""#,
-        &[&format!("error mcpServers.r.url 1:33 `url` begins with neither https:// nor http:// | {remedy}")],
+        &[&format!("error mcpServers.r.url 1:33 `url` must begin with https:// or http:// | {remedy}")],
     );
     check(
         r#""url": "example.com/mcp""#,
-        &[&format!("error mcpServers.r.url 1:33 `url` is not one: relative URL without a base | {remedy}")],
+        &[&format!("error mcpServers.r.url 1:33 `url` is not valid: relative URL without a base | {remedy}")],
     );
     check(
         r#""url": "http://example.com/mcp""#,
         &[
-            "warning mcpServers.r.url 1:33 http:// to another machine can be read on the way, `headers` included \
+            "warning mcpServers.r.url 1:33 http:// is not encrypted: others on the network can read messages and `headers` \
            | use https:// if the server offers it",
         ],
     );
@@ -163,18 +163,18 @@ fn wrong_values_name_what_is_accepted() {
         &[
             "error .framing: unknown value \"lines\" | write one of \"auto\", \"newline\", \"content-length\"",
             "error .inheritEnv: unknown value true | write one of \"safe\", \"all\", \"none\"",
-            &format!("error .startTimeout: not a length of time: \"soon\" | {time}"),
-            &format!("error .timeout: not a length of time: -1 | {time}"),
-            &format!("error .hardTimeout: not a length of time: 1e9 | {time}"),
-            &format!("error .shutdownGrace: not a length of time: an object | {time}"),
+            &format!("error .startTimeout: not a duration: \"soon\" | {time}"),
+            &format!("error .timeout: not a duration: -1 | {time}"),
+            &format!("error .hardTimeout: not a duration: 1e9 | {time}"),
+            &format!("error .shutdownGrace: not a duration: an object | {time}"),
         ],
     );
     check_server_problems(
         r#""startTimeout": 0, "timeout": "0s", "args": ["a\u0000b"], "passEnv": ["A=1"]"#,
         &[
-            "error .startTimeout: there must be some time | write a longer time, or remove the key to get 30s",
-            "error .timeout: there must be some time | write a longer time, or remove the key to get 10m",
-            "error .args[0]: contains a NUL character | remove the \\u0000: no program can be given one",
+            "error .startTimeout: the time must not be 0 | write a longer time, or remove the key to get 30s",
+            "error .timeout: the time must not be 0 | write a longer time, or remove the key to get 10m",
+            "error .args[0]: contains a NUL character | remove the \\u0000: no program can receive it",
             "error .passEnv: not the name of an environment variable \
              | write names, such as \"GITHUB_*\"; values go into `env`",
         ],
@@ -198,7 +198,7 @@ fn hard_timeout_below_timeout() {
     check_server_problems(
         r#""timeout": "2h""#,
         &["warning : `hardTimeout` (1h) ends a call before `timeout` (2h) does \
-           | give a longer `hardTimeout`, or 0 for never"],
+           | set a longer `hardTimeout`, or 0 for none"],
     );
     check_server_problems(r#""timeout": "2h", "hardTimeout": 0"#, &[]);
 }
@@ -260,7 +260,7 @@ fn problem_is_shown_like_a_compilers() {
     let source = "{\n  \"mcpServers\": {\n    \"github\": {\n      \"command\": \"npx\",\n      \"timeout\": \"soon\"\n    }\n  }\n}";
     let loaded = load(Path::new("/etc/config.json"), source);
     let expect = r#"
-error: mcpServers.github.timeout: not a length of time: "soon"
+error: mcpServers.github.timeout: not a duration: "soon"
  --> /etc/config.json:5:18
   |
 5 |       "timeout": "soon"
@@ -301,7 +301,7 @@ fn no_problem_shows_a_secret() {
 #[test]
 fn kept_processes_have_plain_names() {
     let name = "not the name of a process | write a name as `ps` shows it, such as \"adb\"";
-    let strict = "nothing can be kept with `guard: strict` | use \"guard\": \"auto\" for this server, or remove `keep`";
+    let strict = "`keep` does not work with `guard: strict` | use \"guard\": \"auto\" for this server, or remove `keep`";
     for written in [r#"[""]"#, r#"["/usr/bin/adb"]"#, r#"["a\nb"]"#] {
         check_problems(
             &format!(r#"{{ "mcpServers": {{ "s": {{ "command": "c", "keep": {written} }} }} }}"#),

@@ -37,10 +37,10 @@ pub(super) fn old_event(message: &[u8]) -> Bytes {
 pub(super) fn dropped(request: &RawId) -> Bytes {
     let error = ErrorAnswer::new(
         ErrorKind::ClientTooSlow,
-        "the answer was given, and is not kept any more: the connection was gone for too long",
+        "the answer is no longer stored: the client was disconnected for too long",
     );
     error
         .retryable(false)
-        .hint("whether the request took effect is for the server to say; ask again if that does no harm")
+        .hint("the request may have taken effect; repeat it only if that does no harm")
         .to_bytes(request, Dialect::Standard)
 }

@@ -183,8 +183,8 @@ impl Caller {
     pub(super) fn admit(&self) -> Result<(), HttpRefusal> {
         match &self.guest {
             Some(guest) if !guest.admit() => Err(HttpRefusal::overloaded(
-                format!("there are {MAX_KNOWN_CONNECTIONS} connections already"),
-                "close connections that are not needed, and try again after `Retry-After`",
+                format!("the limit of {MAX_KNOWN_CONNECTIONS} connections is reached"),
+                "close unused connections, and try again after `Retry-After`",
             )),
             Some(_) | None => Ok(()),
         }

@@ -46,9 +46,9 @@ impl Address {
             return Ok(Self::Path(path.into()));
         }
         let mut found = text.to_socket_addrs().map_err(|error| {
-            format!("`{text}` is no address to listen at: {error}; write 127.0.0.1:7411, or unix:/a/path")
+            format!("`{text}` is not an address to listen on: {error}; write 127.0.0.1:7411, or unix:/a/path")
         })?;
-        found.next().map(Self::Tcp).ok_or_else(|| format!("`{text}` leads nowhere"))
+        found.next().map(Self::Tcp).ok_or_else(|| format!("`{text}` resolves to no address"))
     }
 
     /// Whether only programs on this machine can connect.

@@ -42,7 +42,7 @@ impl HttpRefusal {
     pub(super) fn method(allow: &'static str) -> Self {
         let refusal = Self::malformed(
             StatusCode::METHOD_NOT_ALLOWED,
-            "this path does not take this method",
+            "this path does not support this method",
             format!("use {allow}"),
         );
         Self { allow: Some(allow), ..refusal }
@@ -58,19 +58,20 @@ impl HttpRefusal {
     }
 
     pub(super) fn unknown_name(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, ErrorKind::UnknownName, message)
-            .hint("MCP is at /mcp, /servers/NAME/mcp and /profiles/NAME/mcp, for names of the config file")
+        Self::new(StatusCode::NOT_FOUND, ErrorKind::UnknownName, message).hint(
+            "MCP is at /mcp, /servers/NAME/mcp and /profiles/NAME/mcp, with a NAME from the config file",
+        )
     }
 
     pub(super) fn no_session() -> Self {
-        let text = "this session is over, or was never begun";
+        let text = "this session has ended, or never existed";
         Self::new(StatusCode::NOT_FOUND, ErrorKind::SessionNotFound, text)
-            .hint("begin again with `initialize`")
+            .hint("start a new session with `initialize`")
     }
 
     pub(super) fn not_initialized() -> Self {
         Self::new(StatusCode::BAD_REQUEST, ErrorKind::NotInitialized, "`Mcp-Session-Id` is missing").hint(
-            "begin with `initialize`, and send the `Mcp-Session-Id` of its answer with every later request",
+            "start with `initialize`, and send the `Mcp-Session-Id` of its answer with every later request",
         )
     }
 
@@ -91,7 +92,7 @@ impl HttpRefusal {
     }
 
     pub(super) fn too_large(limit: usize) -> Self {
-        let text = format!("the body is longer than the {limit} bytes that a message may have");
+        let text = format!("the body is over the limit of {limit} bytes");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::MessageTooLarge, text)
             .hint("raise `maxMessageBytes` in the config, or send less")
     }

@@ -71,8 +71,9 @@ impl Front {
             return Err(HttpRefusal::shutting_down());
         }
         caller.admit()?;
-        let id = token::random()
-            .map_err(|_| HttpRefusal::overloaded("the system has no random numbers", "try again later"))?;
+        let id = token::random().map_err(|_| {
+            HttpRefusal::overloaded("the system's random number generator failed", "try again later")
+        })?;
         let client = host.next_client();
         let root_arguments = match &wants {
             _ if !may_name_folders => None,
@@ -94,7 +95,7 @@ impl Front {
             if sessions.len() >= self.options.max_sessions {
                 return Err(HttpRefusal::overloaded(
                     "there are too many sessions",
-                    "end sessions that are not needed, or raise `serve.maxSessions`",
+                    "end unused sessions, or raise `serve.maxSessions`",
                 ));
             }
             sessions.insert(id, session.clone());
@@ -140,13 +141,13 @@ impl Front {
             None => {
                 return Err(HttpRefusal::forbidden(
                     format!("clients on other machines, or without a token, may not name the root `{named}`"),
-                    "add it to `serve.rootMap` if they should",
+                    "add it to `serve.rootMap` to allow it",
                 ));
             }
         };
         match paths::canonical(Path::new(path)).filter(|root| Path::new(root).is_dir()) {
             Some(root) => Ok(Some(root)),
-            None => Err(HttpRefusal::no_root(format!("the root `{named}` is no folder here"))),
+            None => Err(HttpRefusal::no_root(format!("the root `{named}` is not a folder on this machine"))),
         }
     }
 

@@ -218,7 +218,7 @@ impl Front {
         if !Accepts::read(headers).streams {
             return Err(HttpRefusal::malformed(
                 StatusCode::NOT_ACCEPTABLE,
-                "this is a stream of events",
+                "this is an event stream",
                 "send `Accept: text/event-stream`",
             ));
         }
@@ -228,8 +228,8 @@ impl Front {
             Some(last) => session.resume(EventId::read(last).ok_or_else(|| {
                 HttpRefusal::malformed(
                     StatusCode::BAD_REQUEST,
-                    "this `Last-Event-ID` is none of ours",
-                    "send the `id` of the last event that was received",
+                    "unknown `Last-Event-ID`",
+                    "send the `id` of the last event received",
                 )
             })?),
         };
@@ -237,8 +237,8 @@ impl Front {
             Ok(parts) => Ok(stream(Events::new(parts, None))),
             Err(NoStream::Taken) => Err(HttpRefusal::malformed(
                 StatusCode::CONFLICT,
-                "this session has its stream already",
-                "read the stream that is open; a session has one",
+                "this session already has an open stream",
+                "read the open stream; a session has only one",
             )),
             Err(NoStream::Closed) => Err(self.gone()),
         }
@@ -290,7 +290,7 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     } else {
         Err(HttpRefusal::malformed(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "messages are JSON",
+            "messages must be JSON",
             "send `Content-Type: application/json`",
         ))
     }

@@ -29,7 +29,7 @@ fn read(state_folder: &Path) -> io::Result<Option<String>> {
         Ok(text) => String::from_utf8(text).unwrap_or_default(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {
-            let text = format!("{}: {error}\n  hint: remove it; another is made then", path.display());
+            let text = format!("{}: {error}\n  hint: remove it, and a new one is created", path.display());
             return Err(io::Error::new(error.kind(), text));
         }
     };

@@ -241,7 +241,7 @@ pub(crate) async fn hear<T: for<'a> Deserialize<'a>>(reader: &mut ByteReader) ->
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if buffer.len() > MAX_LINE_BYTES {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "too long a line"));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "the line is too long"));
             }
         }
         serde_json::from_slice(&buffer).map_err(io::Error::from)

@@ -15,9 +15,9 @@ const ENTRY_VARIABLE: &str = "AUGGIE_ENTRY";
 
 const INSTALL_AUGGIE: &str = "install it with `npm install -g @augmentcode/auggie`, or name its JS file \
                               (…/@augmentcode/auggie/augment.mjs) with `--auggie-entry`, AUGGIE_ENTRY or \
-                              `entry` in the config; then start switchboard anew";
+                              `entry` in the config; then restart switchboard";
 const INSTALL_NODE: &str = "install Node.js 20 or later, or name its program with `--node`, NODE_PATH or `node` in the \
-                            config; then start switchboard anew";
+                            config; then restart switchboard";
 
 /// Node and script, as parts of a command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -83,12 +83,12 @@ fn named_script(how: &str, path: &Path, around: &Surroundings<'_>) -> Result<Scr
     let problem = match follow(&path, around) {
         Some(script) => return Ok(script),
         None if !around.disk.is_file(&path) => "there is no such file",
-        None if is_shell_script(&path) => "this is for a shell, and does not lead to auggie",
+        None if is_shell_script(&path) => "this is a shell script that does not lead to auggie",
         None => return Ok(Script { file: path, led_from: None }),
     };
     Err(Missing {
         reason: format!("{how} is {}: {problem}", path.display()),
-        hint: "name auggie's JS file, …/@augmentcode/auggie/augment.mjs, or leave it to be looked for"
+        hint: "name auggie's JS file, …/@augmentcode/auggie/augment.mjs, or leave it out to have it found"
             .to_owned(),
     })
 }
@@ -201,7 +201,7 @@ fn named_node(how: &str, path: &Path, around: &Surroundings<'_>) -> Result<PathB
             "{how} is {}: there is no program of that name that runs without a shell",
             path.display()
         ),
-        hint: "name node's own executable file, or leave it to be looked for".to_owned(),
+        hint: "name node's own executable file, or leave it out to have it found".to_owned(),
     })
 }
 

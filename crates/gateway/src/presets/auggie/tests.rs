@@ -426,7 +426,7 @@ fn named_missing_file_ends_the_search() {
         Case { entry: Some("no.mjs"), ..case },
         &["--auggie-entry is /projects/app/no.mjs", "no such file"],
     );
-    missing(Case { entry: Some("/x/other.cmd"), ..case }, &["/x/other.cmd", "for a shell"]);
+    missing(Case { entry: Some("/x/other.cmd"), ..case }, &["/x/other.cmd", "a shell script"]);
     missing(Case { vars: &[("AUGGIE_ENTRY", "/no.mjs")], ..case }, &["AUGGIE_ENTRY is /no.mjs"]);
 }
 

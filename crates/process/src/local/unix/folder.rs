@@ -19,7 +19,7 @@ pub(in crate::local) fn folder() -> io::Result<PathBuf> {
 }
 
 fn first(candidates: Vec<Candidate>) -> io::Result<PathBuf> {
-    let mut refused = io::Error::new(io::ErrorKind::NotFound, "no folder for a socket is known");
+    let mut refused = io::Error::new(io::ErrorKind::NotFound, "found no folder for the socket");
     for candidate in candidates {
         let path = candidate.path();
         if path.as_os_str().len() + NAME_BYTES > MAX_PATH_BYTES {

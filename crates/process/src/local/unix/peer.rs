@@ -14,7 +14,7 @@ pub(super) fn same_user(socket: &impl AsRawFd) -> io::Result<u32> {
     } else {
         Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            format!("it belongs to the user with the number {user}"),
+            format!("it belongs to another user (uid {user})"),
         ))
     }
 }
