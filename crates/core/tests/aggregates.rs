@@ -272,7 +272,7 @@ fn servers_take_turns_without_room() {
             - waits for room
         1 completes handshake 2; offers {"tools":{}}
         1 lists 3: read
-            - another workspace needs its place
+            - to make room for another workspace
             stop 1
         1 ends
             start 2 at /p
@@ -295,9 +295,9 @@ fn a_drain_starts_nothing_for_lists() {
         A> {"id":1,"method":"tools/list"}
         drain
         +5s
-            - switchboard ends
+            - switchboard is shutting down
             stop 1 within 5s
-            - switchboard ends
+            - switchboard is shutting down
             stop 2 within 5s
             A< {"id":0,"error":…}
             A< {"id":1,"error":…}
@@ -475,7 +475,7 @@ fn an_idle_server_is_listed_before_it_stops() {
         1> {"id":3,"result":{"tools":[{"name":"read"}]}}
             store 0
         +2s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
     "#);
 }

@@ -47,7 +47,7 @@ fn a_slow_server_is_retried_in_background() {
         +20s
             - it did not answer `initialize`
             stop 2 now
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
         1 ends
         2 ends

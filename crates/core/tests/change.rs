@@ -187,7 +187,7 @@ fn new_limits_hold_at_once() {
         C comes; folder /q
         C greets
             - waits for room
-            - another workspace needs its place
+            - to make room for another workspace
             stop 1
         1 ends
             start 2 at /q
@@ -197,7 +197,7 @@ fn new_limits_hold_at_once() {
             C< …
         C leaves
         +6s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 2
     "#);
 }

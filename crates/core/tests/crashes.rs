@@ -127,7 +127,7 @@ fn a_dead_process_withdraws_its_questions() {
         1> {"id":7,"method":"elicitation/create"}
             A< {"id":1,"method":"elicitation/create"}
         1 ends: exit code 1
-            A< {"method":"notifications/cancelled","params":{"reason":"the server that asked is gone","requestId":1}}
+            A< {"method":"notifications/cancelled","params":{"reason":"the server that asked has stopped","requestId":1}}
             - restart after a pause
         A> {"id":1,"result":{}}
     "#);

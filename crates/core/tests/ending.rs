@@ -13,7 +13,7 @@ fn shutdown_waits_for_earlier_requests() {
             A< {"id":"late","error":{"code":-32603,…"kind":"shutting_down"…
         1> {"id":2,"result":"done"}
             A< {"id":"call","result":"done"}
-            - switchboard ends
+            - switchboard is shutting down
             stop 1
             A< {"id":"bye","result":null}
         1 ends
@@ -31,7 +31,7 @@ fn requests_beyond_the_grace_time_fail() {
         A> {"id":"bye","method":"shutdown"}
         +5s
             A< {"id":"call","error":{"code":-32603,…"kind":"shutting_down"…
-            - switchboard ends
+            - switchboard is shutting down
             stop 1
             A< {"id":"bye","result":null}
     "#);
@@ -42,7 +42,7 @@ fn shutdown_is_answered_during_a_drain() {
     run(r#"
         A opens 1
         drain
-            - switchboard ends
+            - switchboard is shutting down
             stop 1 within 5s
         A> {"id":"bye","method":"shutdown"}
             A< {"id":"bye","result":null}
@@ -61,7 +61,7 @@ fn exit_ends_at_once() {
             1< {"id":2,"method":"tools/call"}
         A> {"method":"exit"}
             A< {"id":"call","error":{"code":-32603,…"kind":"shutting_down"…
-            - switchboard ends
+            - switchboard is shutting down
             stop 1 now
         1 ends: signal 9
             finished
@@ -82,7 +82,7 @@ fn a_half_closed_client_gets_its_answers() {
             1< {"id":6,"error":{"code":-32603,…
         1> {"id":2,"result":"done"}
             A< {"id":"call","result":"done"}
-            - switchboard ends
+            - switchboard is shutting down
             stop 1
         1 ends
             finished
@@ -99,7 +99,7 @@ fn a_lost_client_is_not_waited_for() {
             1< {"id":2,"method":"tools/call"}
         A leaves
             1< {"id":5,"error":{"code":-32603,…
-            - switchboard ends
+            - switchboard is shutting down
             stop 1
         A> {"id":"was on its way","method":"tools/call"}
         1 ends
@@ -118,7 +118,7 @@ fn queued_requests_are_served_at_the_end() {
             1< {"id":1,"method":"tools/list"}
         1> {"id":1,"result":{}}
             A< {"id":1,"result":{}}
-            - switchboard ends
+            - switchboard is shutting down
             stop 1
         1 ends
             finished
@@ -131,7 +131,7 @@ fn a_signal_skips_the_wait_for_closed_input() {
     run(r#"
         A opens 1
         A closes its end
-            - switchboard ends
+            - switchboard is shutting down
             stop 1
     "#);
     run(r#"
@@ -141,7 +141,7 @@ fn a_signal_skips_the_wait_for_closed_input() {
         drain
         1> {"id":2,"result":"done"}
             A< {"id":"call","result":"done"}
-            - switchboard ends
+            - switchboard is shutting down
             stop 1 within 5s
         1 ends: signal 15
             finished
@@ -157,7 +157,7 @@ fn a_second_drain_shortens_the_grace_time() {
         drain
         drain
             A< {"id":1,"error":{"code":-32603,…"kind":"shutting_down"…
-            - switchboard ends
+            - switchboard is shutting down
             stop 1 within 800ms
         1 ends: signal 15
             finished
@@ -173,7 +173,7 @@ fn a_kill_does_not_wait() {
         drain
         kill
             A< {"id":1,"error":{"code":-32603,…"kind":"shutting_down"…
-            - switchboard ends
+            - switchboard is shutting down
             stop 1 now
         1 ends: signal 9
             finished
@@ -186,7 +186,7 @@ fn a_drain_stops_a_process_that_spawns() {
         A comes
             start 1 at nowhere
         drain
-            - switchboard ends
+            - switchboard is shutting down
             stop 1 within 5s
         1 spawns
         1 ends: signal 15
@@ -196,7 +196,7 @@ fn a_drain_stops_a_process_that_spawns() {
         A comes
             start 1 at nowhere
         drain
-            - switchboard ends
+            - switchboard is shutting down
             stop 1 within 5s
         1 cannot spawn: no such file
             finished
@@ -279,7 +279,7 @@ fn orders_start_nothing_during_a_shutdown() {
     run(r#"
         A opens 1
         A> {"id":"bye","method":"shutdown"}
-            - switchboard ends
+            - switchboard is shutting down
             stop 1
             A< {"id":"bye","result":null}
         1 ends

@@ -56,7 +56,7 @@ fn more_variables_bring_a_new_process() {
             2< {"id":5,…}
         1> {"id":2,"result":{}}
             A< {"id":1,…}
-            - another client has more variables, and now they share one
+            - clients now share an instance with more variables
             stop 1
         C joins 2; env X=1; unconfirmed
     "#);
@@ -71,7 +71,7 @@ fn variables_of_two_clients_are_merged() {
         B greets
             - no longer shared by 1
             start 2 at /p with env Y=1 + X=1
-            - another client has more variables, and now they share one
+            - clients now share an instance with more variables
             stop 1
         2 completes handshake 3; answers B
         A> {"id":1,"method":"tools/call","params":{}}
@@ -199,7 +199,7 @@ fn window_stays_while_terminals_take_turns() {
         A greets
             - no longer shared by 1
             start 2 at /p with env X=1 Y=1 + Y=1
-            - another client has more variables, and now they share one
+            - clients now share an instance with more variables
             stop 1
         2 completes handshake 3; answers A
         W> {"id":1,"method":"tools/call","params":{}}
@@ -222,7 +222,7 @@ fn other_variables_are_no_return() {
         B comes; folder /p; env X=2
         B greets
             - waits for room
-            - another workspace needs its place
+            - to make room for another workspace
             stop 1
         1 ends
             start 2 at /p with env X=2

@@ -136,7 +136,7 @@ fn a_failed_handshake_drops_initialized() {
             B< {"id":0,"error":{"code":-32003,…
         1> {"id":2,"result":{}}
             A< {"id":1,"result":{}}
-            - another workspace needs its place
+            - to make room for another workspace
             stop 1
         1 ends
             start 2 at /q

@@ -10,7 +10,7 @@ fn the_last_client_takes_the_daemon_with_it() {
         A leaves
         +29s
         +1s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
         +100s
         1 ends
@@ -41,7 +41,7 @@ fn without_linger_the_process_stops_at_once() {
         given linger 0s
         A leaves
         +0s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
     "#);
 }
@@ -77,7 +77,7 @@ fn a_leaving_client_frees_all_it_held() {
         B> {"id":2,"method":"tools/call","params":{}}
             1< {"id":4,…}
         B leaves
-            1< {"method":"notifications/cancelled","params":{"reason":"the client is gone","requestId":4}}
+            1< {"method":"notifications/cancelled","params":{"reason":"the client has disconnected","requestId":4}}
             1< …"resources/unsubscribe"…
         1> {"id":4,"result":"too late"}
         A> {"id":1,"method":"tools/list"}
@@ -98,6 +98,6 @@ fn questions_of_another_switchboard_pass() {
         A> {"id":1,"method":"tools/call","params":{}}
             1< …
         1 ends
-            A< {"id":1,"error":{"code":-32002,…"message":"the Switchboard daemon died while it worked on this: exit code 0"}}
+            A< {"id":1,"error":{"code":-32002,…"message":"the Switchboard daemon died during this request: exit code 0"}}
     "#);
 }

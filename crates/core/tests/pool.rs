@@ -27,7 +27,7 @@ fn the_least_recently_used_makes_room() {
         r#"
         A at /c/x> {"id":2,"method":"tools/call","params":{}}
             - waits for room
-            - another workspace needs its place
+            - to make room for another workspace
             stop 1
         A at /c/y> {"id":3,"method":"tools/call","params":{}}
         1 ends
@@ -37,7 +37,7 @@ fn the_least_recently_used_makes_room() {
             3< {"id":5,…}
         A> {"id":4,"method":"tools/list"}
             - waits for room
-            - another workspace needs its place
+            - to make room for another workspace
             stop 2
         2 ends
             - stopped to make room and started again soon after, …
@@ -61,7 +61,7 @@ fn a_process_in_use_is_not_evicted() {
         +50s
         2> {"id":5,"result":3}
             A< {"id":3,"result":3}
-            - another workspace needs its place
+            - to make room for another workspace
             stop 2
         2 ends
             start 3 at /c
@@ -86,7 +86,7 @@ fn no_room_in_time_is_an_error() {
         2> {"method":"notifications/progress","params":{"progressToken":5}}
             A< …
         +2s
-            A< {"id":4,"error":{"code":-32003,"data":{…"kind":"backend_timeout","retryable":true,"root":"/c",…},"message":"no room for one more instance of `files` within 100.0 s: 2 may run, and all are needed"}}
+            A< {"id":4,"error":{"code":-32003,"data":{…"kind":"backend_timeout","retryable":true,"root":"/c",…},"message":"no room for another instance of `files` within 100.0 s: the limit is 2, and all are in use"}}
         "#,
     );
 }
@@ -127,7 +127,7 @@ fn an_idle_process_stops_and_comes_back() {
         1> {"id":5,"result":{}}
             A< …
         +59s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
         +200s
         1 ends
@@ -135,7 +135,7 @@ fn an_idle_process_stops_and_comes_back() {
             A< …
         +59s
         +1s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 2
         A at /b/x> {"id":4,"method":"tools/call","params":{}}
         2 ends
@@ -170,8 +170,8 @@ fn a_process_over_its_memory_is_stopped() {
         A> {"id":2,"method":"tools/call","params":{}}
             1< …
         1 holds 102
-            - it holds more memory than it may
-            A< {"method":"notifications/message","params":{"data":"…what it kept between calls is lost","level":"warning","logger":"switchboard"}}
+            - it uses too much memory
+            A< {"method":"notifications/message","params":{"data":"…its state is lost","level":"warning","logger":"switchboard"}}
             - state lost
             A< {"id":2,"error":{"code":-32002,…}}
             stop 1
@@ -183,7 +183,7 @@ fn a_process_over_its_memory_is_stopped() {
         2 holds 101
             - all over the memory limit
         2 holds 101
-            - all servers together hold more memory than they may
+            - all servers together use too much memory
             stop 1
         "#,
     );
@@ -202,7 +202,7 @@ fn a_server_in_use_is_probed() {
             - probe
             2< raw {"id":5,"jsonrpc":"2.0","method":"ping"}
         +11s
-            - it gave no sign of life
+            - it did not answer a health check
             stop 2 within 1s
         "#,
     );
@@ -212,7 +212,7 @@ fn a_server_in_use_is_probed() {
 const CROWD: &str = r#"
     A at /c/x> {"id":2,"method":"tools/call","params":{}}
         - waits for room
-        - another workspace needs its place
+        - to make room for another workspace
         stop 1
     1 ends
         start 3 at /c
@@ -225,7 +225,7 @@ const CROWD: &str = r#"
 const BACK: &str = r#"
     A at /a/x> {"id":3,"method":"tools/call","params":{}}
         - waits for room
-        - another workspace needs its place
+        - to make room for another workspace
         stop 2
 "#;
 
@@ -245,7 +245,7 @@ fn eviction_then_return_warns_once() {
             A< …
         A at /b/x> {{"id":4,"method":"tools/call","params":{{}}}}
             - waits for room
-            - another workspace needs its place
+            - to make room for another workspace
             stop 3
         3 ends
             start 5 at /b
@@ -256,7 +256,7 @@ fn eviction_then_return_warns_once() {
         +601s
         A at /c/x> {{"id":5,"method":"tools/call","params":{{}}}}
             - waits for room
-            - another workspace needs its place
+            - to make room for another workspace
             stop 4
         4 ends
             start 6 at /c
@@ -266,7 +266,7 @@ fn eviction_then_return_warns_once() {
             A< …
         A at /a/x> {{"id":6,"method":"tools/call","params":{{}}}}
             - waits for room
-            - another workspace needs its place
+            - to make room for another workspace
             stop 5
         5 ends
             - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
@@ -314,7 +314,7 @@ fn warning_names_the_memory_limit() {
         given pool.memory_limit 3145728
         {TOO_MUCH}
         2 holds 3145729
-            - all servers together hold more memory than they may
+            - all servers together use too much memory
             stop 1
         1 ends
         +5s
@@ -343,7 +343,7 @@ fn default_memory_limit_spares_busy_ones() {
         r#"
         given pool.memory_limit 3145728; pool.is_memory_limit_given
         {busy}
-            - all servers together hold more memory than they may
+            - all servers together use too much memory
             A< {{"id":3,"error":{{"code":-32002,…}}}}
             stop 2
         "#

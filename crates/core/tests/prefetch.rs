@@ -25,7 +25,7 @@ fn the_lists_are_stored_before_the_stop() {
         1 lists 3: read
         +29s
         +1s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
         1 ends
         +1s
@@ -137,7 +137,7 @@ fn a_client_leaves_before_the_answer() {
             1< {"method":"notifications/initialized"}
         1 lists 2: read
         +30s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
     "#);
 }
@@ -153,7 +153,7 @@ fn a_client_leaves_before_the_spawn() {
         1 completes handshake 2; offers {"tools":{}}
         1 lists 3: read
         +30s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
     "#);
 }
@@ -176,7 +176,7 @@ fn a_drain_does_not_wait_for_lists() {
         r#"
         A leaves
         drain
-            - switchboard ends
+            - switchboard is shutting down
             stop 1 within 5s
         1 ends
             finished
@@ -195,7 +195,7 @@ fn without_linger_it_stops_after_the_lists() {
             1< {"method":"notifications/initialized"}
         1 lists 2: read
         +0.1s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
     "#);
     run(r#"
@@ -203,7 +203,7 @@ fn without_linger_it_stops_after_the_lists() {
         A opens 1; offers {"tools":{}}; unconfirmed
         A leaves
         +0.1s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
     "#);
 }
@@ -231,7 +231,7 @@ fn process_started_by_a_call_stays() {
         2> {"id":7,"result":{"tools":[{"name":"read"}]}}
             store 0
         +31s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
         +31s
         "#,

@@ -147,7 +147,7 @@ fn equal_lists_unite_other_capabilities() {
         "B< …\n        B leaves",
         r#"- no longer shared by 1
             B< …
-            - another one offers the same, and its clients share that
+            - clients now share another instance that offers the same
             stop 2
         B> {"id":2,"method":"tools/call","params":{}}
             1< …
@@ -220,7 +220,7 @@ fn a_leaving_client_disturbs_no_other() {
         B> {"id":1,"method":"tools/call","params":{}}
             1< …
         A leaves
-            1< {"method":"notifications/cancelled","params":{"reason":"the client is gone","requestId":3}}
+            1< {"method":"notifications/cancelled","params":{"reason":"the client has disconnected","requestId":3}}
         1> {"id":3,"result":"a"}
         1> {"id":4,"result":"b"}
             B< {"id":1,"result":"b"}

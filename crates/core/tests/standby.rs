@@ -62,7 +62,7 @@ fn client_joins_the_kept_process() {
         1 lists 3: read
         A leaves
         +30s
-            - nobody has used it for a while
+            - it was idle for too long
             stop 1
         1 ends
         owner keeps
@@ -90,7 +90,7 @@ fn our_handshake_is_no_use() {
         owner keeps
         1> {"id":"q","method":"sampling/createMessage","params":{}}
             1< {"id":"q","error":{…}}
-            - not started: each of its clients has an instance of its own, which starts when the client comes
+            - not started: each client gets its own instance, which starts when the client connects
         "#,
     );
 }
@@ -100,7 +100,7 @@ fn a_workspace_must_be_named() {
     run(r#"
         given linger 30s; stores_lists; scope root; shared
         owner keeps
-            - not started: it has an instance for each workspace, and none is named: …
+            - not started: it runs once per workspace, and no workspace was given: …
         owner keeps /p
             start 1 at /p
         owner stops /p
@@ -114,7 +114,7 @@ fn private_servers_wait_for_their_client() {
     run(r#"
         given linger 30s; stores_lists; scope client; shared
         owner keeps
-            - not started: each of its clients has an instance of its own, which starts when the client comes
+            - not started: each client gets its own instance, which starts when the client connects
     "#);
 }
 

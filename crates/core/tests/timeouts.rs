@@ -51,7 +51,7 @@ fn a_hung_server_is_restarted() {
     after_a_timeout(
         r#"
         +10s
-            - it gave no sign of life
+            - it did not answer a health check
             stop 1 within 1s
         A> {"id":"b","method":"tools/call"}
         1 ends: signal 15
@@ -92,8 +92,8 @@ fn new_requests_do_not_save_a_hung_server() {
         A> {"id":"b","method":"tools/call"}
             1< {"id":4,"method":"tools/call"}
         +10s
-            - it gave no sign of life
-            A< {"id":"b","error":{"code":-32002,…no sign of life…
+            - it did not answer a health check
+            A< {"id":"b","error":{"code":-32002,…a health check…
             stop 1 within 1s
         "#,
     );
@@ -171,8 +171,8 @@ fn slow_spawn_and_handshake_are_told_apart() {
             start 1 at nowhere
         A> {"id":1,"method":"initialize","params":{}}
         +31s
-            - no process came of it in time
-            A< {"id":1,"error":{"code":-32001,…"message":"no process of the server `files` could be made within 30.0 s"}}
+            - the process did not start in time
+            A< {"id":1,"error":{"code":-32001,…"message":"the process of the server `files` did not start within 30.0 s"}}
             stop 1 now
         A> {"id":2,"method":"tools/list"}
         1 spawns
@@ -192,6 +192,6 @@ fn slow_spawn_and_handshake_are_told_apart() {
             - it did not answer `initialize`
             stop 2 now
         +30s
-            A< {"id":2,"error":{"code":-32003,…was started, and did not answer the handshake within…
+            A< {"id":2,"error":{"code":-32003,…did not answer the handshake within…
     "#);
 }

@@ -110,7 +110,7 @@ fn a_left_workspace_finishes_its_requests() {
         A answers 2 with roots /q
         1> {"id":2,"result":1}
             A< {"id":5,"result":1}
-            - nobody works there any more
+            - no client uses this workspace any more
             stop 1
     "#);
 }

@@ -64,7 +64,7 @@ fn one_request_over_the_queue_is_refused() {
             1< {"id":2,"method":"tools/list"}
         A> {"id":"b","method":"tools/list"}
         A> {"id":"c","method":"tools/list"}
-            A< {"id":"c","error":{"code":-32603,…"kind":"overloaded","retryable":true,…"message":"too much at once: the server works on as many requests as it may (1), and too many wait"}}
+            A< {"id":"c","error":{"code":-32603,…"kind":"overloaded","retryable":true,…"message":"overloaded: the server is at its limit of 1 concurrent requests, and its queue is full"}}
     "#);
 }
 
@@ -80,7 +80,7 @@ fn a_request_without_a_turn_is_told_why() {
         1> {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
             A< {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
         +30s
-            A< {"id":"b","error":{"code":-32003,"data":{"hint":"raise `maxInFlight` …","kind":"backend_timeout",…"message":"no turn within 60.0 s: the server `files` works on as many requests as it may (1)"}}
+            A< {"id":"b","error":{"code":-32003,"data":{"hint":"raise `maxInFlight` …","kind":"backend_timeout",…"message":"queued for 60.0 s: the server `files` is at its limit of 1 concurrent requests"}}
     "#);
 }
 

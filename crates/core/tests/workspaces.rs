@@ -30,7 +30,7 @@ fn roots_are_asked_for_and_followed() {
         A> {"id":1,"result":{"roots":[{"uri":"file:///q"},{"uri":"file:///r"}]}}
             look up /q /r
         found /q /real
-            - nobody works there any more
+            - no client uses this workspace any more
             stop 1
             start 2 at /q
         2 completes handshake 3; with {"roots":{}}

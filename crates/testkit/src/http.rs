@@ -31,7 +31,7 @@ pub struct Web {
 #[derive(Debug, Clone)]
 enum Place {
     Tcp(SocketAddr),
-    #[cfg_attr(not(unix), expect(dead_code, reason = "sockets with a path are for Unix"))]
+    #[cfg_attr(not(unix), expect(dead_code, reason = "sockets with a path need Unix"))]
     Path(PathBuf),
 }
 

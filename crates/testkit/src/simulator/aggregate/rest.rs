@@ -98,7 +98,7 @@ impl AggregateWorld {
         // A server without calls does not drive out others that are in use.
         let status = self.core.status();
         let mut instances = status.servers.iter().flat_map(|server| &server.instances);
-        let waits_for_room = instances.any(|instance| instance.state == "waits for room");
+        let waits_for_room = instances.any(|instance| instance.state == "queued");
         if self.settings.pool.max_backends < 32 || self.stats.get("no_room") > before || waits_for_room {
             return Ok(());
         }

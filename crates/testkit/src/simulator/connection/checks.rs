@@ -196,7 +196,7 @@ impl ConnectionWorld {
             self.own.batches.iter().any(|batch| batch.client == client && !batch.is_answered);
         let unread = self.clients.get(&client).map_or(0, |c| c.unread.bytes);
         let process = self.launch_of(client).map(|launch| &self.processes[&launch]);
-        let holds = if text.contains("requests wait for their answers") {
+        let holds = if text.contains("requests are still unanswered") {
             let alone = (client, None, String::new())..(client, Some(0), String::new());
             let open: usize =
                 self.ledger.accounts.range(alone).map(|(_, account)| self.perhaps_owed(account)).sum();

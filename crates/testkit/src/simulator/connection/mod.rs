@@ -243,7 +243,7 @@ impl ConnectionWorld {
             Fact::Stopping { backend, why } => match *why {
                 "its owner restarts it" => self.stats.count("owner_restarts"),
                 "its owner stops it" => self.stats.count("owner_stops"),
-                why if why.contains("sign of life") => self.stats.count("restarts_without_sign_of_life"),
+                why if why.contains("health check") => self.stats.count("restarts_without_sign_of_life"),
                 why if why.contains("framing") => {
                     self.stats.count("framing_retries");
                     self.server_of(*backend).is_free = true;

@@ -96,7 +96,7 @@ fn told_action(action: &Action) -> Option<String> {
         Action::Disconnect { client } => format!("  switchboard disconnects {client}"),
         Action::Report(fact) => return told_fact(fact),
         Action::StoreRecord { .. } => return None,
-        Action::Finished => "  switchboard ends".into(),
+        Action::Finished => "  switchboard is shutting down".into(),
     })
 }
 

@@ -14,16 +14,16 @@ impl PoolWorld {
         let is_needed = !self.in_flight(launch).is_empty();
         let stats = &mut self.stats;
         match why {
-            "another workspace needs its place" => {
+            "to make room for another workspace" => {
                 stats.count("evictions");
                 self.check_unneeded(launch, why)
             }
-            "nobody has used it for a while" => {
+            "it was idle for too long" => {
                 stats.count("idle_stops");
                 self.check_idle(launch)?;
                 self.check_unneeded(launch, why)
             }
-            "nobody works there any more" => {
+            "no client uses this workspace any more" => {
                 stats.count("unused_stops");
                 self.check_unneeded(launch, why)
             }
@@ -35,26 +35,26 @@ impl PoolWorld {
                 stats.count("separated_stops");
                 self.check_nobody_waits(launch, why)
             }
-            "another client has more variables, and now they share one" => {
+            "clients now share an instance with more variables" => {
                 stats.count("poorer_stops");
                 self.check_nobody_waits(launch, why)
             }
-            "another one offers the same, and its clients share that" => {
+            "clients now share another instance that offers the same" => {
                 stats.count("united_stops");
                 self.check_nobody_waits(launch, why)
             }
-            "it holds more memory than it may" => {
+            "it uses too much memory" => {
                 stats.count(if is_needed { "memory_restarts" } else { "memory_stops" });
                 match memory.is_some() && self.process(launch).heavy > 1 {
                     true => Ok(()),
                     false => Err(format!("{launch} is stopped for its memory, of which it holds little")),
                 }
             }
-            "all servers together hold more memory than they may" => {
+            "all servers together use too much memory" => {
                 stats.count(if is_needed { "pool_memory_restarts" } else { "pool_memory_stops" });
                 Ok(())
             }
-            "it gave no sign of life" => {
+            "it did not answer a health check" => {
                 stats.count("health_restarts");
                 self.check_silent(launch)
             }
@@ -62,7 +62,7 @@ impl PoolWorld {
                 stats.count("timeout_restarts");
                 Ok(())
             }
-            "no process came of it in time" => {
+            "the process did not start in time" => {
                 stats.count("spawns_too_late");
                 Ok(())
             }
@@ -74,7 +74,9 @@ impl PoolWorld {
                 stats.count("owner_restarts");
                 Ok(())
             }
-            "it did not answer `initialize`" | "it refused `initialize`" | "switchboard ends" => Ok(()),
+            "it did not answer `initialize`" | "it refused `initialize`" | "switchboard is shutting down" => {
+                Ok(())
+            }
             _ => Err(format!("{launch} is stopped because {why}")),
         }
     }
