@@ -14,6 +14,8 @@ pub(crate) mod reading;
 mod quiet;
 mod alarm;
 mod memory;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use backends::{BackendSetting, Backends};
 pub(crate) use turn::Turn;
@@ -23,7 +25,7 @@ use crate::io::outbox::Outbox;
 use crate::io::output::Output;
 use crate::io::task;
 use crate::telemetry::Telemetry;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -55,6 +57,8 @@ pub(crate) struct Hub {
 struct Inside {
     core: Core,
     actions: Vec<Action>,
+    /// Events that performed actions caused, for the core after the rest of its actions.
+    caused: VecDeque<Event>,
     outboxes: BTreeMap<Peer, Outbox>,
     mailboxes: BTreeMap<Peer, Arc<dyn Mailbox>>,
     /// Process trees to measure.
@@ -71,6 +75,7 @@ impl Hub {
         let inside = Inside {
             core,
             actions: Vec::new(),
+            caused: VecDeque::new(),
             outboxes: BTreeMap::new(),
             mailboxes: BTreeMap::new(),
             trees: BTreeMap::new(),

@@ -153,7 +153,7 @@ impl<'a> Turn<'a> {
     fn read_offer(&mut self, launch: Launch, round: u32, raw: Box<RawOffer>) {
         if raw.len() <= MAX_INLINE_LIST_BYTES {
             let offer = Arc::new(raw.read());
-            return self.handle(Event::OfferRead { launch, round, offer });
+            return self.inside.caused.push_back(Event::OfferRead { launch, round, offer });
         }
         let hub = self.hub.clone();
         task::spawn("offer", async move {
@@ -228,13 +228,20 @@ impl<'a> Turn<'a> {
         self.perform_all();
     }
 
-    fn perform_all(&mut self) {
-        // Actions may cause further events; taking the list keeps its allocation without borrowing it.
-        let mut actions = std::mem::take(&mut self.inside.actions);
-        for action in actions.drain(..) {
-            self.perform(action);
+    pub(super) fn perform_all(&mut self) {
+        loop {
+            // Taking the list keeps its allocation without borrowing it.
+            let mut actions = std::mem::take(&mut self.inside.actions);
+            for action in actions.drain(..) {
+                self.perform(action);
+            }
+            self.inside.actions = actions;
+            // Events that the actions caused come after the whole list: a `Stop` that one of them leads to must not
+            // overtake the `Start` behind it, since a backend that is not known yet cannot be stopped.
+            let Some(event) = self.inside.caused.pop_front() else { return };
+            let inside = &mut *self.inside;
+            inside.core.handle(self.now, event, &mut inside.actions);
         }
-        self.inside.actions = actions;
     }
 
     pub(crate) fn note_tree(&mut self, launch: Launch, tree: Tree) {
@@ -268,7 +275,7 @@ impl<'a> Turn<'a> {
         } else if let Some(mailbox) = self.inside.mailboxes.get(&peer) {
             let bytes = mailbox.put(out, about);
             if bytes > 0 {
-                self.handle(Event::Flushed { peer, bytes });
+                self.inside.caused.push_back(Event::Flushed { peer, bytes });
             }
         }
     }
@@ -291,24 +298,27 @@ impl<'a> Turn<'a> {
 
     /// Writes the messages of all events so far, without waiting.
     pub(crate) fn write(&mut self) {
-        // A flush may cause events that touch more peers.
-        while let Some(peer) = self.inside.dirty.pop() {
+        loop {
+            // A flush may cause events that touch more peers.
+            self.perform_all();
+            let Some(peer) = self.inside.dirty.pop() else { return };
             self.flush(peer);
         }
     }
 
+    /// Writes to a peer. The core learns of the result once all actions of its list are performed.
     fn flush(&mut self, peer: Peer) {
         let Some(outbox) = self.inside.outboxes.get_mut(&peer) else { return };
         let (bytes, left) = outbox.flush();
         if bytes > 0 {
-            self.handle(Event::Flushed { peer, bytes });
+            self.inside.caused.push_back(Event::Flushed { peer, bytes });
         }
         match (left, peer) {
             (Left::Nothing, _) => self.hub.room.notify_waiters(),
             (Left::Something, _) => {}
             (Left::Broken, Peer::Client(client)) => {
                 self.hub.room.notify_waiters();
-                self.handle(Event::ClientLost { client });
+                self.inside.caused.push_back(Event::ClientLost { client });
             }
             (Left::Broken, Peer::Backend(launch)) => self.cut_off(launch),
         }
