@@ -248,7 +248,7 @@ pub(crate) struct RootArgs {
     #[arg(long, value_name = "DIR", env = "SWITCHBOARD_ROOT", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) pin_root: Option<PathBuf>,
 
-    /// The workspace of requests that name none. Overrides the config.
+    /// The workspace of requests that have no other. Overrides the config.
     #[arg(long, value_name = "DIR")]
     pub(crate) default_root: Option<PathBuf>,
 }

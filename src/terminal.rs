@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_moves_about() {
+    fn control_characters_are_removed() {
         assert_eq!(one_line(" a\r\nb\tc\x1b[2J\u{7} "), "a b c�[2J�");
     }
 }

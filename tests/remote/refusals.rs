@@ -125,7 +125,7 @@ fn rate_limit_at_start_says_when_to_retry() {
 }
 
 #[test]
-fn redirect_to_another_host_is_refused() {
+fn redirect_to_another_origin_is_refused() {
     let elsewhere = Web::start(|seen, wire| mcp(seen, wire, "s-2"));
     let to = elsewhere.url("/mcp?token=in-the-query");
     let web = Web::start(move |_, wire| wire.reply(307, &[("location", &to)], ""));

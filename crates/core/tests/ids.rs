@@ -76,7 +76,7 @@ fn an_error_without_id_ends_one_request() {
 }
 
 #[test]
-fn an_error_without_id_ends_none_of_two() {
+fn an_error_without_id_ends_neither_request() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}

@@ -171,7 +171,7 @@ fn a_broken_answer_beside_a_whole_one() {
 
 /// A structured result may hold what looks like an answer.
 #[test]
-fn nothing_inside_a_broken_answer_is_one() {
+fn parts_of_a_broken_answer_are_ignored() {
     run(r#"
         A opens 1
         A> {"id":"a","method":"tools/call"}

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn other_commands_are_none() {
+    fn other_commands_are_no_runners() {
         for line in [
             "node npx",
             "npm run exec",

@@ -65,7 +65,7 @@ file_object! {
         #[schemars(example = json!({ "maxBackends": 8, "memoryLimit": "4GiB" }))]
         "pool" => pool: PoolEntry,
 
-        /// Workspace of requests that name none. A relative path starts at the config file's folder.
+        /// Workspace of requests that have no other. A relative path starts at the config file's folder.
         #[schemars(example = json!("~/projects/app"))]
         "defaultRoot" => default_root: String,
 

@@ -139,7 +139,7 @@ fn links_are_followed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_no_text_is_no_place() {
+fn non_utf8_paths_are_not_resolved() {
     use std::os::unix::ffi::OsStrExt;
     let scratch = Scratch::with(&[]);
     let odd = scratch.0.join(std::ffi::OsStr::from_bytes(b"\xff"));

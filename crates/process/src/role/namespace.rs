@@ -203,15 +203,19 @@ pub(super) fn probe() -> i32 {
 
 fn try_out() -> Result<(), String> {
     separate().map_err(|error| format!("cannot create a PID namespace: {error}"))?;
-    if let Side::Child = fork().map_err(|error| format!("cannot start a process in it: {error}"))? {
+    if let Side::Child =
+        fork().map_err(|error| format!("cannot start a process in the PID namespace: {error}"))?
+    {
         let shown = show_own_processes();
         leave(shown.err().map_or(0, |error| error.raw_os_error().unwrap_or(255)));
     }
-    let ended =
-        wait(WaitOptions::empty()).map_err(|error| format!("cannot start a process in it: {error}"))?;
+    let ended = wait(WaitOptions::empty())
+        .map_err(|error| format!("cannot start a process in the PID namespace: {error}"))?;
     match ended.and_then(|(_, status)| status.exit_status()) {
         Some(0) => Ok(()),
-        Some(code) => Err(format!("cannot mount /proc in it: {}", io::Error::from_raw_os_error(code))),
-        None => Err("the process in it was killed".into()),
+        Some(code) => {
+            Err(format!("cannot mount /proc in the PID namespace: {}", io::Error::from_raw_os_error(code)))
+        }
+        None => Err("the process in the PID namespace was killed".into()),
     }
 }

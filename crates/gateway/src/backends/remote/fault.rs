@@ -277,7 +277,7 @@ impl Fault {
                     kind: ErrorKind::BackendUnavailable,
                     text: format!(
                         "{at} redirects {to} ({status}), which is not followed: `headers` are sent only to the \
-                         host of `url`"
+                         origin of `url` (scheme, host and port)"
                     ),
                     hint,
                     retryable: false,

@@ -35,7 +35,7 @@ impl Remote {
         }
     }
 
-    /// Reads the stream, and reopens it until the server says that it offers none. Many do.
+    /// Reads the stream, and reopens it until the server says that it offers none, as many servers do.
     async fn follow(self: &Arc<Self>, session: &RemoteSession) {
         let mut mark = Mark::default();
         let (mut failures, mut has_one) = (0, false);
@@ -49,11 +49,11 @@ impl Remote {
                     let (begun, before) = (Instant::now(), mark.last_id.clone());
                     let (Heard::Answer | Heard::End(_)) =
                         self.hear_stream(&mut response, None, &mut mark).await;
-                    // Some close it at once, each time: they are not asked every second.
+                    // Backoff for servers that close every stream at once.
                     let is_fruitless = begun.elapsed() < MIN_STREAM_LIFE && mark.last_id == before;
                     failures = if is_fruitless { failures + 1 } else { 0 };
                 }
-                // That is what restarting a server looks like. What was subscribed to is wanted all the same.
+                // Typical of a restarted server. A new session restores the subscriptions.
                 Err(Fault::SessionLost) if has_one => {
                     if self.renew(session.number).await.is_ok() {
                         return;
@@ -61,7 +61,7 @@ impl Remote {
                     failures += 1;
                 }
                 Err(fault) if fault.is_temporary() && (has_one || failures < 3) => failures += 1,
-                // Where it went on is no longer known there.
+                // The server no longer knows this event id: start over without it.
                 Err(_) if has_one && mark.last_id.is_some() => mark.last_id = None,
                 Err(_) => return,
             }

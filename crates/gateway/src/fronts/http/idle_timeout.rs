@@ -48,11 +48,11 @@ pub(super) struct Work {
 /// Side that must act next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionTurn {
-    /// Ours: a request is being served, or a stream is open.
+    /// Waiting for us: a request is being served, or a stream is open.
     Ours,
-    /// Theirs: a request is due, the first or the next `after` some.
+    /// Waiting for the client to send its next request, `after` this many.
     Theirs { after: usize },
-    /// Theirs: output is to be read.
+    /// Waiting for the client to read its output.
     Taking,
 }
 
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_taken_has_not_gone() {
+    async fn unread_output_waits_for_the_client() {
         let (mut client, server) = duplex(600);
         let work: Arc<Work> = Arc::default();
         let mut stream = Watched::new(server, work.clone());

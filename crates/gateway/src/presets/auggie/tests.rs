@@ -432,7 +432,7 @@ fn named_missing_file_ends_the_search() {
 
 /// Cloning a repository must not run its programs.
 #[test]
-fn nothing_of_a_project_is_run_unasked() {
+fn project_files_are_not_run_unasked() {
     let disk = &[
         ("/projects/app/bin/node", Program),
         ("/projects/app/lib/node_modules/@augmentcode/auggie/augment.mjs", JS),
