@@ -32,6 +32,7 @@ impl Parent {
 #[cfg(unix)]
 pub(crate) fn can_be_watched() -> Result<(), String> {
     match os::OsParent::open() {
+        // An ended parent could be observed, so a living one can be as well.
         Ok(_) | Err(os::Unwatched::Gone) => Ok(()),
         Err(os::Unwatched::Nobody(why)) => Err(why),
     }
