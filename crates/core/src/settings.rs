@@ -246,6 +246,7 @@ impl ServerSettings {
 
     /// Whether there is one instance per root instead of one for all roots of a client.
     pub(crate) fn is_split(&self) -> bool {
+        // A global server has one instance, whatever its arguments name.
         self.splits && self.scope != Scope::Global
     }
 }

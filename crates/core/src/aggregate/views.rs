@@ -14,6 +14,7 @@ pub(crate) struct Views {
 
 impl Views {
     pub(crate) fn new(seed: u64) -> Self {
+        // The low 20 bits count the views of this run.
         Self { next: (seed >> 20) << 20, known: Vec::new() }
     }
 

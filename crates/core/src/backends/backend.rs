@@ -249,7 +249,9 @@ impl Backend {
 
     /// Records an answer; `is_error` for an error answer.
     pub(crate) fn record_answer(&mut self, is_error: bool) {
+        // Only a result shows that the server works; a refusal does not.
         self.has_answered |= !is_error;
+        // Even an error ends the trial: the process lives and answers.
         self.breaker.end_trial();
     }
 

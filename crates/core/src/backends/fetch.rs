@@ -161,6 +161,7 @@ impl ListFetch {
                     Some(listing) => RawList::Unchanged(listing.clone()),
                     None => RawList::Absent,
                 },
+                // `Asked` was ruled out above.
                 ListProgress::Absent | ListProgress::Asked(_) => RawList::Absent,
             };
         }
