@@ -33,6 +33,7 @@ impl Core {
             return;
         }
         let is_used = now.since(b.last_used()) < interval || self.is_in_use(b);
+        // A server that has not finished its handshake may be silent for good reasons.
         let is_greeted = (!b.handshake().is_under_way() && b.has_answered()) || b.settings().relays;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.health_mut().plan_check(is_used.then(|| now + interval));

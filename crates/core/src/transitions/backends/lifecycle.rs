@@ -50,6 +50,7 @@ impl Core {
         let name = b.settings().name.clone();
         self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
         self.clock.wake_at(spawn_by);
+        // After `begin_start`, whose count tells a restart from the first start.
         let environment = self.environment_to_start(backend);
         self.actions.push(Action::Start { launch, server, framing, root, in_home, environment });
     }
@@ -83,6 +84,7 @@ impl Core {
         let minted = self.pending.mint();
         let mut out = Outgoing::of(&initialize);
         out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
+        // The progress token is the client's, and this request is ours.
         if initialize.has(Part::MetaProgressToken) {
             out.replace(initialize.span(Part::MetaProgressToken), Patch::Id(RawId::from_number(minted)));
         }
@@ -146,6 +148,7 @@ impl Core {
             self.restore(launch);
         }
         self.report(Fact::Ready { backend: launch.backend, after, restarted: !is_first });
+        // Last: queued requests must find the handshake done and the state restored.
         self.open(launch);
     }
 
@@ -216,6 +219,7 @@ impl Core {
     fn restart(&mut self, backend: BackendId, why: &'static str, how: StopHow) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.ready_launch() else { return };
+        // Counted like a crash, or a server that keeps hanging would be restarted forever.
         b.record_crash(self.clock.now());
         b.begin_stop(AfterStop::Restart);
         self.report(Fact::Stopping { backend, why });
@@ -326,6 +330,7 @@ impl Core {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let crashes = b.breaker().crashes();
+        // Stopped on purpose, so the next start need not wait.
         if crashes == 0 {
             return self.admit(backend);
         }
@@ -375,6 +380,7 @@ impl Core {
                     self.pending.insert(minted, pending);
                     again.push(minted);
                 }
+                // The client waits for nothing, so there is nothing to answer or repeat.
                 RequestState::Cancelled => {}
                 RequestState::Sent(_) | RequestState::Waiting(_) => self.fail(&pending, &error),
             }

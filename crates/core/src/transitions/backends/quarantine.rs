@@ -55,6 +55,7 @@ impl Core {
             match &glimpse.id {
                 Some(id) if glimpse.method.is_some() => self.refuse_backend(launch, id, &error),
                 Some(id) => {
+                    // Even an answer that is too long shows that the server understands our framing.
                     self.backend_spoke(launch, true);
                     self.fail_minted(launch, id, &error);
                 }

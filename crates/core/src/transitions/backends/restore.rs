@@ -156,6 +156,7 @@ impl Core {
 
     pub(crate) fn level_answered(&mut self, backend: BackendId, client: ClientId, failed: bool) {
         if let (true, Some(b)) = (failed, self.backends.get_mut(&backend)) {
+            // The level in effect is unknown, so the next comparison must find a difference.
             b.set_level(None);
         }
         self.keep_level(backend, Some(client).filter(|_| failed));
