@@ -60,10 +60,12 @@ impl Core {
     /// The variables of a new backend: the client's own, and those of clients that will share it.
     pub(crate) fn environment_for(&self, client: ClientId, key: &BackendKey) -> Environment {
         let own = self.clients.get(&client).map(|c| c.environment().clone()).unwrap_or_default();
+        // No other client will join a private backend.
         if key.owner.is_some() {
             return own;
         }
         let with_clients_of = |all: &Environment, b: &Backend| {
+            // A conflict with the running process keeps its clients elsewhere.
             all.merged(b.environment())?;
             let mut lessees = self.lessees(b.id()).filter_map(|other| self.clients.get(&other));
             lessees.try_fold(all.clone(), |all, other| all.merged(other.environment()))
