@@ -157,6 +157,7 @@ impl Core {
     fn collisions(&self) -> Vec<String> {
         let views = self.clients.values().filter_map(|c| c.aggregate()?.view());
         let mut all: Vec<String> = views.flat_map(|view| view.collisions().iter().map(told)).collect();
+        // Clients with the same servers report the same collisions.
         all.sort();
         all.dedup();
         all
