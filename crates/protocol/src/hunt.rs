@@ -240,8 +240,7 @@ impl Hunter {
             }
             Capture::Method => {
                 let name = caught.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\""));
-                // A line cut off within the method has no closing quote, but still shows that there was a
-                // method.
+                // A line cut off within the method has no closing quote, but still shows a method.
                 self.current.method = Some(String::from_utf8_lossy(name.unwrap_or(&caught)).into_owned());
             }
             Capture::Id | Capture::IdAlike | Capture::Key | Capture::Nothing => {}

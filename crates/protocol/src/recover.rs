@@ -65,7 +65,7 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
         from = behind;
     }
     found.noise.extend_from_slice(&line[from..]);
-    // Nothing was recognised, so the verdict on the whole line stands.
+    // No part was recognised, so the verdict on the whole line stands.
     if found.messages.is_empty() && found.broken.is_empty() && !has_excerpt {
         found.broken.push(reason);
     }

@@ -188,7 +188,7 @@ impl Framer {
         // A line found at the first look is short, and the parser checks it for ASCII itself.
         let was_long = self.searched > 0;
         let plain = was_long && self.plain && self.buffer[self.searched..end].is_ascii();
-        // One read may bring an over-long line together with its end.
+        // A single read may bring an over-long line together with its end.
         if end > self.limit {
             return Line::TooLong;
         }
@@ -272,7 +272,7 @@ impl Framer {
                 *left -= passed.len() as u64;
                 (*left == 0, hunter, *length)
             }
-            // FramerState::Headers|The caller skips in the two states above only.
+            // The caller skips in the two states above only.
             FramerState::Line | FramerState::Headers { .. } | FramerState::Body { .. } => return None,
         };
         // A burst may have grown the buffer; only the unread rest is worth its memory.
