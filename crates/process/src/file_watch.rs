@@ -137,8 +137,7 @@ mod os {
 
     /// Reads the pending events and returns whether any of them is relevant.
     fn read(fd: &OwnedFd, names: &[(i32, OsString)]) -> rustix::io::Result<bool> {
-        // These events carry no name. After them another folder may stand at this path, or events may be
-        // missing.
+        // Events without a name: another folder may stand at this path now, or events were lost.
         let of_folder = ReadFlags::DELETE_SELF
             | ReadFlags::MOVE_SELF
             | ReadFlags::IGNORED
@@ -151,8 +150,7 @@ mod os {
             let event = match events.next() {
                 Ok(event) => event,
                 Err(Errno::INTR) => continue,
-                // All pending events were read. Without a single one, the caller must wait for readiness
-                // again.
+                // All pending events were read. If there was none, the caller waits for readiness.
                 Err(Errno::AGAIN) if !is_empty => return Ok(counts),
                 Err(error) => return Err(error),
             };

@@ -32,7 +32,7 @@ impl Parent {
 #[cfg(unix)]
 pub(crate) fn can_be_watched() -> Result<(), String> {
     match os::OsParent::open() {
-        // An ended parent could be observed, so a living one can be as well.
+        // An early end of the parent is no sign that watching does not work.
         Ok(_) | Err(os::Unwatched::Gone) => Ok(()),
         Err(os::Unwatched::Nobody(why)) => Err(why),
     }

@@ -42,7 +42,7 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Writes an executable script for this user, unless it exists with this content. The folder must not be
 /// writable by others.
 pub fn script(path: &Path, content: &[u8]) -> io::Result<()> {
-    // One byte more than expected reveals a longer file.
+    // A byte more than expected reveals a longer file.
     if read(path, content.len() as u64 + 1).is_ok_and(|known| known == content) {
         return Ok(());
     }

@@ -89,8 +89,7 @@ impl Journal {
         let (old, new) = (JOURNAL_HALVES[self.half], JOURNAL_HALVES[other]);
         // Number 0 is never the higher one: this half stays invalid until it is complete.
         self.store.write_at(&[0; HEAD_BYTES as usize], new)?;
-        // Remains of an earlier use must read as zeros: behind the new entries they would pass for more
-        // entries.
+        // Remains of an earlier use must read as zeros, or they would pass for more entries.
         self.store.give_back(new, new + MAX_ENTRY_BYTES + MIN_RENEWAL_BYTES);
         let mut bytes = Vec::new();
         for entry in entries {

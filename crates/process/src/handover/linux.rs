@@ -98,8 +98,7 @@ impl Streams {
                     Ok(_) | Err(_) => Waiting::Ended,
                 }
             }
-            // A pipe that still has data says so even after its writer has closed it. A hang-up alone is the
-            // end.
+            // A pipe with data says so even after its writer has closed it; a hang-up alone is the end.
             (Ok(1..), _) if polled[0].revents().contains(PollFlags::IN) => Waiting::Something,
             (Ok(1..), _) => Waiting::Ended,
             (Ok(0) | Err(_), _) => Waiting::Nothing,
@@ -129,8 +128,7 @@ fn within(offset: u64, part: u64) -> io::Result<()> {
 }
 
 fn registered(fd: &OwnedFd, direction: Direction) -> io::Result<AsyncFd<Descriptor>> {
-    // A poller takes each descriptor once, so every reader or writer gets its own. Below 3 are the standard
-    // streams.
+    // A poller takes each descriptor once, so each user gets its own. Below 3 are the standard streams.
     let copy = fcntl_dupfd_cloexec(fd, 3)?;
     register(Descriptor::private(copy)?, direction)?.map_err(|_| Errno::PERM.into())
 }

@@ -184,8 +184,7 @@ impl Guard {
             }
             Some(Ok(Order::Terminate { grace })) => self.phase.terminate(now, grace),
             Some(Ok(Order::Kill)) => self.phase.kill(),
-            // A second assignment or an unknown order means that the other side cannot be trusted. `None` is
-            // its end.
+            // A second assignment or an unknown order: not to be trusted. `None` is the end.
             Some(Ok(Order::Start(_)) | Err(_)) | None => {
                 self.control = None;
                 self.phase.abandoned(now);

@@ -39,7 +39,7 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
         command.current_dir(cwd);
     }
     room::as_before(&mut command);
-    // Its own group can be signalled as a whole, and does not receive our terminal's Ctrl-C.
+    // A group of its own can be signalled as a whole, and does not receive our terminal's Ctrl-C.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     let mut started = command.spawn().map_err(|error| diagnose::cause(&path, error))?;

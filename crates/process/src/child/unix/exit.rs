@@ -105,8 +105,7 @@ impl ExitWatch {
                 ChildState::Running => {}
             }
             match self {
-                // A pidfd stays readable once the child has ended, so readiness is cleared only while the
-                // child runs.
+                // A pidfd stays readable after the end, so readiness is cleared only while the child runs.
                 #[cfg(target_os = "linux")]
                 Self::Pidfd(fd) => match fd.readable().await {
                     Ok(mut ready) if matches!(look(pid), ChildState::Running) => ready.clear_ready(),

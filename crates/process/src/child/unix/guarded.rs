@@ -261,8 +261,7 @@ impl GuardedChild {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // A guard that was killed with unread orders in its socket resets the connection instead of
-                // closing it.
+                // A guard killed with unread orders in its socket resets the connection.
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::CONNRESET) => return Ok(None),
                 Err(error) => return Err(error),
             }
