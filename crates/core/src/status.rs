@@ -81,6 +81,7 @@ pub struct InstanceStatus {
 
 impl Core {
     pub fn status(&self) -> Status {
+        // Delegates and stand-ins are no clients to the user.
         let clients = self.clients.values().filter(|c| !c.is_lost() && c.is_connected()).map(|c| {
             let home = c.home().and_then(|home| self.backends.get(&home));
             let info = c.greeting().and_then(|greeting| {

@@ -20,6 +20,7 @@ impl Views {
 
     /// The view of these servers, shared or new.
     pub(crate) fn of(&mut self, members: Vec<Member>) -> Arc<View> {
+        // Views that no client holds any more leave dead entries behind.
         self.known.retain(|view| view.strong_count() > 0);
         let known = self.known.iter().filter_map(Weak::upgrade);
         if let Some(view) = known.into_iter().find(|view| are_same(view.members(), &members)) {

@@ -295,6 +295,7 @@ impl Backend {
                 Kind::Response { .. } => message.part(Part::Id).and_then(RawId::minted).is_some(),
                 Kind::Request | Kind::Notification => speaks_bare && message.method().comes_from_servers(),
             };
+        // A log line must not teach us a dialect.
         if is_plausible {
             self.dialect.learn(message);
         }

@@ -143,6 +143,7 @@ fn last(lines: &[&str]) -> Option<String> {
         "npm warn",
     ];
     let is_pointer = |line: &&&str| POINTERS.iter().any(|pointer| line.trim().starts_with(pointer));
+    // A reference is better than no line at all.
     let last = lines.iter().rev().find(|line| !is_pointer(line)).or(lines.last())?;
     Some(last.trim().to_owned())
 }

@@ -320,6 +320,7 @@ impl Server {
                 self.insight.set_state(StatePolicy::Client);
                 Some(tool)
             }
+            // Doubtful cases are left to `state` in the config.
             StateHint::Doubtful(_) | StateHint::Stateless => {
                 self.insight.set_state(StatePolicy::None);
                 None

@@ -73,6 +73,7 @@ impl Core {
             self.stop(launch, how);
         }
         self.fail_parked(&Cause::Stopped);
+        // Roots are of no use any more.
         self.questions.drop_our_own(None);
         self.backends.clear_start_queue();
         self.merging.clear();

@@ -120,7 +120,7 @@ impl Core {
 
     pub(crate) fn send_to_backend(&mut self, launch: Launch, out: Outgoing) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        // The message was meant for a process that is gone, and its ids with it.
+        // Meant for a process that is gone: the next one must not get it.
         if !b.is_current(launch) {
             return;
         }

@@ -83,7 +83,7 @@ impl Core {
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.begin_anew();
         }
-        // One copy for all delegates, without the read buffer.
+        // A single copy for all delegates, without the read buffer.
         let initialize = initialize.detached();
         for server in self.servers_of(client) {
             self.make_delegate(client, server, &initialize);
@@ -253,7 +253,7 @@ impl Core {
                 let roots = c.told_roots().unwrap_or_default().to_vec();
                 self.roots_known(delegate, roots);
             }
-            // One question serves all delegates, and its answer reaches each of them.
+            // A single question serves all delegates, and its answer reaches each of them.
             RootsStage::Asked if !is_stale => {}
             RootsStage::Unasked | RootsStage::Asked | RootsStage::Told => self.ask_roots(client),
         }

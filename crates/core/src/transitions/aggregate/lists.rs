@@ -217,6 +217,7 @@ impl Core {
         self.tick_retries();
         self.tick_prefetches();
         for client in self.aggregates() {
+            // First: a budget that is over lets the requests below go on.
             self.end_budget(client);
             self.aggregate_progress(client);
             let now = self.clock.now();
@@ -310,7 +311,7 @@ impl Core {
         for backend in self.followups.take_starts() {
             match self.backends.get(&backend).map(|b| b.state()) {
                 Some(BackendState::Stopped | BackendState::Failed { .. }) => self.ensure_started(backend),
-                // Its process may still fail or end, so it is looked at again after the next event.
+                // The process may still fail or end: look again after the next event.
                 Some(BackendState::Starting { .. } | BackendState::Stopping { .. }) => {
                     self.followups.push(Followup::StartAgain { backend });
                 }

@@ -45,6 +45,7 @@ impl Core {
     /// Compares memory use with the limits. A single excess is tolerated: a server may need much for a moment.
     pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
         for &(launch, bytes) in bytes {
+            // The process may have been replaced since it was measured.
             if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
                 b.health_mut().record_memory(bytes);
             }

@@ -84,7 +84,7 @@ impl Core {
         let minted = self.pending.mint();
         let mut out = Outgoing::of(&initialize);
         out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
-        // The progress token is the client's, and this request is ours.
+        // Progress on the replay must not be taken for progress on the client's own request.
         if initialize.has(Part::MetaProgressToken) {
             out.replace(initialize.span(Part::MetaProgressToken), Patch::Id(RawId::from_number(minted)));
         }
@@ -256,6 +256,7 @@ impl Core {
             None if was_wanted => self.crashed(launch, how, stderr, hint),
             None => {}
         }
+        // A stand-in may have lost its process.
         self.followups.push(Followup::CheckStandbys);
         self.merging.forget_backend(launch.backend);
         self.forget_unused();
@@ -387,6 +388,7 @@ impl Core {
         }
         if let Some(b) = self.backends.get_mut(&backend) {
             b.health_mut().end_probe();
+            // Repeated requests go before those that came later.
             b.queue_mut().push_front(again);
         }
         self.forget_asked(backend);

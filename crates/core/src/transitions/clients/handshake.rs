@@ -87,6 +87,7 @@ impl Core {
             let minted = self.accept(client, backend, id, batch, initialize);
             return self.welcome(minted, backend);
         }
+        // A known answer needs no process.
         if !is_known && let Some(error) = self.why_not_now(client, backend, &initialize) {
             return self.refuse(client, &id, batch, &initialize, &error);
         }
@@ -145,6 +146,7 @@ impl Core {
         self.complete_greeting(backend);
         let Some(b) = self.backends.get(&backend) else { return };
         let Some(launch) = b.ready_launch() else { return };
+        // A client in its handshake sends its own.
         if b.handshake().is_under_way() || b.handshake().is_initialized() {
             return;
         }
@@ -174,7 +176,7 @@ impl Core {
         let is_again = only.is_some() && b.handshake().greeted_by() == only;
         let first = b.handshake().under_way().filter(|_| !is_again);
         let Some(minted) = first else { return };
-        // It gets the answer to the replayed handshake, so the server must not see it as well.
+        // The answer to the replayed handshake serves this one too, so the server must not see it.
         self.unqueue(backend, minted);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.handshake_mut().end();

@@ -71,6 +71,7 @@ impl Core {
             lessees.try_fold(all.clone(), |all, other| all.merged(other.environment()))
         };
         let others = self.joinable(client, key).map(|(_, b)| b).filter(|b| !self.keeps_state(b));
+        // A backend that conflicts is left out, with its clients.
         others.fold(own, |all, b| with_clients_of(&all, b).unwrap_or(all))
     }
 

@@ -79,6 +79,7 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
         if self.scope_of(c.server()) == Scope::Global {
             let known = c.known();
+            // Not the working folder: a global instance must not depend on which window came first.
             let root = known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first());
             // Only the launch itself needs a root.
             let is_wanted = c.settings().launch_uses_root || c.settings().needs_root;
@@ -275,6 +276,7 @@ impl Core {
         if is_lost {
             b.tasks_mut().forget_client(client);
         }
+        // The linger time counts from now.
         b.touch(self.clock.now());
         self.wake_for_linger();
         let Some(b) = self.backends.get(&backend) else { return };
