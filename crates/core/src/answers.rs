@@ -175,6 +175,7 @@ impl Core {
             }
             Cause::Died { how, said } => self.died(of, how, said),
             Cause::BreakerOpen { why, wait } => {
+                // "Next try in 0 s" would read like a mistake.
                 let seconds = wait.as_secs().max(1);
                 let text = format!("the server `{server}` keeps crashing ({why}); next try in {seconds} s");
                 self.backend_unavailable(of, text)
@@ -257,6 +258,7 @@ impl Core {
     }
 
     fn died(&self, of: Option<BackendId>, how: &str, said: &LastWords) -> ErrorAnswer {
+        // Behind a relay stands the daemon, which the client's user never configured as a server.
         if self.relays(of) {
             return self
                 .backend_unavailable(of, format!("the Switchboard daemon died during this request: {how}"))
@@ -317,6 +319,7 @@ impl Core {
         let (server, seconds, most) = (self.name_of(Some(of)), waited.as_secs_f64(), self.most(of));
         let own =
             if most < self.settings.pool.max_backends { Limit::Server(most) } else { Limit::Pool(most) };
+        // There may be room again by now; the error still names the limit that the request waited for.
         let limit = self.limit_of(of).unwrap_or(own);
         let allowed = match limit {
             Limit::Server(most) => format!("the limit is {most}"),
@@ -526,6 +529,7 @@ trait AnswerDetails {
 impl AnswerDetails for ErrorAnswer {
     fn concerning(self, core: &Core, of: Option<BackendId>) -> Self {
         let root = of.and_then(|backend| core.backends.get(&backend)).and_then(|b| b.key().root.as_ref());
+        // Errors of an aggregate as a whole concern no single server.
         let answer = match core.name_of(of) {
             "" => self,
             name => self.server(name),

@@ -26,6 +26,7 @@ const MASK: &str = "[redacted]";
 
 /// The text with everything that looks like a secret masked.
 pub fn redact(text: &str) -> String {
+    // ASCII only, so that offsets are the same in both texts.
     let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
@@ -55,6 +56,7 @@ fn announced_by(text: &str, lower: &str, word: &str, from: usize) -> Option<(usi
             // `bearer` and the like precede the secret; they are not the secret itself.
             let is_word = ANNOUNCING.contains(&lower[start..end].trim_matches(is_quote));
             let is_value = sign == Sign::Mark || word == "bearer" || looks_random(&text[start..end]);
+            // A text may pass through here twice, so a mask is not masked again.
             if end > start && is_value && !is_word && &text[start..end] != MASK {
                 return Some((start, end));
             }

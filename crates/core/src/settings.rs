@@ -237,6 +237,7 @@ impl ServerSettings {
             () if self.scope_reason == ScopeReason::Given => None,
             () if state == StatePolicy::Client => Some((Scope::Client, ScopeReason::KeepsState)),
             () if record.asks_questions && !self.relays => Some((Scope::Client, ScopeReason::AsksQuestions)),
+            // A server that asks for roots depends on the folder after all.
             () if record.asks_roots && self.scope == Scope::Global => {
                 Some((Scope::Root, ScopeReason::AsksRoots))
             }
@@ -246,6 +247,7 @@ impl ServerSettings {
 
     /// Whether there is one instance per root instead of one for all roots of a client.
     pub(crate) fn is_split(&self) -> bool {
+        // A global server has one instance, whatever its arguments name.
         self.splits && self.scope != Scope::Global
     }
 }

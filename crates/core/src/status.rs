@@ -81,6 +81,7 @@ pub struct InstanceStatus {
 
 impl Core {
     pub fn status(&self) -> Status {
+        // Delegates and stand-ins are no clients to the user.
         let clients = self.clients.values().filter(|c| !c.is_lost() && c.is_connected()).map(|c| {
             let home = c.home().and_then(|home| self.backends.get(&home));
             let info = c.greeting().and_then(|greeting| {
@@ -157,6 +158,7 @@ impl Core {
     fn collisions(&self) -> Vec<String> {
         let views = self.clients.values().filter_map(|c| c.aggregate()?.view());
         let mut all: Vec<String> = views.flat_map(|view| view.collisions().iter().map(told)).collect();
+        // Clients with the same servers report the same collisions.
         all.sort();
         all.dedup();
         all

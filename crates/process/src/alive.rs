@@ -14,6 +14,7 @@ mod os {
     use rustix::process::{Pid, test_kill_process};
 
     pub(super) fn is_alive(pid: u32) -> bool {
+        // To `kill`, 0 and negative numbers mean whole groups, so they must not get through.
         let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
         // A refusal means that the process exists and belongs to someone else.
         !matches!(test_kill_process(number), Err(Errno::SRCH))
@@ -39,6 +40,7 @@ mod os {
         if handle.is_null() {
             return false;
         }
+        // An ended process can still be opened while others hold handles to it; only the wait tells.
         // SAFETY: the handle was just opened and has no other owner.
         let process = unsafe { OwnedHandle::from_raw_handle(handle) };
         // SAFETY: the handle is open, and 0 means not to wait.

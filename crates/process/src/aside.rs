@@ -62,6 +62,7 @@ fn start_with(work: Work, worker: &mut Option<SyncSender<Work>>) -> bool {
     let thread = thread::Builder::new().name("switchboard-aside".into());
     let is_started = thread.spawn(move || serve(work, &receiver)).is_ok();
     if is_started {
+        // Replaces the sender of a busy worker, which then ends with its current work.
         *worker = Some(sender);
     }
     is_started

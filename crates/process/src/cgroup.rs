@@ -34,7 +34,9 @@ pub(crate) fn delegated() -> Result<PathBuf, String> {
     // Permissions must be tried out: a read-only mount still shows all permission bits.
     let probe = own.join(format!("switchboard-probe-{}", std::process::id()));
     fs::create_dir(&probe).map_err(|error| format!("cannot create a cgroup in {shown} ({error})"))?;
+    // Opening the file is enough: the kernel checks permissions here, and no process needs to move.
     let joined = OpenOptions::new().write(true).open(probe.join("cgroup.procs"));
+    // Before any early return, so that no probe is left behind.
     let _ = fs::remove_dir(&probe);
     joined.map_err(|error| format!("cannot move a process within {shown} ({error})"))?;
     Ok(own)
@@ -42,6 +44,7 @@ pub(crate) fn delegated() -> Result<PathBuf, String> {
 
 /// Under systemd, a cgroup belongs to us only if systemd has marked it as delegated.
 fn is_ours_to_divide(own: &Path) -> bool {
+    // Without systemd no other program manages the tree, so access alone decides.
     if !Path::new("/run/systemd/system").exists() {
         return true;
     }
@@ -113,6 +116,7 @@ pub(crate) fn clear(path: &Path, may_kill: bool) {
     if may_kill {
         kill(path);
     }
+    // Without a kill there is no reason to expect that members will go.
     while remove(path).is_err() && may_kill && Instant::now() < deadline {
         thread::sleep(REMOVE_RETRY_INTERVAL);
     }
@@ -126,12 +130,14 @@ fn is_ours(path: &Path) -> bool {
 
 /// Kills all processes in the group and in groups below.
 pub(crate) fn kill(path: &Path) {
+    // The path may come from a file on disk: no symbolic link may redirect the kill.
     let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path.join("cgroup.kill"));
     let _ = file.and_then(|mut file| file.write_all(b"1"));
 }
 
 /// Removes the group and the groups that the tree itself created below.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    // The kernel refuses to remove a group that has groups below it.
     for entry in fs::read_dir(path)?.flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove(&entry.path())?;

@@ -22,6 +22,7 @@ pub fn remove_old(folder: &Path, is_draft: impl Fn(&str) -> bool) {
 
 fn is_old(entry: &fs::DirEntry) -> bool {
     let begun = entry.metadata().and_then(|meta| meta.modified());
+    // A time in the future (the clock was set back) counts as new.
     begun.is_ok_and(|begun| begun.elapsed().is_ok_and(|elapsed| elapsed > MAX_WRITE_TIME))
 }
 

@@ -123,6 +123,7 @@ mod os {
         pub(super) async fn changed(&mut self) {
             let Some(fd) = &self.fd else { return std::future::pending().await };
             loop {
+                // An error means that the runtime is shutting down.
                 let Ok(mut ready) = fd.readable().await else { return std::future::pending().await };
                 match read(fd.get_ref(), &self.watched.names) {
                     Ok(true) => return,
@@ -136,6 +137,7 @@ mod os {
 
     /// Reads the pending events and returns whether any of them is relevant.
     fn read(fd: &OwnedFd, names: &[(i32, OsString)]) -> rustix::io::Result<bool> {
+        // Events without a name: another folder may stand at this path now, or events were lost.
         let of_folder = ReadFlags::DELETE_SELF
             | ReadFlags::MOVE_SELF
             | ReadFlags::IGNORED
@@ -148,6 +150,7 @@ mod os {
             let event = match events.next() {
                 Ok(event) => event,
                 Err(Errno::INTR) => continue,
+                // All pending events were read. If there was none, the caller waits for readiness.
                 Err(Errno::AGAIN) if !is_empty => return Ok(counts),
                 Err(error) => return Err(error),
             };
@@ -176,6 +179,7 @@ mod os {
                 // A folder that is already watched keeps its number.
                 match inotify::add_watch(&fd, &folder, flags) {
                     Ok(number) => watched.names.push((number, name)),
+                    // A missing folder or an exhausted watch limit leaves changes that only polling finds.
                     Err(_) => watched.reports_all = false,
                 }
                 watched.reports_all &= is_local(&folder);
@@ -210,6 +214,7 @@ mod os {
                     if target.is_absolute() {
                         at = PathBuf::from("/");
                     }
+                    // In reverse order, like the rest: the link's target is walked before the remaining path.
                     ahead.extend(parts(&target));
                 }
                 None if is_last => steps.push((at.clone(), part)),

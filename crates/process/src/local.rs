@@ -61,6 +61,7 @@ impl Address {
                 all.push(Self { folder: folder.clone(), name: name.to_owned() });
             }
         }
+        // `read_dir` returns names in no order, and listings should be stable.
         all.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(all)
     }

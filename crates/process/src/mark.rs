@@ -16,6 +16,7 @@ const RUN_BITS: u32 = 46;
 pub(crate) fn new_run() -> u64 {
     // The standard library's source of randomness: 64 bits from the system, mixed.
     let chance = RandomState::new().build_hasher().finish();
+    // 0 would match processes without a mark of ours.
     (chance >> (64 - RUN_BITS)).max(1)
 }
 

@@ -32,6 +32,7 @@ impl Parent {
 #[cfg(unix)]
 pub(crate) fn can_be_watched() -> Result<(), String> {
     match os::OsParent::open() {
+        // An early end of the parent is no sign that watching does not work.
         Ok(_) | Err(os::Unwatched::Gone) => Ok(()),
         Err(os::Unwatched::Nobody(why)) => Err(why),
     }

@@ -42,6 +42,7 @@ mod os {
                         "the file exists and is not a socket",
                     ));
                 }
+                // No file, or none that we may see; the bind reports what is wrong.
                 Err(_) => {}
             }
             let listener = listen_privately(path)?;

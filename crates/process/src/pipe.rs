@@ -79,6 +79,7 @@ impl ByteReader {
     pub async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
         // A message that is large already is likely to grow: fewer, longer reads.
         let times = if buf.len() > LARGE_MESSAGE_BYTES { 8 } else { 1 };
+        // A source that copies reserves what it needs, unless the message is known to be large.
         if buf.capacity() - buf.len() < MIN_SPARE_BYTES * times && !(self.copies() && times == 1) {
             buf.reserve(RESERVED_BYTES * times);
         }
@@ -185,6 +186,7 @@ impl ByteWriter {
     pub async fn drained(&self) {
         match &self.0 {
             #[cfg(unix)]
+            // Accepted bytes are already in the system's buffer.
             Writer::Polled(_) => {}
             #[cfg(windows)]
             Writer::Named(named) => named.drained().await,
@@ -263,6 +265,7 @@ mod linux {
         pub(crate) fn share(&self) -> Option<OwnedFd> {
             match &self.0 {
                 Reader::Polled(polled) => polled.descriptor().share(),
+                // A thread reads ahead: its bytes would be lost to the next holder.
                 Reader::Custom(_) | Reader::Threaded(_) => None,
             }
         }

@@ -42,6 +42,7 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Writes an executable script for this user, unless it exists with this content. The folder must not be
 /// writable by others.
 pub fn script(path: &Path, content: &[u8]) -> io::Result<()> {
+    // A byte more than expected reveals a longer file.
     if read(path, content.len() as u64 + 1).is_ok_and(|known| known == content) {
         return Ok(());
     }
@@ -75,6 +76,7 @@ mod os {
 
     pub(super) fn folder(path: &Path) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        // Checked afterwards and by descriptor: the folder may have existed before, made by another user.
         let folder = open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         check(&fstat(folder)?, FileType::Directory)
     }

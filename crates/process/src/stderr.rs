@@ -9,6 +9,7 @@ pub fn write_if_it_goes(lines: &[u8]) {
     for line in lines.split_inclusive(|&b| b == b'\n') {
         // A writable pipe accepts this much at once without blocking.
         for part in line.chunks(os::MAX_ATOMIC_WRITE_BYTES) {
+            // A later part without this one would be a torn line.
             if !os::write(part) {
                 return;
             }

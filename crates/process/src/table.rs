@@ -52,9 +52,11 @@ impl ProcessId {
                     return start(pid) == Some(started) && pidfd_send_signal(&process, signal).is_ok();
                 }
                 Err(Errno::SRCH) => return false,
+                // No pidfd (old kernel, seccomp, no free descriptor): check and kill below leave a tiny gap.
                 Err(_) => {}
             }
         }
+        // Any error but ESRCH means that the process exists.
         start(pid) == Some(started) && !matches!(kill_process(number, signal), Err(Errno::SRCH))
     }
 }

@@ -54,8 +54,10 @@ impl LearntDialect {
 /// Adds or removes the `jsonrpc` member to match `dialect`.
 pub fn translate(message: &Message, dialect: Dialect, out: &mut Outgoing) {
     match (dialect, message.has(Part::Jsonrpc)) {
+        // Already in the peer's dialect: the bytes go out as they came in.
         (Dialect::Standard, true) | (Dialect::Bare, false) => {}
         (Dialect::Standard, false) => {
+            // Leading white space is legal; a parsed message always has the brace.
             let brace = memchr::memchr(b'{', message.bytes()).unwrap_or(0);
             out.replace(Span::new(brace + 1, brace + 1), Patch::Static(JSONRPC_MEMBER));
         }

@@ -140,6 +140,7 @@ fn parse_object(bytes: Bytes, start: usize) -> Result<Message, Broken> {
     let mut message = Message::blank(bytes);
     match message.fill(|bytes, spans| read_object(bytes, start, spans)) {
         Ok(()) => Ok(message),
+        // The strict scan stops at the first fault; the tolerant one may still find the id to answer.
         Err(fault) => Err(broken(fault, message.bytes())),
     }
 }
@@ -167,6 +168,7 @@ fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
         let bytes = bytes.slice(member.range());
         match bytes.first() {
             Some(b'{') => parse_object(bytes, 0),
+            // JSON-RPC wants one error per member here, under a null id.
             _ => Err(as_a_whole(Fault::NotAnObject)),
         }
     });
@@ -287,6 +289,7 @@ impl Walk<'_> {
 
     fn record(&mut self, branch: &'static Branch, span: Span) -> Result<(), Fault> {
         let known = &mut self.spans[branch.part as usize];
+        // Parsers disagree on whether the first or the last of two equal keys counts.
         if !known.is_absent() {
             return Err(Fault::DuplicateKey(branch.part));
         }
@@ -316,6 +319,7 @@ impl Walk<'_> {
         {
             return Err(Fault::DuplicateKey(part));
         }
+        // A missing member is fine: old bridges omit it (`dialect`).
         if self.part(Part::Jsonrpc).is_some_and(|version| version != b"\"2.0\"") {
             return Err(Fault::WrongVersion);
         }
@@ -326,8 +330,10 @@ impl Walk<'_> {
         let (result, error) = (self.part(Part::Result), self.part(Part::Error));
         match self.part(Part::Method) {
             Some(name) if name.first() != Some(&b'"') => Err(Fault::MethodIsNoString),
+            // Two receivers could take such a message for different kinds.
             Some(_) if result.is_some() || error.is_some() => Err(Fault::NeitherRequestNorResponse),
             Some(name) => {
+                // JSON-RPC allows nothing else here. A recorded value has at least one byte.
                 if self.part(Part::Params).is_some_and(|p| !matches!(p[0], b'{' | b'[')) {
                     return Err(Fault::ParamsIsNoStructure);
                 }
@@ -355,6 +361,7 @@ fn key_of(branches: &[Branch], part: Part) -> &'static str {
             .iter()
             .find_map(|branch| if branch.part == part { Some(branch.key) } else { find(branch.below, part) })
     }
+    // The table has every part, so the fallback is never shown.
     find(branches, part).unwrap_or("?")
 }
 

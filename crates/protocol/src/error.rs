@@ -81,6 +81,7 @@ impl ErrorKind {
             Self::UnknownName | Self::StaleCursor => -32602,
             // Code given by the MCP specification.
             Self::UnknownResource => -32002,
+            // No code of their own: programs read `data.kind`, and old clients know only "internal error".
             Self::Overloaded
             | Self::ShuttingDown
             | Self::ClientTooSlow
@@ -113,6 +114,7 @@ impl ErrorAnswer {
     /// Error for bytes that are not a message.
     pub fn of_fault(fault: Fault) -> Self {
         let mut answer = Self::new(ErrorKind::BadMessage, fault.explain()).retryable(false);
+        // JSON-RPC has two codes for bad input, while the kind is one.
         answer.code = fault.code();
         answer.hint("fix the sender: it must send one JSON-RPC message per frame")
     }
@@ -153,6 +155,7 @@ impl ErrorAnswer {
     pub fn to_bytes(&self, id: &RawId, dialect: Dialect) -> Bytes {
         let error = json!({ "code": self.code, "message": self.message, "data": self.data });
         let mut out = Vec::with_capacity(256);
+        // Written by hand around the id, whose spelling a JSON value would not preserve.
         out.extend_from_slice(match dialect {
             Dialect::Standard => br#"{"jsonrpc":"2.0","id":"#,
             Dialect::Bare => br#"{"id":"#,

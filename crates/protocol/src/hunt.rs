@@ -36,6 +36,7 @@ pub(crate) fn look_at_first(text: &[u8]) -> (Glimpse, Option<usize>) {
     for end in memchr::memchr_iter(b'}', text).map(|at| at + 1) {
         hunter.feed(&text[fed..end]);
         fed = end;
+        // A brace within a string closes nothing.
         if hunter.depth == 0 && hunter.text == Text::Outside {
             return (hunter.finish().into_iter().next().unwrap_or_default(), Some(end));
         }
@@ -157,6 +158,7 @@ impl Hunter {
     fn outside(&mut self, byte: u8) {
         match byte {
             b'{' | b'[' => {
+                // A structure is neither an id nor a method.
                 self.drop_capture();
                 self.depth += 1;
                 if self.base == 0 {
@@ -165,10 +167,12 @@ impl Hunter {
                 }
             }
             b'}' | b']' => {
+                // The last member has no comma behind it.
                 self.end_value();
                 if self.at_base() && byte == b'}' {
                     self.end_message();
                 }
+                // Broken text may close more brackets than it opens.
                 self.depth = self.depth.saturating_sub(1);
             }
             b'"' => {
@@ -236,6 +240,7 @@ impl Hunter {
             }
             Capture::Method => {
                 let name = caught.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\""));
+                // A line cut off within the method has no closing quote, but still shows a method.
                 self.current.method = Some(String::from_utf8_lossy(name.unwrap_or(&caught)).into_owned());
             }
             Capture::Id | Capture::IdAlike | Capture::Key | Capture::Nothing => {}
@@ -253,6 +258,7 @@ impl Hunter {
         glimpse.has_version = marks.jsonrpc;
         // A look-alike id counts only in a text that is clearly a message.
         glimpse.id = glimpse.id.or(id_alike.filter(|_| marks.jsonrpc));
+        // An object without any envelope key was not meant as a message.
         if glimpse != Glimpse::default() && self.seen.len() < MAX_GLIMPSES {
             self.seen.push(glimpse);
         }

@@ -26,6 +26,7 @@ impl RawId {
     }
 
     pub fn from_bytes(spelling: &[u8]) -> Self {
+        // UUIDs, for instance.
         if spelling.len() > INLINE_BYTES {
             return Self(Spelling::Long(spelling.into()));
         }
@@ -65,6 +66,7 @@ impl RawId {
                 number(json::decode_string(bytes)?.as_bytes())
             }
             [b'"', inner @ .., b'"'] => number(inner),
+            // Peers whose numbers are all floats write a whole number this way.
             [whole @ .., b'.', b'0'] => number(whole),
             plain => number(plain),
         }
@@ -72,6 +74,7 @@ impl RawId {
 
     /// Whether JSON-RPC allows this value as an id: a string, a number or null.
     pub fn is_legal(value: &[u8]) -> bool {
+        // The first byte is enough: callers have scanned the value as JSON, or check it themselves.
         matches!(value.first(), Some(b'"' | b'-' | b'0'..=b'9' | b'n'))
     }
 }
@@ -97,6 +100,7 @@ impl Eq for RawId {}
 
 impl Hash for RawId {
     fn hash<H: Hasher>(&self, state: &mut H) {
+        // Same bytes as `eq`: the unused rest of the inline array must not count.
         self.as_bytes().hash(state);
     }
 }

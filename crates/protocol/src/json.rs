@@ -272,14 +272,17 @@ impl Default for Levels {
 
 impl Levels {
     fn push(&mut self, object: bool) -> Option<()> {
+        // No word left: the nesting limit is reached.
         let word = self.bits.get_mut(self.depth / 64)?;
         let bit = 1 << (self.depth % 64);
+        // Clearing matters too: an earlier level at this depth may have set the bit.
         *word = if object { *word | bit } else { *word & !bit };
         self.depth += 1;
         Some(())
     }
 
     fn pop(&mut self) {
+        // The caller has seen an open level in `top`.
         self.depth -= 1;
     }
 
@@ -314,6 +317,7 @@ fn long_plain_end(bytes: &[u8], mut pos: usize) -> usize {
         let stretch = &bytes[pos..bytes.len().min(pos + STRETCH_BYTES)];
         let stop = memchr::memchr2(b'"', b'\\', stretch);
         let plain = &stretch[..stop.unwrap_or(stretch.len())];
+        // A minimum over all bytes: an early exit would prevent vector instructions.
         if plain.iter().fold(u8::MAX, |least, &b| least.min(b)) < 0x20 {
             return pos + plain.iter().position(|&b| b < 0x20).unwrap_or(plain.len());
         }

@@ -86,6 +86,7 @@ impl Message {
 
     /// Replaces a part with `text`, which is JSON: a name that sender and receiver know differently.
     pub fn rename(&mut self, part: Part, text: Bytes) {
+        // An absent part has no position at which a replacement could go.
         let renamed = self.has(part).then_some((part, text));
         Arc::make_mut(&mut self.0).renamed = renamed;
     }

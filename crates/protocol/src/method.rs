@@ -84,6 +84,7 @@ methods! {
 impl Method {
     /// Parses the JSON string with its quotes. Some libraries write `tools\/call`, which is the same name.
     pub(crate) fn from_json(quoted: &[u8]) -> Self {
+        // Escapes in a method are rare, so the raw bytes are compared first.
         let plain = Self::from_bytes(quoted.get(1..quoted.len() - 1).unwrap_or_default());
         if plain != Self::Other || memchr::memchr(b'\\', quoted).is_none() {
             return plain;

@@ -77,6 +77,7 @@ pub struct Outgoing {
 impl Outgoing {
     /// A received message, to be forwarded.
     pub fn of(message: &Message) -> Self {
+        // The new name becomes a splice, and the bytes stay shared with the message.
         let renamed = message.renamed().map(|(span, text)| (span, Patch::Text(text.clone())));
         let id = message.span(Part::Id);
         Self {
@@ -140,6 +141,7 @@ impl Outgoing {
             IdSource::None => None,
             IdSource::Known(id) => Some(id.as_bytes()),
             IdSource::At(span) => {
+                // Receivers see the replacement, so callers that track ids must see it too.
                 let patch = self.splices.iter().find(|(patched, _)| patched == span);
                 Some(patch.map_or(&self.bytes[span.range()], |(_, patch)| patch.as_bytes()))
             }

@@ -56,6 +56,7 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
                 unclosed += usize::from(behind.is_none());
                 behind
             }
+            // Behind an unclosed object, a message without `jsonrpc` may be a part of that object.
             Object::Message { .. } | Object::Other => None,
         };
         // The inside of a broken message belongs to that message; the inside of any other object may contain a message.
@@ -64,6 +65,7 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
         from = behind;
     }
     found.noise.extend_from_slice(&line[from..]);
+    // No part was recognised, so the verdict on the whole line stands.
     if found.messages.is_empty() && found.broken.is_empty() && !has_excerpt {
         found.broken.push(reason);
     }
@@ -108,6 +110,7 @@ fn bad_envelope(bytes: &Bytes, fault: Fault, behind: usize) -> Object {
     if glimpse.has_version {
         return Object::Broken { glimpse, fault: Some(fault), behind: Some(behind) };
     }
+    // Without `jsonrpc` the object may only wrap a message, so its inside is searched too (`behind: None`).
     if glimpse.is_answer && glimpse.id.is_some() {
         return Object::Broken { glimpse, fault: Some(fault), behind: None };
     }
@@ -134,6 +137,7 @@ fn with_null_id(bytes: &Bytes, glimpse: &Glimpse) -> Option<Message> {
     if !(glimpse.is_answer && glimpse.has_version && glimpse.id.is_none()) {
         return None;
     }
+    // An answer has at least one member, so the comma is never the last one.
     match parse([&b"{\"id\":null,"[..], &bytes[1..]].concat().into()) {
         Ok(Parsed::One(message)) if message.kind() == (Kind::Response { failed: true }) => Some(message),
         Ok(_) | Err(_) => None,
@@ -143,6 +147,7 @@ fn with_null_id(bytes: &Bytes, glimpse: &Glimpse) -> Option<Message> {
 /// Whether the server can have meant to send this, rather than to log something it received.
 fn is_meant(message: &Message) -> bool {
     match message.kind() {
+        // A logged answer does no harm: the core forwards an answer only to an open request.
         Kind::Response { .. } => true,
         Kind::Request | Kind::Notification => {
             message.has(Part::Jsonrpc) && message.method().comes_from_servers()

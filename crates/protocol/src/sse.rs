@@ -155,6 +155,7 @@ impl SseParser {
     }
 
     fn begin_value(&mut self) {
+        // A comment line starts with its colon, so its field name is empty and falls under `Other`.
         let field = match self.field.as_slice() {
             b"data" => Field::Data,
             b"id" => Field::Id,
@@ -163,6 +164,7 @@ impl SseParser {
             _ => Field::Other,
         };
         self.field.clear();
+        // A repeated field replaces the earlier value; only data accumulates.
         match field {
             Field::Data => self.begin_data(),
             Field::Id => self.id = Some(Vec::new()),
@@ -186,9 +188,11 @@ impl SseParser {
 
     fn take_data(&mut self, bytes: &[u8]) {
         match &mut self.data {
+            // Not reached: `begin_data` precedes the bytes.
             Data::None => {}
             Data::Some(data) if data.len() + bytes.len() <= self.limit => data.extend_from_slice(bytes),
             Data::Some(data) => {
+                // The id may lie in the part received so far, so the hunter starts there.
                 let mut hunter = Box::<Hunter>::default();
                 hunter.feed(data);
                 hunter.feed(bytes);
@@ -224,6 +228,7 @@ impl SseParser {
             Position::Field => self.begin_value(),
             Position::Colon(_) | Position::Value(_) | Position::Mark(_) => {}
         }
+        // The standard applies `retry` with its line; the other fields wait for the end of the event.
         if let Position::Colon(Field::Retry) | Position::Value(Field::Retry) = self.position {
             self.take_retry();
         }
@@ -241,6 +246,8 @@ impl SseParser {
     }
 
     fn end_event(&mut self, tell: &mut dyn FnMut(SseItem)) {
+        // Before the data: MCP servers send an id with empty data to make a stream resumable. The standard
+        // ignores an id with a NUL in it.
         if let Some(id) = self.id.take()
             && id.len() <= MAX_ID_BYTES
             && !id.contains(&0)
@@ -253,6 +260,7 @@ impl SseParser {
         match std::mem::replace(&mut self.data, Data::None) {
             Data::None => {}
             Data::Some(mut data) => {
+                // An event without data is not delivered, as the standard says.
                 if !data.is_empty() {
                     tell(SseItem::Event { name, data: data.split().freeze() });
                 }

@@ -107,6 +107,7 @@ const fn node(key: &'static str, part: Part, below: &'static [Branch]) -> Branch
 /// Length and first two bytes of a key, packed into one number.
 #[inline]
 const fn head(key: &[u8]) -> u32 {
+    // No key of the table is that short, so 0 matches none.
     if key.len() < 2 {
         return 0;
     }

@@ -54,6 +54,7 @@ impl ShownViews {
         self.seen[list as usize] = Some(view.clone());
         if !self.earlier.iter().any(|earlier| Arc::ptr_eq(earlier, &view)) {
             if self.earlier.len() == MAX_EARLIER_VIEWS {
+                // The oldest pages are the least likely to be continued.
                 self.earlier.pop_front();
             }
             self.earlier.push_back(view);
@@ -69,6 +70,7 @@ impl ShownViews {
     pub(super) fn changed(&self, view: &View) -> Vec<List> {
         let is_another = |list: &List| {
             let told = self.told[*list as usize].as_ref();
+            // A list that the client never asked for cannot change for it.
             told.is_some_and(|told| items(told, *list) != items(view, *list))
         };
         List::ALL.into_iter().filter(is_another).collect()
@@ -77,5 +79,6 @@ impl ShownViews {
 
 /// A list of a view, as bytes.
 fn items(view: &View, list: List) -> Bytes {
+    // A fixed id and dialect, so that two results differ only in their items.
     view.answer(list, Page::First, None, &RawId::null(), Dialect::Standard).original().clone()
 }

@@ -14,11 +14,13 @@ pub(crate) struct Views {
 
 impl Views {
     pub(crate) fn new(seed: u64) -> Self {
+        // The low 20 bits count the views of this run.
         Self { next: (seed >> 20) << 20, known: Vec::new() }
     }
 
     /// The view of these servers, shared or new.
     pub(crate) fn of(&mut self, members: Vec<Member>) -> Arc<View> {
+        // Views that no client holds any more leave dead entries behind.
         self.known.retain(|view| view.strong_count() > 0);
         let known = self.known.iter().filter_map(Weak::upgrade);
         if let Some(view) = known.into_iter().find(|view| are_same(view.members(), &members)) {

@@ -249,7 +249,9 @@ impl Backend {
 
     /// Records an answer; `is_error` for an error answer.
     pub(crate) fn record_answer(&mut self, is_error: bool) {
+        // Only a result shows that the server works; a refusal does not.
         self.has_answered |= !is_error;
+        // Even an error ends the trial: the process lives and answers.
         self.breaker.end_trial();
     }
 
@@ -293,6 +295,7 @@ impl Backend {
                 Kind::Response { .. } => message.part(Part::Id).and_then(RawId::minted).is_some(),
                 Kind::Request | Kind::Notification => speaks_bare && message.method().comes_from_servers(),
             };
+        // A log line must not teach us a dialect.
         if is_plausible {
             self.dialect.learn(message);
         }

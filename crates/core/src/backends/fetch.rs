@@ -161,6 +161,7 @@ impl ListFetch {
                     Some(listing) => RawList::Unchanged(listing.clone()),
                     None => RawList::Absent,
                 },
+                // `Asked` was ruled out above.
                 ListProgress::Absent | ListProgress::Asked(_) => RawList::Absent,
             };
         }
@@ -185,6 +186,7 @@ impl ListFetch {
         };
         let is_partial = !self.failed.is_empty();
         if is_partial {
+            // Requested again like lists that have changed.
             self.changed.append(&mut self.failed);
             self.stage = FetchStage::Resting { until: now + FAILED_LIST_RETRY_DELAY };
         }

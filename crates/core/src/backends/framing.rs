@@ -71,6 +71,8 @@ impl BackendFraming {
     /// Records output of the process; `answers` if it answers a request of ours. Returns the framing if it
     /// has just become known.
     pub(super) fn record_word(&mut self, answers: bool, is_stopping: bool) -> Option<Framing> {
+        // Any message shows that lines are understood. After headers only an answer does: others may be
+        // complaints.
         self.was_heard |= answers || self.spoken == Framing::Newline;
         // Not conclusive for a process that is being stopped: the end of its input turns the text after the
         // headers into a line, so that even a server that expects lines understands it.

@@ -17,6 +17,7 @@ impl HandshakeFailure {
     pub(crate) fn refused(answer: &Message) -> Self {
         let answer: serde_json::Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
         let message = answer["error"]["message"].as_str().unwrap_or("an error without a message");
+        // The message goes into errors and logs, and may quote a token.
         Self::Refused { message: redact(message) }
     }
 

@@ -152,6 +152,7 @@ impl Lifecycle {
 
     /// The id of the process, while there is one.
     pub(super) fn pid(&self) -> Option<u32> {
+        // The id of an ended process may belong to another one by now.
         self.number().and(self.pid)
     }
 

@@ -118,6 +118,7 @@ impl BackendLists {
     }
 
     fn round(&mut self, round: u32) -> Option<&mut ListFetch> {
+        // A late answer to an earlier round, or of an earlier process, must not count.
         self.fetch.as_mut().filter(|fetch| fetch.round() == round)
     }
 }

@@ -62,6 +62,7 @@ impl BackendQueue {
 
     /// Puts a handshake, with its `initialized` if given, before all others.
     pub(crate) fn push_handshake(&mut self, initialize: u64, initialized: Option<Outgoing>) {
+        // In reverse, because each goes to the front.
         if let Some(out) = initialized {
             self.waiting.push_front(Queued::Notification(out));
         }
@@ -97,6 +98,7 @@ impl BackendQueue {
         let behind = self.waiting.iter().rposition(is_own).map_or(0, |last| last + 1);
         let mut seen: BTreeMap<ClientId, usize> = BTreeMap::new();
         for (at, queued) in self.waiting.iter().enumerate() {
+            // Notifications belong to no client in this count, and keep their place.
             let Some(other) = asker(queued) else { continue };
             let before = seen.entry(other).or_default();
             // Here another client already has more requests in front than ours has queued.

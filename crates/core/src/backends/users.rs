@@ -60,6 +60,7 @@ impl Users {
     /// The only client that has ever used the process.
     pub(crate) fn sole(&self) -> Option<ClientId> {
         match (&self.known[..], self.gone) {
+            // Users that have left still count: the server may be working for them.
             ([only], Principals::Nobody) => Some(only.client),
             _ => None,
         }

@@ -89,6 +89,7 @@ pub fn matches(glob: &str, name: &str) -> bool {
                 g += 1;
                 n = next_character(name, n);
             }
+            // Bytes suffice here: no UTF-8 character contains the bytes of another.
             Some(&b) if b == name[n] => {
                 g += 1;
                 n += 1;
@@ -105,6 +106,7 @@ pub fn matches(glob: &str, name: &str) -> bool {
 }
 
 fn next_character(text: &[u8], at: usize) -> usize {
+    // Continuation bytes of UTF-8 belong to the character before them.
     let is_inside = |&&b: &&u8| b & 0xc0 == 0x80;
     at + 1 + text[at + 1..].iter().take_while(is_inside).count()
 }

@@ -23,11 +23,13 @@ pub(super) struct Index {
 impl Index {
     /// A table for this many entries; it does not grow.
     pub(super) fn with_room(entries: usize) -> Self {
+        // At least one slot stays empty, which is where an unsuccessful search ends.
         Self { slots: vec![EMPTY; (2 * entries).next_power_of_two().max(2)] }
     }
 
     /// The entry with this hash that `is` accepts.
     pub(super) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
+        // `Index::default` has no slots at all.
         let mask = self.slots.len().checked_sub(1)?;
         let mut at = hash as usize & mask;
         loop {

@@ -42,6 +42,7 @@ impl List {
     pub fn change_notices(is_changed: impl Fn(Self) -> bool) -> Vec<&'static str> {
         let changed = Self::ALL.into_iter().filter(|list| is_changed(*list));
         let mut notices: Vec<&str> = changed.map(Self::change_notice).collect();
+        // Resources and templates share a notification, and are neighbours in this order.
         notices.dedup();
         notices
     }

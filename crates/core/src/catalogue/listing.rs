@@ -275,5 +275,6 @@ impl Listing {
 pub fn next_cursor(result: &[u8]) -> Option<Bytes> {
     let at = scan::member(result, "nextCursor").ok()??;
     let spelling = &result[at.range()];
+    // Some servers send `null` after the last page.
     spelling.starts_with(b"\"").then(|| Bytes::copy_from_slice(spelling))
 }

@@ -57,6 +57,7 @@ pub(super) fn prefixed(server: &str, original: &str, shown: &str) -> Public {
 
 /// Appends `server__name` if that is exact, the usual case; `prefix` comes from [`prefix`].
 pub(super) fn push_exact(prefix: &str, server: &str, name: &str, out: &mut String) -> bool {
+    // The prefix differs from the server's name if one of its characters was replaced.
     let is_exact = prefix.len() + name.len() <= MAX_NAME_BYTES
         && prefix.starts_with(server)
         && name.bytes().all(|b| is_plain(char::from(b)));

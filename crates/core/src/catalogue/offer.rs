@@ -89,6 +89,7 @@ impl Offer {
     }
 
     fn has(&self, capability: &str) -> bool {
+        // Some servers declare what they lack, as `false` or null.
         self.capabilities().get(capability).is_some_and(|value| !value.is_null() && *value != false)
     }
 
@@ -109,6 +110,7 @@ impl Offer {
 
     /// The same offer under another naming; the bytes are shared.
     pub fn under(&self, naming: &Naming) -> Self {
+        // Bytes that were read before can be read again, so no list is lost.
         let again = |list: &Option<Arc<Listing>>| Some(Arc::new(list.as_ref()?.under(naming).ok()?));
         Self { lists: self.lists.each_ref().map(again), ..self.clone() }
     }
@@ -143,6 +145,7 @@ impl Offer {
         let mut rest = bytes.slice(line + 1..);
         let mut next = |length: usize| (length <= rest.len()).then(|| rest.split_to(length));
         let welcome = next(lengths.welcome)?;
+        // A cheap check that the lengths belong to this file.
         if !welcome.starts_with(b"{") {
             return None;
         }

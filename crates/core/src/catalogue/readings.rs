@@ -39,6 +39,7 @@ pub(super) fn denies(globs: &[String], uri: &str) -> bool {
     if globs.is_empty() {
         return false;
     }
+    // A URI that cannot be judged is denied.
     let Some(readings) = all_readings(uri, 0) else { return true };
     let lower: Vec<String> = readings.iter().map(|text| text.to_lowercase()).collect();
     globs.iter().any(|glob| {
@@ -64,6 +65,7 @@ fn glob_forms(glob: &str) -> Vec<String> {
 /// Whether every reading is matched by one of the globs. A glob is read in the same way as the URI, so that
 /// both may have the same unusual spelling.
 pub(super) fn allows(globs: &[String], uri: &str) -> bool {
+    // The URI as spelled is one of its readings, so a mismatch decides.
     if !globs.iter().any(|glob| matches(glob, uri)) {
         return false;
     }
@@ -104,10 +106,12 @@ fn all_readings(uri: &str, wrappers: usize) -> Option<Vec<String>> {
         }
     }
     // The server may itself be a switchboard, which wraps URIs.
+    // A copy, because inner URIs are added to the same list.
     for text in found.clone() {
         let wrapped = uris::decode_resource(&text).map(|(_, uri)| uri);
         let wrapped = wrapped.or_else(|| uris::decode_template(&text).map(|(_, uri)| uri.to_owned()));
         if let Some(uri) = wrapped {
+            // Too many wrappers: the URI cannot be judged.
             let inner = (wrappers < MAX_WRAPPERS).then(|| all_readings(&uri, wrappers + 1))??;
             inner.into_iter().for_each(|text| push(&mut found, text));
         }
@@ -162,6 +166,7 @@ impl Reading {
                 None => break,
             }
         }
+        // Servers written in C stop at a NUL.
         let location = self.authority.locate(before_nul(&text));
         let scheme = location.scheme;
         match location.host {
@@ -172,6 +177,7 @@ impl Reading {
                 format!("{scheme}//{}", rules.apply(&format!("{host}{}", location.path)))
             }
             Some(host) => {
+                // A trailing dot makes a host name absolute, and names the same host.
                 format!("{scheme}//{}{}", host.trim_end_matches('.'), self.path.apply(&location.path))
             }
             None => format!("{scheme}{}", self.path.apply(&location.path)),

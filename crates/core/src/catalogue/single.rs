@@ -62,6 +62,7 @@ impl Single<'_> {
         if filter.allow.is_empty() || filter.denies_uri(&uri) {
             return Access::Refused;
         }
+        // Only a template can still allow it, and the templates are unknown.
         let Some(offer) = self.offer else { return Access::Undecided };
         let templates = offer.list(List::Templates);
         match templates.is_some_and(|templates| templates.has_template_for(self.naming, &uri)) {
@@ -147,6 +148,7 @@ fn shown_keys(filter: &Filter, list: List, page: &[u8], keys: &[Span]) -> Option
     }
     let mut renames = Vec::new();
     for key in keys {
+        // A key that is not a string cannot be judged, so its item is hidden.
         let own = scan::text(&page[key.range()])?;
         let shown = match list {
             List::Tools | List::Prompts => filter.shown_as(&own)?,

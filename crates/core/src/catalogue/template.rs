@@ -19,6 +19,7 @@ pub(super) fn matches(template: &str, uri: &str) -> bool {
     reached[0] = true;
     let mut rest = template;
     while let Some((literal, behind)) = rest.split_once('{') {
+        // An unclosed brace is literal text.
         let Some((expression, behind)) = behind.split_once('}') else { break };
         reached = after_literal(&reached, uri, literal.as_bytes());
         after_expression(&mut reached, uri, expression);
@@ -32,6 +33,7 @@ pub(super) fn as_glob(template: &str) -> String {
     let mut glob = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((literal, behind)) = rest.split_once('{') {
+        // An unclosed brace is literal text.
         let Some((_, behind)) = behind.split_once('}') else { break };
         glob.push_str(literal);
         glob.push('*');

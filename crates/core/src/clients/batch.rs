@@ -45,6 +45,7 @@ impl Batches {
         if batch.missing > 0 {
             return None;
         }
+        // Without any answer the client gets nothing: JSON-RPC knows no empty array of answers.
         let Batch { first, answers, .. } = self.open.remove(&id)?;
         let first = first?;
         let mut array = Vec::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);

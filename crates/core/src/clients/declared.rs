@@ -37,6 +37,7 @@ impl Declared {
         let with_capabilities = settings.capabilities != Capabilities::Shared;
         let params = initialize.part(Part::Params).unwrap_or_default();
         let Ok(opening) = serde_json::from_slice::<Opening>(params) else { return Self::default() };
+        // Before capabilities are left out of the profile: roots matter in any case.
         let has_roots = opening.capabilities.get("roots").is_some_and(Value::is_object);
         let capabilities = if with_capabilities { opening.capabilities } else { Value::Null };
         let profile = format!("{} {}", opening.version, in_order(capabilities));

@@ -68,6 +68,7 @@ impl Handshake {
             Self::Asked { initialized, .. } => initialized,
             Self::Answered(greeting) => greeting.initialized,
         };
+        // Stored as long as the client is connected, so without its read buffer.
         *self = Self::Answered(Greeting { initialize: initialize.detached(), initialized });
     }
 
@@ -80,6 +81,7 @@ impl Handshake {
 
     pub(crate) fn confirm(&mut self, message: &Message) {
         match self {
+            // Without `initialize` it confirms nothing.
             Self::New => {}
             Self::Asked { initialized, .. } => *initialized = Some(message.clone()),
             Self::Answered(greeting) => greeting.initialized = Some(message.clone()),

@@ -75,6 +75,7 @@ impl RootsAnswer {
         let part = message.part(Part::Result).or_else(|| message.part(Part::Error)).unwrap_or_default();
         let key = match serde_json::from_slice(part) {
             Ok(value) => in_order(value).to_string(),
+            // `serde_json` refuses deep nesting; the spelling is the next best key.
             Err(_) => String::from_utf8_lossy(part).into_owned(),
         };
         Self { message: message.clone(), key: key.into() }

@@ -29,6 +29,7 @@ impl Ending {
                 return true;
             }
             Self::Draining { leave: leaves, is_told: was_told, .. } => {
+                // Later requests to end can only add to the first.
                 *leaves |= leave;
                 *was_told |= is_told;
             }

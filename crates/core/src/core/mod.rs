@@ -164,6 +164,7 @@ impl Core {
     /// Records whether the program is unused; returns whether it has just become so.
     pub(crate) fn set_unused(&mut self, is_unused: bool) -> bool {
         let was_unused = self.unused_since.is_some();
+        // The first time counts, not the latest check.
         self.unused_since = is_unused.then(|| self.unused_since.unwrap_or(self.clock.now()));
         is_unused && !was_unused
     }

@@ -75,6 +75,7 @@ impl Merging {
             if merge.until > now {
                 return true;
             }
+            // A quiet window closes, and the next notification passes at once again.
             let Some(message) = merge.held.take() else { return false };
             due.push((merge.from, message));
             merge.until = now + merge.window;

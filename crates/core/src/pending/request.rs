@@ -266,6 +266,7 @@ impl Pending {
                 self.state = RequestState::Waiting(message);
                 true
             }
+            // Puts back what `mark_sent` has replaced.
             other => {
                 self.state = other;
                 false

@@ -22,6 +22,7 @@ impl Hasher for Spread {
     }
 
     fn write(&mut self, bytes: &[u8]) {
+        // Not used with our keys, which arrive through `write_u64`.
         for &byte in bytes {
             self.write_u64(u64::from(byte));
         }
@@ -91,6 +92,7 @@ impl<T> Table<T> {
     /// The ids of the entries that `pick` selects, in order of minting.
     pub(super) fn ids(&self, mut pick: impl FnMut(&T) -> bool) -> Vec<u64> {
         let mut ids: Vec<u64> = self.iter().filter(|(_, entry)| pick(entry)).map(|(id, _)| id).collect();
+        // The hash table has no order of its own, and a run must be repeatable.
         ids.sort_unstable();
         ids
     }

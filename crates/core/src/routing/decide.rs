@@ -107,6 +107,7 @@ pub fn decide(known: &Known, paths: &[NamedPath], policy: Policy) -> Decision {
 fn of_path(known: &Known, path: &NamedPath, policy: Policy) -> Option<(String, Why)> {
     let all = known.given.iter().chain(&known.client).chain(&known.seen);
     let around = all.filter(|root| is_within(&path.path, root, policy.style));
+    // All of them enclose the path, so the longest is the innermost.
     if let Some(root) = around.max_by_key(|root| root.len()) {
         return Some((root.clone(), Why::Within(path.named_by.clone())));
     }
@@ -120,6 +121,7 @@ fn of_path(known: &Known, path: &NamedPath, policy: Policy) -> Option<(String, W
 
 fn of_client(known: &Known, style: Style) -> Option<&str> {
     let default = known.default.as_ref().filter(|default| {
+        // Each within the other: equal, even where the system ignores case.
         known.client.iter().any(|root| is_within(root, default, style) && is_within(default, root, style))
     });
     default.or(known.client.first()).map(String::as_str)
@@ -139,6 +141,7 @@ fn of_folder(known: &Known, style: Style) -> Option<&str> {
 fn is_workspace(folder: &str, known: &Known, style: Style) -> bool {
     let is_outermost = match style {
         Style::Unix => folder == "/",
+        // A drive: `C:\`.
         Style::Windows => folder.len() == 3,
     };
     let holds_home = known.home.as_ref().is_some_and(|home| is_within(home, folder, style));

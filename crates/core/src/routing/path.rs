@@ -115,6 +115,7 @@ pub fn is_within(path: &str, folder: &str, style: Style) -> bool {
         Style::Unix => '/',
         Style::Windows => '\\',
     };
+    // A drive and the root folder end with their separator.
     path.strip_prefix(&folder)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(separator) || folder.ends_with(separator))
 }

@@ -91,6 +91,7 @@ pub(crate) struct Evictions {
 
 impl Evictions {
     pub(crate) fn record(&mut self, now: Moment, backend: BackendIdentity, limit: Limit) {
+        // Only the latest eviction of a backend counts.
         self.evicted.retain(|(at, other, _)| now.since(*at) <= TOO_EARLY && *other != backend);
         if self.evicted.len() == MAX_REMEMBERED {
             self.evicted.pop_front();

@@ -69,6 +69,7 @@ impl Insight {
 
     /// Whether the server is known to treat two kinds of clients alike.
     pub(crate) fn makes_no_difference(&self, one: &Profile, other: &Profile) -> bool {
+        // Digests cover neither questions nor further pages.
         if self.asks_clients || self.comes_in_pages {
             return false;
         }

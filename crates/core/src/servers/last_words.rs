@@ -43,6 +43,7 @@ impl LastWords {
 /// The line that names the cause; if none is recognised, the last line that is not just a reference.
 fn cause_line(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    // Most specific first: an `error:` line may also occur within the other reports.
     let known = [python, exception, panic, npm, uv, error];
     known.iter().find_map(|find| find(&lines)).or_else(|| last(&lines))
 }
@@ -142,6 +143,7 @@ fn last(lines: &[&str]) -> Option<String> {
         "npm warn",
     ];
     let is_pointer = |line: &&&str| POINTERS.iter().any(|pointer| line.trim().starts_with(pointer));
+    // A reference is better than no line at all.
     let last = lines.iter().rev().find(|line| !is_pointer(line)).or(lines.last())?;
     Some(last.trim().to_owned())
 }

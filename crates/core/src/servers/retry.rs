@@ -51,6 +51,7 @@ impl Retry {
 
     /// The part that is stored on disk.
     pub(crate) fn to_store(self, now: Moment) -> Option<Slow> {
+        // A server that fails at once costs clients no time, so the next run need not know.
         self.is_slow.then(|| Slow { tries: self.tries, retry_in: self.at.since(now) })
     }
 

@@ -254,6 +254,7 @@ impl Server {
 
     /// Whether each client has its own backend.
     pub(crate) fn is_private(&self) -> bool {
+        // Behind a relay, the other Switchboard separates the clients itself.
         let asks = self.record.asks_questions && !self.settings.relays;
         asks || self.settings.scope == Scope::Client || self.state_kept() == StatePolicy::Client
     }
@@ -272,6 +273,7 @@ impl Server {
     pub(crate) fn is_for_everybody(&self) -> bool {
         let keeps_nothing = match self.settings.state {
             StatePolicy::None => true,
+            // Only once judged: a server with unknown tools must not serve several principals.
             StatePolicy::Auto => self.insight.state() == Some(StatePolicy::None),
             StatePolicy::Client | StatePolicy::Backend => false,
         };
@@ -309,6 +311,7 @@ impl Server {
 
     /// Examines the names of its tools. Returns the tool that first shows that client state is kept.
     pub(crate) fn learn_state(&mut self, tools: &[u8]) -> Option<String> {
+        // State that was seen once stays: a later list may have other tools.
         if self.insight.state() == Some(StatePolicy::Client) {
             return None;
         }
@@ -317,6 +320,7 @@ impl Server {
                 self.insight.set_state(StatePolicy::Client);
                 Some(tool)
             }
+            // Doubtful cases are left to `state` in the config.
             StateHint::Doubtful(_) | StateHint::Stateless => {
                 self.insight.set_state(StatePolicy::None);
                 None

@@ -56,9 +56,11 @@ pub fn nearest_listed<'a>(shown: impl Iterator<Item = Cow<'a, str>>, name: &str)
     let limit = (name.len() / 3).clamp(1, 6);
     let mut pairs = 0;
     let rank = |shown: &Cow<'a, str>| {
+        // The right name behind another prefix: nothing can be nearer.
         if is_part(shown, name) {
             return Some(0);
         }
+        // The difference in length is a lower bound of the distance.
         if shown.len().abs_diff(name.len()) > limit || pairs >= MAX_LETTER_PAIRS {
             return None;
         }
@@ -79,6 +81,7 @@ fn ranked<N, R: Ord>(
 ) -> Vec<(R, N)> {
     let mut best: Vec<(R, N)> = Vec::new();
     let sort = |best: &mut Vec<(R, N)>| {
+        // A stable sort: of equal ranks the earlier name stays in front.
         best.sort_by(|(one, _), (other, _)| one.cmp(other));
         best.truncate(count);
     };
@@ -115,6 +118,7 @@ fn abbreviates(short: &str, word: &str) -> bool {
 fn is_part(shown: &str, name: &str) -> bool {
     let bare = name.split_once("__").map_or(name, |(_, bare)| bare);
     let ends = |end: &str| {
+        // Every name ends with an empty text.
         !end.is_empty()
             && shown.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with("__"))
     };

@@ -36,6 +36,7 @@ pub fn encode_path(path: &str) -> impl std::fmt::Display {
 pub fn decode(text: &str) -> Option<Cow<'_, str>> {
     // The crate lets a malformed escape pass.
     let is_whole = |behind: &str| matches!(behind.as_bytes(), [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit());
+    // The text before the first `%` contains no escape.
     let is_valid = text.split('%').skip(1).all(is_whole);
     is_valid.then(|| percent_decode_str(text).decode_utf8().ok())?
 }

@@ -43,6 +43,7 @@ impl Core {
         self.tick_merging();
         self.tick_aggregates();
         self.tick_unused();
+        // The grace period of a shutdown may be over.
         self.check_drained();
     }
 
@@ -91,6 +92,7 @@ impl Core {
         // A server that does one thing at a time answers nothing while it works on a call that still has
         // time. Requests sent after the probe are no excuse.
         let relays = b.settings().relays;
+        // Another Switchboard answers at any time, whatever its servers work on.
         let is_before =
             |id: u64, p: &Pending| !relays && id < probe && p.backend() == backend && is_clients(p);
         if self.pending.iter().any(|(id, pending)| is_before(id, pending)) {
@@ -110,6 +112,7 @@ impl Core {
         let Some(pending) = self.close(minted) else { return };
         let backend = pending.backend();
         match (pending.asker(), pending.state()) {
+            // Concluded when it was cancelled; only the late answer is given up.
             (Asker::Client { .. }, RequestState::Cancelled) => {}
             (Asker::Client { .. }, RequestState::Waiting(_)) => {
                 self.unqueue(backend, minted);
@@ -198,8 +201,10 @@ impl Core {
                 dialect::translate(message, Dialect::Standard, &mut out);
                 out
             });
+            // After `settle_sent`, so that the handshake precedes the repeated requests.
             b.queue_mut().push_handshake(minted, early);
             self.clock.wake_at(pending.deadline());
+            // `expire` has closed the request, which stays open under the same id.
             self.pending.insert(minted, pending);
             return self.stop(launch, StopHow::Kill);
         }

@@ -28,6 +28,7 @@ impl Core {
         let debounce = &settings.debounce;
         let name = if debounce.is_empty() { return None } else { message.method_name() };
         let found = debounce.iter().find(|(method, _)| *method == *name);
+        // A window of 0 turns merging off.
         found.map(|(_, window)| *window).filter(|window| !window.is_zero())
     }
 

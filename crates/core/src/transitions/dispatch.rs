@@ -30,6 +30,7 @@ impl Core {
         change: impl FnOnce(&mut Self) -> T,
     ) -> T {
         self.clock.advance(now);
+        // Transitions append to the caller's list directly.
         std::mem::swap(&mut self.actions, actions);
         let result = change(self);
         self.run_followups();

@@ -52,6 +52,7 @@ impl Core {
         if in_flight > 0 && self.clock.now() < deadline {
             return;
         }
+        // Before anything fails: no failure may start or route something again.
         self.ending = Ending::Stopping { leave };
         self.stop_all(|grace| match is_told {
             true => StopHow::Terminate { grace },
@@ -72,6 +73,7 @@ impl Core {
             self.stop(launch, how);
         }
         self.fail_parked(&Cause::Stopped);
+        // Roots are of no use any more.
         self.questions.drop_our_own(None);
         self.backends.clear_start_queue();
         self.merging.clear();
@@ -125,6 +127,7 @@ impl Core {
             if let Some(c) = self.clients.get_mut(&delegate) {
                 c.end_input();
             }
+            // A client that sends nothing more cannot answer either.
             self.refuse_asked(delegate);
         }
         self.report(Fact::ClientInputEnded { client });
@@ -177,6 +180,7 @@ impl Core {
         let (backend, method) = (pending.backend(), pending.method());
         if pending.waiting().is_none() {
             pending.cancel();
+            // MCP forbids the cancellation of `initialize`.
             if are_others && method != Method::Initialize {
                 self.cancel_at_backend(backend, minted, "the client has disconnected");
             }

@@ -70,6 +70,7 @@ impl Core {
         let limit = self.settings.limits.client_bytes / 2;
         let client = self.connection_of(client);
         let Some(c) = self.clients.get_mut(&client) else { return false };
+        // A stand-in has no connection.
         if c.is_lost() || c.is_stand_in() {
             return false;
         }
@@ -119,6 +120,7 @@ impl Core {
 
     pub(crate) fn send_to_backend(&mut self, launch: Launch, out: Outgoing) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        // Meant for a process that is gone: the next one must not get it.
         if !b.is_current(launch) {
             return;
         }
@@ -172,6 +174,7 @@ impl Core {
                 }
             }
             Peer::Backend(launch) => {
+                // The bytes of an earlier process were written off when this one started.
                 if let Some(b) = self.backends.get_mut(&launch.backend)
                     && b.is_current(launch)
                 {

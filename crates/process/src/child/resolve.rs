@@ -29,6 +29,7 @@ pub fn resolve(program: &OsStr, path_var: Option<&OsStr>, cwd: Option<&Path>) ->
     for folder in path_var.iter().flat_map(std::env::split_paths) {
         match first_usable(&from_folder(cwd, &folder).join(named)) {
             Found::Usable(path) => return Ok(path),
+            // A folder of that name was hardly meant, so no error should name it.
             Found::Unusable(path) if path.is_file() => unusable = unusable.or(Some(path)),
             Found::Unusable(_) | Found::Nothing => {}
         }
@@ -51,6 +52,7 @@ fn first_usable(path: &Path) -> Found {
         if os::is_executable(&candidate) {
             return Found::Usable(candidate.into_owned());
         }
+        // The first candidate is the one a user would expect in the error.
         if matches!(found, Found::Nothing) && candidate.exists() {
             found = Found::Unusable(candidate.into_owned());
         }

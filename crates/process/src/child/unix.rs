@@ -27,6 +27,7 @@ pub(crate) use exit::{ExitWatch, reap};
 /// The file to run, after a check that everything it needs exists.
 pub(crate) fn find(launch: &Launch) -> Result<PathBuf, SpawnError> {
     let (cwd, path_var) = (launch.cwd.as_deref(), launch.path_var());
+    // Checked by us: the system reports a missing folder exactly like a missing program.
     if let Some(cwd) = cwd.filter(|cwd| !can_be_entered(cwd)) {
         return Err(SpawnError::NoFolder { cwd: cwd.to_owned() });
     }
@@ -92,6 +93,7 @@ impl OsChild {
     pub(super) async fn gone(&mut self) -> Remains {
         match self {
             Self::Bare(child) => {
+                // Without a guard the descendants are unknown, so only the process itself can be waited for.
                 child.wait().await;
                 Remains::default()
             }
@@ -114,6 +116,7 @@ pub(super) fn spellings(path: &Path) -> [Cow<'_, Path>; 1] {
 }
 
 pub(super) fn is_executable(path: &Path) -> bool {
+    // Folders have the execute permission as well.
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 

@@ -101,6 +101,7 @@ impl OsChild {
         };
         // SAFETY: the handle belongs to `process`, which lives longer than this borrow and was not waited for.
         let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
+        // An outer job may forbid nesting; the server then runs without a job of its own.
         let job = job.filter(|job| job.assign(handle).is_ok());
         // Only now: the process is in its job from its first instruction on.
         suspended::resume(handle)?;
@@ -154,6 +155,7 @@ impl OsChild {
         let (pid, members) = (self.pid(), self.members());
         let members = if members.contains(&pid) { Vec::new() } else { members };
         let others = members.into_iter().filter(|member| *member != pid).filter_map(name::name_of);
+        // Only the first call can see leftovers: afterwards they are killed.
         self.outlived
             .get_or_insert_with(|| others.filter(|name| !name.eq_ignore_ascii_case(CONSOLE_HOST)).collect());
         self.kill_now();

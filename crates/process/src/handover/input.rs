@@ -58,6 +58,7 @@ impl Input {
         taken: Arc<AtomicU64>,
         limit: usize,
     ) -> io::Result<Self> {
+        // Input that the previous holder read but did not process is delivered again.
         let given = taken.load(Ordering::Acquire);
         let file = InputFile {
             store: store.clone(),
@@ -100,8 +101,10 @@ impl InputFile {
         let base = self.end / WINDOW_BYTES * WINDOW_BYTES;
         if self.window.as_ref().is_none_or(|(at, _)| *at != base) {
             self.window = Some((base, self.store.map(INPUT + base, WINDOW_BYTES as usize)?));
+            // A new mapping has no page in memory yet.
             self.touched = self.end;
         }
+        // Set just above; the error only satisfies the type.
         let Some((_, window)) = &self.window else { return Err(Errno::NOMEM.into()) };
         // Allocate pages before the read, not during it: if we are killed while the kernel allocates, bytes
         // may be in the file and in the pipe at once.
@@ -134,6 +137,7 @@ impl PollRead for Input {
                     if 0 < count && count < room {
                         ready.clear_ready();
                     }
+                    // Reads grow only while they are filled: pages allocated for a short message are wasted.
                     let longer = (2 * self.file.read_bytes).min(MAX_READ_BYTES);
                     self.file.read_bytes = if count < room { FIRST_READ_BYTES } else { longer };
                     if buf.capacity() - buf.len() < count {
@@ -160,6 +164,7 @@ impl PollRead for Input {
         store.give_back(INPUT + self.freed / PAGE_BYTES * PAGE_BYTES, INPUT + end_of_pages);
         self.freed = self.freed.max(end_of_pages);
         store.give_back(INPUT + *end, INPUT + (*touched).max(*end));
+        // Only a new window makes the next read allocate its pages again.
         *window = None;
     }
 }

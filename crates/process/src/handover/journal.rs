@@ -40,10 +40,12 @@ impl Journal {
             Ok(head.try_into().map_or(0, u64::from_le_bytes))
         };
         let (one, other) = (number(JOURNAL_HALVES[0])?, number(JOURNAL_HALVES[1])?);
+        // In a new file both numbers are 0, and the first half counts.
         let half = usize::from(other > one);
         let mut entries = Vec::new();
         let mut at = JOURNAL_HALVES[half] + HEAD_BYTES;
         while let Some(entry) = read_entry(store, at)? {
+            // Four bytes of length before the entry, one end marker behind it.
             at += entry.len() as u64 + 5;
             entries.push(entry);
         }
@@ -87,6 +89,7 @@ impl Journal {
         let (old, new) = (JOURNAL_HALVES[self.half], JOURNAL_HALVES[other]);
         // Number 0 is never the higher one: this half stays invalid until it is complete.
         self.store.write_at(&[0; HEAD_BYTES as usize], new)?;
+        // Remains of an earlier use must read as zeros, or they would pass for more entries.
         self.store.give_back(new, new + MAX_ENTRY_BYTES + MIN_RENEWAL_BYTES);
         let mut bytes = Vec::new();
         for entry in entries {

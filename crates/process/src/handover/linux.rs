@@ -89,6 +89,7 @@ impl Streams {
         let mut polled = [PollFd::new(&self.input, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         match (poll(&mut polled, Some(&at_once)), Kind::of(self.input.as_fd())) {
+            // A socket is readable at its end as well; only a peek tells data from the end.
             (Ok(1..), Ok(Kind::StreamSocket)) => {
                 let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
                 match recv(&self.input, &mut [0_u8; 1][..], flags) {
@@ -97,6 +98,7 @@ impl Streams {
                     Ok(_) | Err(_) => Waiting::Ended,
                 }
             }
+            // A pipe with data says so even after its writer has closed it; a hang-up alone is the end.
             (Ok(1..), _) if polled[0].revents().contains(PollFlags::IN) => Waiting::Something,
             (Ok(1..), _) => Waiting::Ended,
             (Ok(0) | Err(_), _) => Waiting::Nothing,
@@ -118,6 +120,7 @@ impl Streams {
 /// Checks an offset from another process's journal, which may contain anything. Each part of the file is as
 /// long as its own start offset.
 fn within(offset: u64, part: u64) -> io::Result<()> {
+    // An offset close to the end of its part would leave no room to continue.
     let is_within = offset < part / 2;
     is_within
         .then_some(())
@@ -125,6 +128,7 @@ fn within(offset: u64, part: u64) -> io::Result<()> {
 }
 
 fn registered(fd: &OwnedFd, direction: Direction) -> io::Result<AsyncFd<Descriptor>> {
+    // A poller takes each descriptor once, so each user gets its own. Below 3 are the standard streams.
     let copy = fcntl_dupfd_cloexec(fd, 3)?;
     register(Descriptor::private(copy)?, direction)?.map_err(|_| Errno::PERM.into())
 }

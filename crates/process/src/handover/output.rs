@@ -131,6 +131,7 @@ impl Output {
         loop {
             let result = match self.fd.get_ref().kind() {
                 Kind::Pipe => self.splice(state),
+                // The last two are never handed over (`Streams::of`, `Streams::receive`).
                 Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => self.send_message(state),
             };
             match result {
@@ -146,6 +147,7 @@ impl Output {
         // back after a call that has moved bytes. Any value in it leads into this file.
         let moved = unsafe {
             let offset = &raw mut (*control).sent;
+            // Our own count goes in first: the giver of the file may have changed the number there.
             ptr::write_volatile(offset, OUTPUT + state.sent);
             libc::splice(
                 self.store.file.as_raw_fd(),
@@ -187,6 +189,7 @@ impl Output {
             }
             LastSend::of(&(*control).last).count
         };
+        // The giver of the file can overwrite the count between the call and our reading of it.
         Ok((count as usize).min(length))
     }
 
@@ -214,6 +217,7 @@ impl Output {
             return;
         }
         let under_way = match self.fd.get_ref().kind() {
+            // The fallback is the largest pipe that the kernel grants an ordinary user by default.
             Kind::Pipe => rustix::pipe::fcntl_getpipe_size(self.fd.get_ref()).unwrap_or(1 << 20) as u64,
             Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => 0,
         };
@@ -235,9 +239,11 @@ fn recorded_sent(store: &Store, kind: Kind) -> u64 {
     // SAFETY: the control page is mapped. These are plain numbers, and any value is acceptable.
     unsafe {
         match kind {
+            // Zero before the first send, and arbitrary if the giver tampers with it.
             Kind::Pipe => ptr::read_volatile(&raw const (*control).sent).max(OUTPUT) - OUTPUT,
             Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => {
                 let LastSend { count, turn } = LastSend::of(&(*control).last);
+                // The mask keeps any number within the array.
                 let before = ptr::read_volatile(&raw const (*control).before[turn as usize & 1]);
                 before.saturating_add(count.into())
             }

@@ -89,6 +89,7 @@ impl Store {
     /// Returns whole pages to the system; they read as zeros afterwards. A page that is still in a pipe stays
     /// intact for the reader of the pipe.
     pub(super) fn give_back(&self, from: u64, to: u64) {
+        // Rounded inwards: a page that is only partly done must stay.
         let (from, to) = (from.next_multiple_of(PAGE_BYTES), to / PAGE_BYTES * PAGE_BYTES);
         if from < to {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -161,6 +162,7 @@ impl Mapping {
         unsafe {
             let to = self.at(offset);
             ptr::copy_nonoverlapping(most.as_ptr(), to, most.len());
+            // No CPU fence: the reader is another process that looks after this one has died.
             compiler_fence(Ordering::SeqCst);
             to.add(most.len()).write_volatile(*last);
         }

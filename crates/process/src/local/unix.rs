@@ -53,11 +53,13 @@ impl OsListener {
     pub(super) fn bind(address: &Address) -> Result<Self, BindError> {
         // The registration would panic outside a runtime.
         Handle::try_current().map_err(io::Error::other)?;
+        // In a folder that others can write to, the socket could be replaced by theirs.
         private::is_closed(&address.folder)?;
         // The lock comes first: only its holder may remove an old socket.
         let lock = FileLock::try_take(&address.file("lock"))?.ok_or(BindError::Taken)?;
         let path = path(address);
         clear(&path)?;
+        // The description of a dead daemon must not pass for ours.
         let _ = fs::remove_file(address.file("json"));
         let socket = path_socket::listen_privately(&path)?;
         socket.set_nonblocking(true)?;
@@ -79,6 +81,7 @@ impl OsListener {
                     return connection(socket.into(), peer, PeerProcess::none());
                 }
                 Ok(Err(error)) => match Errno::from_io_error(&error) {
+                    // The second one: the client hung up while it was queued.
                     Some(Errno::INTR | Errno::CONNABORTED) => {}
                     // The connection is still queued, so a retry without a pause would be a busy loop.
                     _ => {
@@ -112,6 +115,7 @@ fn clear(path: &Path) -> Result<(), BindError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error.into()),
+        // Not a listener; and the folder is ours alone, so nobody else needs the file.
         Ok(meta) if !meta.file_type().is_socket() => {}
         Ok(_) => {
             if UnixStream::connect(path).is_ok() {

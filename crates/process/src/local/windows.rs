@@ -90,6 +90,7 @@ impl OsListener {
             // SAFETY: the handle is open as long as `pipe` exists, and the number is valid for writing.
             let peer =
                 process(pipe.as_raw_handle(), |pipe, pid| unsafe { GetNamedPipeClientProcessId(pipe, pid) });
+            // 0 means unknown. The pipe's own permissions have admitted only this user anyway.
             if peer == 0 || user::is_own(peer) {
                 return Ok(connection(NamedPipe::Server(pipe), peer));
             }
@@ -97,6 +98,7 @@ impl OsListener {
     }
 
     pub(super) fn is_found(&self) -> bool {
+        // The name lives as long as the handle: no cleanup can remove it.
         true
     }
 }
@@ -162,6 +164,7 @@ impl FileLock {
     /// Returns `None` if another process has it open.
     pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
+        // Without sharing, being open is the lock.
         options.write(true).create(true).truncate(false).share_mode(0);
         options.access_mode(GENERIC_READ | GENERIC_WRITE | DELETE).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
         match options.open(path) {

@@ -220,6 +220,7 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
+        // The other standard stream may share the description and still be in use.
         if let Some(token) = &self.restore
             && Arc::strong_count(token) == 1
         {

@@ -52,6 +52,7 @@ impl NamedReader {
             match of_either!(self.pipe, end => end.try_read_buf(buf)) {
                 Ok(0) => self.has_ended = true,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                // The peer has closed the whole pipe, which ends this direction too.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => self.has_ended = true,
                 result => return result,
             }
@@ -104,6 +105,7 @@ impl Drop for NamedWriter {
         if Arc::strong_count(&self.0) == 1 {
             return;
         }
+        // The last write may still be in progress, and the marker must follow it.
         if matches!(write(&self.0, &[]), Err(error) if error.kind() == ErrorKind::WouldBlock)
             && let Ok(runtime) = Handle::try_current()
         {

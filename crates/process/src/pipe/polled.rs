@@ -65,6 +65,7 @@ fn register_for(
     match unsafe { AsyncFd::register_with_interest(descriptor, interest) } {
         Ok(registered) => Ok(Ok(registered)),
         Err(error) => match error.into_parts() {
+            // The poller's way to refuse a regular file.
             (descriptor, cause) if cause.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {
                 Ok(Err(descriptor))
             }
@@ -133,6 +134,7 @@ impl PolledReader {
     }
 
     pub(super) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
+        // Tried once per stream: a limit that refuses it will refuse it again.
         if buf.len() > LARGE_MESSAGE_BYTES && !self.widened {
             self.widened = true;
             self.fd.get_ref().widen();
@@ -197,6 +199,7 @@ impl PolledWriter {
     }
 
     fn widen_for(&self, length: usize) {
+        // Relaxed, because a second attempt by another thread does no harm.
         if length > LARGE_MESSAGE_BYTES && !self.widened.swap(true, Ordering::Relaxed) {
             self.fd.get_ref().widen();
         }

@@ -44,6 +44,7 @@ mod os {
         }
 
         pub(super) fn give(&self, at: usize, length: usize, to: &Descriptor) -> io::Result<usize> {
+            // An offset of its own per call: all receivers share the file and its position.
             let given = retry_on_intr(|| {
                 splice(&self.0, Some(&mut (at as u64)), to.fd(), None, length, SpliceFlags::NONBLOCK)
             });

@@ -53,7 +53,9 @@ fn read_all(mut source: impl Read, chunks: &mpsc::Sender<io::Result<Bytes>>) {
     let mut buf = vec![0; CHUNK_BYTES];
     loop {
         let chunk = match source.read(&mut buf) {
+            // The dropped sender tells the reader that this is the end.
             Ok(0) => return,
+            // A copy, since the next read reuses the buffer while the caller still holds this chunk.
             Ok(count) => Ok(Bytes::copy_from_slice(&buf[..count])),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => Err(error),
@@ -109,6 +111,7 @@ impl Shared {
         }
         let size = queue.bytes.len().min(CHUNK_BYTES);
         let chunk = queue.bytes.split_to(size);
+        // Counted until written: `drained` must not report bytes that are only in our hands.
         queue.in_flight = chunk.len();
         Some(chunk)
     }
@@ -160,6 +163,7 @@ impl ThreadedWriter {
             queue.bytes.extend_from_slice(&buf[..count]);
             taken += count;
         }
+        // A call without bytes succeeds even if the queue is full.
         if taken > 0 {
             self.0.filled.notify_one();
         } else if bufs.iter().any(|buf| !buf.is_empty()) {
@@ -199,6 +203,7 @@ fn write_all(mut sink: impl Write, shared: &Shared) {
             queue.bytes.clear();
             queue.state = QueueState::Failed { kind: error.kind(), code: error.raw_os_error() };
         }
+        // Released first, or a woken task would run into the lock.
         drop(queue);
         shared.moved.notify_waiters();
     }

@@ -30,6 +30,7 @@ pub(super) fn run(mut control: UnixStream, watch: WakeSource, run_file: Option<P
     // Its own group, so that signals to the warden's group or the main process's do not reach it.
     let _ = setpgid(None, None);
     take_in_orphans();
+    // The main process sends an assignment only to a guard that has shown itself.
     tell(&control, &Report::Here);
     let Ok(Some((body, fds))) = socket::receive(&mut control) else { return 1 };
     let (Ok(Order::Start(assignment)), Some(streams)) = (Order::parse(&body), ProgramStreams::from(fds))
@@ -114,6 +115,7 @@ impl Guard {
     fn turn(&mut self) {
         let time = match self.phase {
             Phase::Killing => Some(LOOK_INTERVAL),
+            // The confirmation that all are gone needs further scans, and no event will cause them.
             Phase::Running | Phase::Asked { .. } | Phase::Terminating { .. } if self.empty_looks > 0 => {
                 Some(LOOK_INTERVAL)
             }
@@ -123,6 +125,7 @@ impl Guard {
         };
         let fds = [self.control.as_ref().map(AsFd::as_fd), self.program_reports()];
         let Ok(woken) = self.watch.wait(&fds, time) else {
+            // A wait that keeps failing must not become a busy loop.
             std::thread::sleep(LOOK_INTERVAL);
             return;
         };
@@ -133,6 +136,7 @@ impl Guard {
         if woken.us_gone && self.control.take().is_some() {
             self.phase.abandoned(now);
         }
+        // A signal to the guard is meant for its tree: the guard itself goes when the tree is gone.
         if woken.asked_to_end {
             let step = self.phase.terminate(now, self.assignment.grace);
             self.take(step);
@@ -180,6 +184,7 @@ impl Guard {
             }
             Some(Ok(Order::Terminate { grace })) => self.phase.terminate(now, grace),
             Some(Ok(Order::Kill)) => self.phase.kill(),
+            // A second assignment or an unknown order: not to be trusted. `None` is the end.
             Some(Ok(Order::Start(_)) | Err(_)) | None => {
                 self.control = None;
                 self.phase.abandoned(now);
@@ -201,6 +206,7 @@ impl Guard {
                 }
                 Ok(None) | Err(Errno::INTR) => return,
                 Err(_) => {
+                    // ECHILD: neither a running nor a dead child is left.
                     self.has_children = false;
                     // Killed with its namespace: either there is no report, or the last one is still unread.
                     self.hear_program(Some(9));
@@ -211,6 +217,7 @@ impl Guard {
     }
 
     fn leader_ended(&mut self, ended: &Report) {
+        // Before the phase moves on: it tells which means ended the program.
         self.by = self.phase.by();
         self.tree.program = Program::Ended;
         if let Some(control) = &self.control {
@@ -225,6 +232,7 @@ impl Guard {
             Step::Nothing => {}
             Step::Terminate => self.signal_all(Signal::TERM),
             Step::Kill => {
+                // Repeated kills must not extend the time limit.
                 self.killing_since.get_or_insert_with(Instant::now);
                 // The kernel kills a cgroup as a whole, so not if a process must be kept.
                 #[cfg(target_os = "linux")]
@@ -284,6 +292,7 @@ impl Guard {
 
     /// Whether the tree has ended; then the number of processes that could not be killed.
     fn is_done(&mut self) -> Option<u32> {
+        // On Linux every orphan below becomes our child, so no child means no process.
         if cfg!(target_os = "linux") && !self.has_children {
             return Some(0);
         }
@@ -291,6 +300,7 @@ impl Guard {
         if !matches!(self.tree.program, Program::Ended) && self.has_children {
             return self.has_given_up().then(|| self.count().unwrap_or(1));
         }
+        // Unknown counts as alive: looking again costs less than a leftover process.
         match self.count().unwrap_or(1) {
             0 => {
                 self.empty_looks += 1;

@@ -52,6 +52,7 @@ pub(super) fn start(
         }
         Side::Parent(init) => init,
     };
+    // Copies in the guard would hide the end of these pipes.
     drop((streams, told, is_alive));
     match hear(&mut reports) {
         Some(Report::Started { .. }) => {
@@ -91,6 +92,7 @@ fn separate() -> io::Result<()> {
     if !user.is_root() {
         // Maps our own user and group to themselves; all others appear as nobody.
         let (user, group) = (user.as_raw(), group.as_raw());
+        // The kernel demands this before an unprivileged process may map a group.
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
         fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
@@ -138,6 +140,7 @@ fn first_process(
             return 1;
         }
     }
+    // Only the second process may hold them, so that their ends can be seen.
     drop((streams, told));
     reap_until_alone();
     0
@@ -147,6 +150,7 @@ fn reap_until_alone() {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(_) | Err(Errno::INTR) => {}
+            // ECHILD: no other process is left in the namespace.
             Err(_) => return,
         }
     }
@@ -187,6 +191,7 @@ fn seen_from_outside(init: Pid) -> u32 {
     let child_of =
         |parent: u32| table.iter().find(|entry: &&Entry| entry.parent == parent).map(|entry| entry.pid);
     let init = init.as_raw_pid().unsigned_abs();
+    // The first process is a safe substitute: killing it ends the whole namespace.
     child_of(init).and_then(child_of).unwrap_or(init)
 }
 

@@ -36,6 +36,7 @@ pub(crate) enum Step {
 
 impl Phase {
     pub(crate) fn stop(&mut self, now: Instant, grace: Duration) {
+        // A tree that is ending already keeps its earlier deadline.
         if *self == Self::Running {
             *self = Self::Asked { until: after(now, grace), grace };
         }
@@ -91,6 +92,7 @@ impl Phase {
             Self::Asked { until, grace } if until <= now => self.terminate(now, grace),
             Self::Terminating { until } if until <= now => self.kill(),
             Self::Running | Self::Asked { .. } | Self::Terminating { .. } => Step::Nothing,
+            // At every tick: a killed process may have forked just before.
             Self::Killing => Step::Kill,
         }
     }

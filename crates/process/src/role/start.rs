@@ -47,6 +47,7 @@ pub(super) fn program(
     // SAFETY: only system calls between fork and exec; no allocation.
     unsafe {
         command.pre_exec(move || {
+            // First: whatever fails below, the program cannot outlive its starter.
             die_with(starter)?;
             hear_all_signals();
             if let Some(limit) = limit {

@@ -51,6 +51,7 @@ impl StartedTree {
     ) -> Result<Self, (Stage, io::Error)> {
         let record = |lines: &[Line<'_>]| {
             if let Some(path) = run_file {
+                // The guard works without a record; only the sweep of a later start depends on it.
                 let _ = runs::add(path, lines);
             }
         };

@@ -116,6 +116,7 @@ impl WardenProcess {
         }
         self.end_late_guards();
         self.reap();
+        // After the reaping, which shows that there may be orphans.
         self.kill_orphans();
         self.remove_groups();
     }
@@ -134,6 +135,7 @@ impl WardenProcess {
     /// they are suspended.
     fn abandon(&mut self) {
         self.socket = None;
+        // Both the closed socket and the end of the main process lead here.
         if self.abandoned.is_none() {
             self.abandoned = Some(Instant::now());
             self.tell_guards(Signal::CONT);
@@ -201,6 +203,7 @@ impl WardenProcess {
     fn kill_orphans(&mut self) {
         let Some(unruly) = &mut self.unruly else { return };
         let Ok(table) = table::all() else {
+            // Without a process table no orphan can be found.
             self.unruly = None;
             return;
         };
@@ -234,6 +237,7 @@ impl WardenProcess {
         let Some(group) = &hire.cgroup else { return };
         let leaf = cgroup::leaf_of(group, hire.mark);
         if leaf.exists() {
+            // The kernel kills a cgroup as a whole, including processes to keep.
             if hire.keep.is_empty() {
                 cgroup::kill(&leaf);
             }

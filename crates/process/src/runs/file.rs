@@ -47,6 +47,7 @@ pub(crate) fn begin(folder: &Path, number: u64) -> io::Result<PathBuf> {
     };
     private::folder(folder)?;
     let path = folder.join(format!("{number:012x}"));
+    // An existing file of this number belongs to another run.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
     let head = format!("{TITLE}\nhost {}\nboot {boot}\nnamespace {namespace}\nnumber {number:x}\n", host());
     let written = file.write_all(&[head.as_bytes(), &Line::Keeper(us).spell()].concat());

@@ -47,6 +47,7 @@ fn sweep_one(path: &Path) -> Option<Swept> {
     // All windows of a dead daemon sweep at once, and one sweep is enough. If this one is killed, the next
     // start tries again.
     let file = private::open_own(path).ok()?;
+    // A file system without locks must not prevent the cleanup.
     if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
         return None;
     }
@@ -73,7 +74,9 @@ fn sweep_one(path: &Path) -> Option<Swept> {
     let swept = end(&run.keep, |entry| {
         run.backends.contains(&entry.id()) || carries(entry.pid, |mark| run_of(mark) == run.number)
     });
+    // After `end`, which asks first: clearing a cgroup kills at once.
     run.groups.iter().for_each(|group| clear(group, &run.keep));
+    // Otherwise the file stays, and the next start tries again.
     if swept.left == 0 {
         let _ = fs::remove_file(path);
     }
@@ -153,6 +156,7 @@ fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
                 // A suspended process acts on SIGTERM only once it is continued.
                 id.signal(Signal::CONT);
             }
+            // A process that appears after the grace period gets both signals at once.
             if passed > TERM_GRACE {
                 id.signal(Signal::KILL);
             }
@@ -168,6 +172,7 @@ fn chosen<'a>(table: &'a [Entry], keep: &[OsString], is_meant: &dyn Fn(&Entry) -
     };
     // A kept process protects its descendants as well.
     let theirs: Vec<u32> = below(table, &kept, |_| false).iter().map(|entry| entry.pid).collect();
+    // Started from within such a tree, this process carries the mark as well.
     let me = std::process::id();
     table
         .iter()

@@ -44,6 +44,7 @@ fn parse_stat(pid: u32, stat: &[u8]) -> Option<Entry> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
+    // Fields 6 to 21 are of no interest.
     let start = fields.nth(16)?.parse().ok()?;
     Some(Entry { pid, parent, group, start, name, is_zombie: matches!(state, "Z" | "X") })
 }

@@ -20,6 +20,7 @@ pub(crate) enum OsTree {
 }
 
 pub(super) fn measure_all(trees: &[&OsTree]) -> Vec<Option<u64>> {
+    // Reading the table takes milliseconds, which a call without trees should not cost.
     let table = if trees.is_empty() { Vec::new() } else { table::all().unwrap_or_default() };
     let marks = marks(&table);
     trees.iter().map(|tree| measure(tree, &table, &marks)).collect()
@@ -38,6 +39,7 @@ fn marks(table: &[Entry]) -> Vec<(&Entry, u64)> {
 
 fn measure(tree: &OsTree, table: &[Entry], marks: &[(&Entry, u64)]) -> Option<u64> {
     let members = tree.members(table, marks)?;
+    // A member may end between the reading of the table and this one.
     let held: Vec<u64> = members.into_iter().filter_map(|member| table::memory(member.pid)).collect();
     (!held.is_empty()).then(|| held.into_iter().fold(0, u64::saturating_add))
 }
@@ -72,6 +74,7 @@ impl OsTree {
                 roots
             }
         };
+        // Our own helper processes are not part of the server.
         members.retain(|entry| {
             !entry.is_zombie && !NAMESPACE_PROCESS_NAMES.iter().any(|name| entry.name == *name)
         });

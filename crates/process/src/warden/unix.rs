@@ -168,6 +168,7 @@ impl OsWarden {
                 os::spawn(launch)
             }
             result => {
+                // A later failure must not undo an earlier success.
                 self.has_worked.fetch_or(result.is_ok(), Ordering::Relaxed);
                 result
             }
@@ -184,6 +185,7 @@ impl OsWarden {
         // Keep the socket open while waiting, so that the warden cannot end because of us.
         let Some(WardenLink { burial, .. }) = &mut *link else { return false };
         let Ok(ended) = timeout(FAILED_START_TIMEOUT, burial).await else { return false };
+        // A dead warden is of no use to the next start.
         *link = None;
         matches!(ended, Ok(Some(Ended::Exited(_))))
     }
@@ -270,6 +272,7 @@ impl OsWarden {
     }
 
     fn start_process(&self, program: &Path) -> io::Result<WardenLink> {
+        // The warden may outlive us, and would keep inherited descriptors open.
         inherit::close_descriptors_on_exec();
         let (ours, theirs) = Socket::pair()?;
         ours.set_nonblocking(true)?;
@@ -357,6 +360,7 @@ fn cannot_guard(source: io::Error) -> SpawnError {
 
 /// The running program itself: after an upgrade the path on disk leads to another file.
 fn own_program() -> Result<PathBuf, String> {
+    // Guards find their trees in the process table, and are of no use without one.
     if table::start(std::process::id()).is_none() {
         return Err("this system does not show its processes (is /proc mounted?)".to_owned());
     }

@@ -14,6 +14,7 @@ const MAX_FRAME_BYTES: u32 = 64 << 20;
 pub(crate) fn read_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 4];
     match from.read_exact(&mut length) {
+        // A length that was cut off by the death of its sender counts as the end too.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         result => result?,
     }
@@ -88,6 +89,7 @@ impl FrameWriter {
     }
 
     pub(super) fn finish(mut self) -> Vec<u8> {
+        // The receiver refuses such a length.
         let length = u32::try_from(self.0.len() - 4).unwrap_or(u32::MAX);
         self.0[..4].copy_from_slice(&length.to_le_bytes());
         self.0
@@ -122,6 +124,7 @@ impl<'a> FrameReader<'a> {
     }
 
     pub(super) fn option(&mut self) -> io::Result<Option<u32>> {
+        // The number is written in both cases, so it is read in both.
         let there = self.byte()? != 0;
         let number = self.small()?;
         Ok(there.then_some(number))
@@ -142,6 +145,7 @@ impl<'a> FrameReader<'a> {
 
     pub(super) fn list(&mut self) -> io::Result<Vec<OsString>> {
         let count = self.number()?;
+        // A wrong count runs into the end of the body; no memory is reserved for it.
         (0..count).map(|_| self.text()).collect()
     }
 }

@@ -22,6 +22,7 @@ pub(crate) async fn send_all(
 ) -> io::Result<()> {
     let mut sent = 0;
     while sent < bytes.len() {
+        // The descriptors travel with the first byte, and only once.
         let with = if sent == 0 { fds } else { &[] };
         sent += socket.async_io(Interest::WRITABLE, || send(socket, &bytes[sent..], with)).await?;
     }
@@ -41,6 +42,7 @@ pub(crate) fn receive(socket: &mut UnixStream) -> io::Result<Option<(Vec<u8>, Ve
             count => filled += count,
         }
     }
+    // `read_frame` expects the length as well, so the head goes in front again.
     let mut whole = head.as_slice().chain(socket);
     Ok(read_frame(&mut whole)?.map(|body| (body, fds)))
 }

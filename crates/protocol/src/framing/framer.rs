@@ -66,6 +66,7 @@ pub struct Framer {
 impl Framer {
     /// `framing` fixes the framing; `None` detects it from the first bytes.
     pub fn new(framing: Option<Framing>, limit: usize) -> Self {
+        // Spans are 32 bits wide, whatever the config says.
         let limit = limit.clamp(1, MAX_MESSAGE_LIMIT_BYTES);
         Self {
             framing,
@@ -107,6 +108,7 @@ impl Framer {
                 FramerState::Line => self.next_line(),
                 FramerState::Headers { length } => self.next_header(length),
                 FramerState::Body { length } => self.next_body(length),
+                // No further round: a skip either uses up the buffer or completes the frame.
                 FramerState::SkipLine { .. } | FramerState::SkipBody { .. } => return self.skip(),
             };
             match step {
@@ -132,6 +134,7 @@ impl Framer {
         match self.take_line() {
             Line::Whole(line) if line.is_empty() => self.begin_body(length),
             Line::Whole(line) => {
+                // Other headers change nothing; of two lengths the last one counts.
                 let length = content_length(&line).unwrap_or(length);
                 self.state = FramerState::Headers { length };
             }
@@ -161,7 +164,9 @@ impl Framer {
         match std::mem::replace(&mut self.state, FramerState::Line) {
             FramerState::Line if is_blank(&rest) => None,
             FramerState::Line => Some(Frame::Message(rest)),
+            // No byte of a body arrived.
             FramerState::Headers { .. } => None,
+            // Shorter than announced, so certainly not a whole message.
             FramerState::Body { .. } => Some(Frame::Noise(rest)),
             FramerState::SkipLine { hunter, skipped } => {
                 Some(Frame::TooLong { length: skipped, glimpses: hunter.finish() })
@@ -183,6 +188,7 @@ impl Framer {
         // A line found at the first look is short, and the parser checks it for ASCII itself.
         let was_long = self.searched > 0;
         let plain = was_long && self.plain && self.buffer[self.searched..end].is_ascii();
+        // A single read may bring an over-long line together with its end.
         if end > self.limit {
             return Line::TooLong;
         }
@@ -213,6 +219,7 @@ impl Framer {
         }
         let looks_like_json = matches!(line.trim_ascii_start().first(), Some(b'{' | b'['));
         match self.framing {
+            // Every line goes to the parser, which tells messages from log output.
             Some(Framing::Newline) => return Some(Frame::Message(line)),
             // A JSON line between framed messages is accepted as a message: some servers mix both framings.
             _ if looks_like_json => {
@@ -227,8 +234,10 @@ impl Framer {
             return None;
         }
         match self.framing {
+            // Only `ContentLength` gets here; such a line precedes the length.
             Some(_) if is_header(&line) => None,
             Some(_) => Some(Frame::Noise(line)),
+            // Some senders put this header before the length, while the framing is still unknown.
             None if is_content_type(&line) => None,
             // Framing still unknown: pass the line on, so that the parser reports the fault.
             None => Some(Frame::Message(line)),
@@ -263,6 +272,7 @@ impl Framer {
                 *left -= passed.len() as u64;
                 (*left == 0, hunter, *length)
             }
+            // The caller skips in the two states above only.
             FramerState::Line | FramerState::Headers { .. } | FramerState::Body { .. } => return None,
         };
         // A burst may have grown the buffer; only the unread rest is worth its memory.

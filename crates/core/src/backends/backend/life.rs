@@ -130,6 +130,7 @@ impl Backend {
     pub(crate) fn begin_start(&mut self, now: Moment, is_used: bool) -> (Launch, Framing) {
         self.usage.begin_process(now, is_used);
         self.health.begin_process();
+        // Unwritten bytes were lost with the pipe of the previous process.
         self.outbox = BackendOutbox::default();
         self.queue.begin_process();
         self.handshake.begin_process();
@@ -164,6 +165,7 @@ impl Backend {
     /// Stops the process, if there is one, without a successor.
     pub(crate) fn stop_for_good(&mut self) -> Option<Launch> {
         let launch = self.begin_stop(AfterStop::Rest);
+        // Without a process there is no end to wait for.
         if launch.is_none() {
             self.mark_stopped();
         }

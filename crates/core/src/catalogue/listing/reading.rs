@@ -114,6 +114,7 @@ impl Listing {
         items: Items,
         naming: &Naming,
     ) -> Result<Self, Unreadable> {
+        // Spans are 32 bits wide.
         if u32::try_from(original.len()).is_err() {
             return Err(unreadable(list, "it is too long"));
         }
@@ -136,6 +137,7 @@ impl Listing {
 
     /// Selects the visible items, with the name each would have without collisions.
     fn choose(&mut self, items: Items, naming: &Naming) {
+        // Shares the bytes; a borrow would conflict with the changes below.
         let original = self.original.clone();
         let filter = naming.filter(self.list);
         let prefix = names::prefix(&naming.server);
@@ -144,6 +146,7 @@ impl Listing {
         for (number, item) in items.found.iter().enumerate() {
             let name = item.key.and_then(|key| Some((key, scan::text(&original[key.range()])?)));
             let shown = name.as_ref().filter(|(_, name)| filter.shows(self.list, name));
+            // Taken even for hidden items, to keep both lists in step.
             while let Some((_, key)) = doubled.next_if(|(of, _)| *of as usize == number) {
                 if shown.is_some() {
                     self.doubled.push((self.entries.len() as u32, key));
@@ -158,6 +161,7 @@ impl Listing {
                 }
             }
         }
+        // A listing lives as long as its server's offer.
         self.entries.shrink_to_fit();
         self.made.shrink_to_fit();
     }
@@ -219,6 +223,7 @@ impl Listing {
         for entry in keep {
             self.index.insert(index::hash(self.label_bytes(entry)), entry);
         }
+        // After all others have their labels, so that no new name can meet one of them.
         for entry in lose {
             self.relabel(entry, naming);
         }
@@ -279,6 +284,7 @@ impl Listing {
         let original = self.own_name(entry).into_owned();
         let shown = naming.filter(self.list).renamed(&original);
         let free = |name: &String| self.find(index::hash(name.as_bytes()), name.as_bytes()).is_none();
+        // The alternatives have no end, so one is free.
         let Some(becomes) = names::alternatives(naming.style, &naming.server, &original, shown).find(free)
         else {
             return;

@@ -81,6 +81,7 @@ fn kept(text: &str) -> Location {
         Some(rest) => {
             let (host, path) = split_host(rest);
             let host = host.to_ascii_lowercase();
+            // To RFC 8089, `localhost` is the same as no host.
             let is_here = is_file && host == "localhost";
             (Some(if is_here { String::new() } else { host }), path.to_owned())
         }
@@ -150,6 +151,7 @@ fn web_host(authority: &str, default_port: u32) -> String {
 
 fn split_port(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
+        // The colons of an IPv6 address lie within its brackets.
         Some((name, port))
             if port.bytes().all(|b| b.is_ascii_digit()) && name.starts_with('[') == name.ends_with(']') =>
         {
@@ -175,6 +177,7 @@ fn ip_address(name: &str) -> Option<String> {
         let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
         return Some(address.to_ipv4_mapped().map_or_else(|| format!("[{address}]"), |v4| v4.to_string()));
     }
+    // A fifth part is one too many, and enough to see that.
     let parts: Vec<u32> = name.split('.').take(5).map(ip_number).collect::<Option<_>>()?;
     let (&last, first) = parts.split_last()?;
     let is_in_range = first.len() < 4 && first.iter().all(|&part| part < 256);
@@ -187,8 +190,10 @@ fn ip_address(name: &str) -> Option<String> {
 }
 
 fn ip_number(text: &str) -> Option<u32> {
+    // `from_str_radix` would accept a sign.
     let is_plain = text.bytes().all(|b| b.is_ascii_alphanumeric());
     let (digits, radix) = match text.strip_prefix("0x") {
+        // Browsers read a lone `0x` as zero.
         Some("") => ("0", 16),
         Some(hex) => (hex, 16),
         None if text.len() > 1 && text.starts_with('0') => (text, 8),

@@ -58,6 +58,7 @@ impl PathRules {
                     continue;
                 }
             }
+            // A dot segment at the end leaves a trailing slash, as in RFC 3986.
             if is_last {
                 kept.push(Cow::Borrowed(""));
             }
@@ -76,6 +77,7 @@ pub(super) fn is_drive(segment: &str) -> bool {
 fn windows_name(segment: &str) -> &str {
     let name = segment.split(':').next().unwrap_or_default();
     match name.trim_end_matches(' ') {
+        // Not a name with trailing dots, but a segment to resolve.
         dots @ ("." | "..") => dots,
         name => name.trim_end_matches(['.', ' ']),
     }

@@ -42,6 +42,7 @@ pub(super) fn settle(members: &[Member], list: List, collisions: &mut Vec<Collis
         // Exact names come first, then the order of the servers.
         owners.sort_by_key(|owner| (is_altered(owner), *owner));
         let server = |owner: &Owner| members[owner.0].naming.server.clone();
+        // The first owner keeps the name.
         for owner in &owners[1..] {
             let becomes = other_name(members, list, &aliases, *owner, &name);
             let servers = vec![server(&owners[0]), server(owner)];

@@ -58,6 +58,7 @@ impl View {
         let best = prefixed.min_by_key(|(_, rest)| rest.len());
         let best = best.or_else(|| {
             let mut plain = unknown().filter(|(_, member)| member.naming.style == NameStyle::Plain);
+            // A plain name has no prefix, so it can be guessed only if a single server is left.
             let (only, more) = (plain.next()?, plain.next());
             more.is_none().then_some((only.0, name))
         });

@@ -81,6 +81,7 @@ impl View {
         let mut places = Vec::new();
         for at in uri_members(result) {
             let Some(uri) = scan::text(&result[at.range()]) else { continue };
+            // A URI that the server does not own may well be meant for another member.
             if uris::stays_as_it_is(&uri) || !self.could_own(member, &uri) {
                 continue;
             }
@@ -106,6 +107,7 @@ impl View {
         };
         // A server may itself be a switchboard, with wrapped URIs of its own.
         let member = self.members.iter().position(|member| member.naming.server == server)?;
+        // The client has named this member, so no other is tried.
         if !permits(&self.members[member], &uri) {
             return Some(FoundUri::Nobody);
         }
@@ -218,6 +220,7 @@ fn templates_overlap(members: &[Member]) -> bool {
         while open.last().is_some_and(|last| !start.0.starts_with(&last.0)) {
             open.pop();
         }
+        // The last one suffices: entries below it of another member would have ended the search.
         if open.last().is_some_and(|last| last.1 != start.1) {
             return true;
         }

@@ -43,8 +43,10 @@ impl View {
             Page::First => 0,
             Page::At(offset) => offset.min(total),
         };
+        // A page size of 0 would lead to the same page forever.
         let to = page_size.map_or(total, |size| from.saturating_add(size.max(1)).min(total));
         let mut out = Outgoing::prepared_response(id.clone(), stock.between(from, to));
+        // Measured before the head goes in: positions refer to the items alone.
         let end = out.len();
         let version = crate::messages::version_member(dialect);
         let head = format!(r#"{{{version}"id":{id},"result":{{"{}":["#, list.member());

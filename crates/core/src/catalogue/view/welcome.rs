@@ -48,6 +48,7 @@ impl View {
         for capability in ["tools", "prompts", "resources"] {
             match union.get_mut(capability) {
                 Some(Value::Object(capability)) => drop(capability.insert("listChanged".into(), true.into())),
+                // Declared as something other than an object.
                 Some(other) => *other = json!({"listChanged": true}),
                 None => {}
             }

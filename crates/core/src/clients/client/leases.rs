@@ -64,6 +64,7 @@ impl Client {
         self.leases.by_root.retain(|_, backend| {
             let is_idle = is_idle(*backend) && home != Some(*backend);
             idle += usize::from(is_idle);
+            // Down to half, so that the next lease does not cause another round.
             !is_idle || idle <= MAX_LEASES / 2
         });
     }

@@ -62,6 +62,7 @@ impl Client {
 
     /// Whether an answer fits. An empty outbox accepts any answer: the limit is for what piles up.
     pub(crate) fn has_room_for_answer(&self, bytes: usize, limit: usize) -> bool {
+        // Answers of an open batch occupy memory too, although none is queued yet.
         let waits = self.outbox.queued_bytes + self.outbox.batches.bytes();
         waits == 0 || waits + bytes <= limit
     }

@@ -83,6 +83,7 @@ impl Core {
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.begin_anew();
         }
+        // A single copy for all delegates, without the read buffer.
         let initialize = initialize.detached();
         for server in self.servers_of(client) {
             self.make_delegate(client, server, &initialize);
@@ -92,6 +93,7 @@ impl Core {
     /// Ends a delegate whose client is still connected; its open requests are still answered.
     fn retire_delegate(&mut self, delegate: ClientId) {
         let Some(c) = self.clients.get_mut(&delegate) else { return };
+        // First: a lost client holds no lease any more, and `leave` then drops its tasks too.
         c.mark_lost();
         self.followups.push(Followup::ForgetLost);
         self.refuse_asked(delegate);
@@ -116,6 +118,7 @@ impl Core {
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.add_delegate(server, id);
         }
+        // Stored lists suffice for a lazy server, which starts with its first use.
         if !settings.lazy || self.offer_for(id).is_none() {
             self.rouse(id);
         }
@@ -133,6 +136,7 @@ impl Core {
 
     /// Same as [`rouse`](Self::rouse), however recent the last attempt.
     pub(super) fn start_for_lists(&mut self, delegate: ClientId) {
+        // During a shutdown, a new process would only have to be stopped again.
         if !self.is_running() {
             return;
         }
@@ -143,6 +147,7 @@ impl Core {
             && c.roots_stage() != RootsStage::Told;
         let (home, server, is_lazy) = (c.home(), c.server(), c.settings().lazy);
         let until = self.waits_until(c.connection(), server);
+        // Before anything is started: a start that fails at once sets `Missed`, which must stay.
         self.set_offer_state(delegate, OfferState::Awaited { until });
         self.clock.wake_at(until);
         let route = match home {
@@ -167,6 +172,7 @@ impl Core {
                     self.fetch_offer(launch);
                 }
             }
+            // The start follows when the client has named its roots.
             Route::Wait => {}
             Route::Refused(_) => self.set_offer_state(delegate, OfferState::Missed),
         }
@@ -247,6 +253,7 @@ impl Core {
                 let roots = c.told_roots().unwrap_or_default().to_vec();
                 self.roots_known(delegate, roots);
             }
+            // A single question serves all delegates, and its answer reaches each of them.
             RootsStage::Asked if !is_stale => {}
             RootsStage::Unasked | RootsStage::Asked | RootsStage::Told => self.ask_roots(client),
         }

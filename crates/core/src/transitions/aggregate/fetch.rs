@@ -47,6 +47,7 @@ impl Core {
         b.lists_mut().mark_changed(lists);
         if let Some(due) = b.lists().next_round_at() {
             self.clock.wake_at(due);
+            // The pause since the last round may be over already.
             self.tick_fetches();
         }
     }
@@ -72,6 +73,7 @@ impl Core {
         for list in offered {
             self.ask_page(launch, list, round, None);
         }
+        // If the server declares none of these lists, no answer will complete the round.
         self.read_if_complete(launch);
     }
 
@@ -97,6 +99,7 @@ impl Core {
         failed: bool,
     ) {
         if failed || !message.has(Part::Result) {
+            // Only "method not found" means that there is no such list; any other failure may pass.
             if is_not_offered(message) {
                 return self.list_absent(launch.backend, list, round);
             }
@@ -108,6 +111,7 @@ impl Core {
         match b.lists_mut().add_page(list, round, result) {
             Some(AfterPage::Next(cursor)) => self.ask_page(launch, list, round, Some(&cursor)),
             Some(AfterPage::LastPage) => self.read_if_complete(launch),
+            // A late page of an earlier round.
             None => {}
         }
     }

@@ -96,6 +96,7 @@ impl Core {
         if let Some(early) = early {
             self.aggregate_initialized(client, &early);
         } else if self.aggregate(client).is_some_and(Aggregate::has_held) {
+            // Held list requests need servers that have seen `initialized`.
             self.confirm_for(client);
         }
     }
@@ -135,5 +136,6 @@ fn version_for(initialize: &Message) -> &'static str {
     }
     let params = initialize.part(Part::Params).unwrap_or_default();
     let wanted = serde_json::from_slice::<Params>(params).map(|params| params.version).unwrap_or_default();
+    // MCP: to an unknown version, a server answers with its latest.
     HANDSHAKE_VERSIONS.into_iter().find(|version| *version == wanted).unwrap_or(HANDSHAKE_VERSIONS[0])
 }

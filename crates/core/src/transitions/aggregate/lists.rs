@@ -136,6 +136,7 @@ impl Core {
         message: Message,
         list: List,
     ) {
+        // Some clients send a null cursor with the first page.
         let found = match message.part(Part::Cursor).filter(|cursor| *cursor != b"null") {
             None => self.view(client).map(|view| (view, Page::First)),
             Some(_) => self.page_meant(client, &message),
@@ -149,9 +150,11 @@ impl Core {
         // Accepted and closed at once, so that it counts and is reported like any other request.
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
         let Some(pending) = self.close(minted) else { return };
+        // A list that did not fit was not seen, so no name may be resolved by it.
         if !self.answer(client, &id, batch, out) {
             return self.conclude(&pending, Outcome::Refused(ErrorKind::ClientTooSlow));
         }
+        // Later pages belong to the view of the first one.
         if let (Page::First, Some(aggregate)) = (page, self.aggregate_mut(client)) {
             aggregate.show_list(list, view);
         }
@@ -214,6 +217,7 @@ impl Core {
         self.tick_retries();
         self.tick_prefetches();
         for client in self.aggregates() {
+            // First: a budget that is over lets the requests below go on.
             self.end_budget(client);
             self.aggregate_progress(client);
             let now = self.clock.now();
@@ -258,6 +262,7 @@ impl Core {
         }
         self.end_prefetches(backend);
         for delegate in wanting {
+            // A plain client asks the server itself, and waits for lists only with a parked request.
             if self.connection_of(delegate) == delegate && !self.has_parked(delegate) {
                 continue;
             }
@@ -306,6 +311,7 @@ impl Core {
         for backend in self.followups.take_starts() {
             match self.backends.get(&backend).map(|b| b.state()) {
                 Some(BackendState::Stopped | BackendState::Failed { .. }) => self.ensure_started(backend),
+                // The process may still fail or end: look again after the next event.
                 Some(BackendState::Starting { .. } | BackendState::Stopping { .. }) => {
                     self.followups.push(Followup::StartAgain { backend });
                 }

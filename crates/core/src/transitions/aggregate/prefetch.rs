@@ -73,9 +73,11 @@ impl Core {
             self.plan_retry(server, true);
         }
         self.clock.wake_at(until);
+        // A private backend would end with its owner.
         if let Some(b) = self.backends.get_mut(&backend) {
             b.replace_owner(leaving, id);
         }
+        // The client may have left before it sent `initialized`, without which some servers list nothing.
         self.confirm_early(backend);
         // A ready backend was only asked what its client wanted to know.
         if let Some(launch) = self.backends.get(&backend).and_then(Backend::launch) {

@@ -31,6 +31,7 @@ impl Core {
     ) {
         let list = match message.method() {
             Method::Initialize => return self.aggregate_opens(client, id, batch, message, paths),
+            // The client asks whether we are there; servers have health checks of their own.
             Method::Ping => {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
                 return self.conclude_empty(minted);
@@ -77,6 +78,7 @@ impl Core {
             Method::PromptsGet => self.owner_by_name(client, message, List::Prompts, Part::Name),
             Method::ResourcesRead => self.owner_by_uri(client, message),
             Method::Subscribe | Method::Unsubscribe => {
+                // Read before the lookup, which replaces the URI with the server's own.
                 let public = message.part(Part::Uri).map(<[u8]>::to_vec);
                 let owner = self.owner_by_uri(client, message);
                 if let (RequestOwner::Delegate(delegate), Some(public)) = (&owner, public) {
@@ -119,6 +121,7 @@ impl Core {
         part: Part,
     ) -> RequestOwner {
         let Some(view) = self.view(client) else { return RequestOwner::Later };
+        // A missing name is looked up as an empty one, and refused like any unknown name.
         let quoted = message.part(part).unwrap_or(b"\"\"");
         // A name means what it meant in the list that the client last saw, even if the lists have changed since.
         if let Some(seen) = self.seen_before(client, list, &view)
@@ -289,6 +292,7 @@ impl Core {
     fn note_alias(&mut self, client: ClientId, delegate: ClientId, public: Vec<u8>, message: &Message) {
         let original = message.part(Part::Uri).filter(|_| message.method() == Method::Subscribe);
         let Some(original) = original.map(|original| same_spelling(original).into_owned()) else { return };
+        // A repeated subscription replaces the name of the earlier one.
         self.forget_alias(delegate, &original);
         if let Some(aggregate) = self.aggregate_mut(client).filter(|_| *same_spelling(&public) != *original) {
             aggregate.add_alias(delegate, original, public);
@@ -309,6 +313,7 @@ impl Core {
         let minted = self.accept(client, NOWHERE, id, batch, message);
         if let Some(level) = level {
             for delegate in self.delegates(client) {
+                // Unknown counts as yes: the server gets the level when it has started.
                 let logs = self.offer_for(delegate).is_none_or(|offer| offer.declares_logging());
                 let Some(c) = self.clients.get_mut(&delegate).filter(|_| logs) else { continue };
                 c.set_level(level.clone());

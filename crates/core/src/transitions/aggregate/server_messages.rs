@@ -78,12 +78,14 @@ impl Core {
 
 fn name_logger(server: &str, message: &Message, out: &mut Outgoing) {
     let name = serde_json::Value::from(server).to_string();
+    // Without quotes, since it goes into a string of the message.
     let name = name.trim_matches('"');
     match message.part(Part::Logger) {
         Some([b'"', ..]) => {
             let inside = message.span(Part::Logger).range().start + 1;
             out.replace(Span::new(inside, inside), Patch::Text(format!("{name}/").into()));
         }
+        // Not a string, so there is nothing that a prefix could precede.
         Some(_) => out.replace(message.span(Part::Logger), Patch::Text(format!("\"{name}\"").into())),
         // Not empty: at least the level follows.
         None if message.has(Part::Level) => {

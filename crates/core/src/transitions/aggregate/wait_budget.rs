@@ -56,6 +56,7 @@ impl Core {
     /// The time until which a client waits for a server that is about to start.
     pub(super) fn waits_until(&self, client: ClientId, server: ServerId) -> Moment {
         match self.retry_of(server) {
+            // Clients have waited for this server in vain before.
             Some(retry) if retry.is_slow() => self.clock.now(),
             Some(_) | None => self.aggregate(client).and_then(Aggregate::budget).unwrap_or(self.clock.now()),
         }
@@ -98,6 +99,7 @@ impl Core {
     pub(super) fn lists_failed(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         let (server, took) = (b.server(), self.clock.now().since(b.last_launch()));
+        // A stopped or removed server is missing on purpose.
         if !self.is_running() || self.barred(server).is_some() {
             return;
         }
@@ -127,6 +129,7 @@ impl Core {
                 continue;
             }
             if !self.lacking(server).is_empty() {
+                // Counted first, so that a failure finds the longer delay.
                 self.count_retry(server);
                 self.ask_lacking(server);
             }

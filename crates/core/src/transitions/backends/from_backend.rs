@@ -68,6 +68,7 @@ impl Core {
             let error = self.bad_answer(launch.backend, "a result without an id");
             return self.fail_open(launch, minted, &error);
         }
+        // Before the request is closed: it goes to the next daemon under the same id.
         if failed && self.is_turned_away(launch, minted, &message) {
             return self.keep_for_next(launch, minted);
         }
@@ -76,6 +77,7 @@ impl Core {
             Asker::Client { .. } => self.deliver(launch, pending, message, failed),
             Asker::Replay => self.replayed(launch, &message, failed),
             Asker::Catalogue { list, round } => self.page_came(launch, list, round, &message, failed),
+            // The message itself was the sign of life, and a restored state needs no further step.
             Asker::Probe | Asker::Restore => {}
         }
     }
@@ -91,6 +93,7 @@ impl Core {
         let &Asker::Client { client, ref id, batch } = pending.asker() else { return };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.record_answer(failed);
+            // Pings alone must not keep an unused backend running.
             if pending.method() != Method::Ping {
                 b.touch(self.clock.now());
             }
@@ -129,6 +132,7 @@ impl Core {
         }
         dialect::translate(&message, c.dialect(), &mut out);
         let passed = self.answer(client, id, batch, out);
+        // A cancelled request was concluded when it was cancelled.
         if !cancelled {
             let outcome = match (passed, failed) {
                 (true, false) => Outcome::Ok,
@@ -137,6 +141,7 @@ impl Core {
             };
             self.conclude(&pending, outcome);
         }
+        // After the answer: a question about roots must not reach the client before it.
         if pending.method() == Method::Initialize {
             self.after_greeting(launch.backend, client);
         }
@@ -228,6 +233,7 @@ impl Core {
             out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
         }
         let about = self.at_hand(client, backend);
+        // A question that the client never got must not be recorded: nobody would answer it.
         if !self.tell_client_about(client, out, about) {
             let error = self.overloaded(Some(backend), Overload::ClientUnread);
             return self.refuse_backend(launch, &id, &error);
@@ -297,6 +303,7 @@ impl Core {
     fn backend_cancels(&mut self, launch: Launch, message: &Message) {
         let Some(wanted) = message.part(Part::RequestId) else { return };
         let ids = self.questions.ids(|question| question.is_asked_as(launch, wanted));
+        // The newest one, in case the server has reused the id.
         let Some(&minted) = ids.last() else { return };
         // The server no longer waits, and the client will not answer a cancelled request.
         let Some(asked) = self.questions.remove(minted) else { return };

@@ -20,6 +20,7 @@ impl Core {
             b.begin_stop(AfterStop::Fail(failure));
             self.report(Fact::Stopping { backend: launch.backend, why });
         }
+        // Even if it is being stopped already: a kill cuts the grace period short.
         self.stop(launch, StopHow::Kill);
     }
 

@@ -33,6 +33,7 @@ impl Core {
             return;
         }
         let is_used = now.since(b.last_used()) < interval || self.is_in_use(b);
+        // A server that has not finished its handshake may be silent for good reasons.
         let is_greeted = (!b.handshake().is_under_way() && b.has_answered()) || b.settings().relays;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.health_mut().plan_check(is_used.then(|| now + interval));
@@ -44,6 +45,7 @@ impl Core {
     /// Compares memory use with the limits. A single excess is tolerated: a server may need much for a moment.
     pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
         for &(launch, bytes) in bytes {
+            // The process may have been replaced since it was measured.
             if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
                 b.health_mut().record_memory(bytes);
             }

@@ -50,6 +50,7 @@ impl Core {
         let name = b.settings().name.clone();
         self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
         self.clock.wake_at(spawn_by);
+        // After `begin_start`, whose count tells a restart from the first start.
         let environment = self.environment_to_start(backend);
         self.actions.push(Action::Start { launch, server, framing, root, in_home, environment });
     }
@@ -83,6 +84,7 @@ impl Core {
         let minted = self.pending.mint();
         let mut out = Outgoing::of(&initialize);
         out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
+        // Progress on the replay must not be taken for progress on the client's own request.
         if initialize.has(Part::MetaProgressToken) {
             out.replace(initialize.span(Part::MetaProgressToken), Patch::Id(RawId::from_number(minted)));
         }
@@ -146,6 +148,7 @@ impl Core {
             self.restore(launch);
         }
         self.report(Fact::Ready { backend: launch.backend, after, restarted: !is_first });
+        // Last: queued requests must find the handshake done and the state restored.
         self.open(launch);
     }
 
@@ -216,6 +219,7 @@ impl Core {
     fn restart(&mut self, backend: BackendId, why: &'static str, how: StopHow) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.ready_launch() else { return };
+        // Counted like a crash, or a server that keeps hanging would be restarted forever.
         b.record_crash(self.clock.now());
         b.begin_stop(AfterStop::Restart);
         self.report(Fact::Stopping { backend, why });
@@ -252,6 +256,7 @@ impl Core {
             None if was_wanted => self.crashed(launch, how, stderr, hint),
             None => {}
         }
+        // A stand-in may have lost its process.
         self.followups.push(Followup::CheckStandbys);
         self.merging.forget_backend(launch.backend);
         self.forget_unused();
@@ -326,6 +331,7 @@ impl Core {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let crashes = b.breaker().crashes();
+        // Stopped on purpose, so the next start need not wait.
         if crashes == 0 {
             return self.admit(backend);
         }
@@ -375,12 +381,14 @@ impl Core {
                     self.pending.insert(minted, pending);
                     again.push(minted);
                 }
+                // The client waits for nothing, so there is nothing to answer or repeat.
                 RequestState::Cancelled => {}
                 RequestState::Sent(_) | RequestState::Waiting(_) => self.fail(&pending, &error),
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
             b.health_mut().end_probe();
+            // Repeated requests go before those that came later.
             b.queue_mut().push_front(again);
         }
         self.forget_asked(backend);

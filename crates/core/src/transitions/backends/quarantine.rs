@@ -55,6 +55,7 @@ impl Core {
             match &glimpse.id {
                 Some(id) if glimpse.method.is_some() => self.refuse_backend(launch, id, &error),
                 Some(id) => {
+                    // Even an answer that is too long shows that the server understands our framing.
                     self.backend_spoke(launch, true);
                     self.fail_minted(launch, id, &error);
                 }
@@ -104,6 +105,7 @@ impl Core {
     /// Ends the request to which a useless answer belongs.
     fn fail_minted(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
         let minted = RawId::minted(id.as_bytes());
+        // A line of output must not end a request to another backend.
         let is_open = |minted: &u64| self.pending.get(*minted).is_some_and(|p| p.was_sent_to(launch.backend));
         if let Some(minted) = minted.filter(is_open) {
             self.record_answered(launch, minted);

@@ -80,6 +80,7 @@ impl Core {
         for b in self.backends.values_mut().filter(|b| b.server() == server && !b.is_retired()) {
             b.forgive();
             b.lists_mut().forget();
+            // The breaker was opened by crashes that are forgiven now.
             if b.cooldown_end().is_some() {
                 b.mark_stopped();
             }

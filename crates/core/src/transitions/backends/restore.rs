@@ -156,6 +156,7 @@ impl Core {
 
     pub(crate) fn level_answered(&mut self, backend: BackendId, client: ClientId, failed: bool) {
         if let (true, Some(b)) = (failed, self.backends.get_mut(&backend)) {
+            // The level in effect is unknown, so the next comparison must find a difference.
             b.set_level(None);
         }
         self.keep_level(backend, Some(client).filter(|_| failed));
@@ -169,6 +170,7 @@ impl Core {
         let told = b.level().and_then(rank);
         let others = self.lessees(backend).filter(|&client| Some(client) != except);
         let wanted = others.filter_map(|client| self.clients.get(&client)?.level()).map(Level::rank);
+        // An unknown level counts as too high.
         if wanted.min().is_some_and(|wanted| told.is_none_or(|told| told > wanted)) {
             self.restore_level(launch);
         }
@@ -184,6 +186,7 @@ impl Core {
         if b.level() == wanted.as_deref() {
             return;
         }
+        // Before the answer: a second client must not cause a second request.
         b.set_level(wanted);
         let minted = self.pending.mint();
         let mut out = Outgoing::of(&request);

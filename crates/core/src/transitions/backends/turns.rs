@@ -40,6 +40,7 @@ impl Core {
         if all.0 < most && (all.1 == 0 || all.1 + bytes <= room) {
             return true;
         }
+        // A client that is alone has no share beyond the common limit.
         let shares = self.lessees(backend).count().max(1);
         client.is_some() && shares > 1 && own.0 < most.div_ceil(shares) && own.1 + bytes <= room / shares
     }

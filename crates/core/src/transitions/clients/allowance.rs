@@ -34,6 +34,7 @@ impl Core {
     fn has_too_many_subscriptions(&self, connection: ClientId, message: &Message) -> bool {
         let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
         let is_own = |client: &ClientId| self.connection_of(*client) == connection;
+        // The requested subscription counts as well.
         let (mut count, mut bytes) = (1, uri.len());
         let known = self.backends.values().flat_map(|b| b.subscriptions().iter());
         for (known, _) in known.filter(|(_, clients)| clients.iter().any(is_own)) {
@@ -67,6 +68,7 @@ impl Core {
             |pending: &Pending| pending.is_cancelled() && self.is_of_connection(pending, connection);
         let ids = self.pending.ids(is_cancelled);
         if ids.len() > self.settings.limits.pending_per_client {
+            // The oldest one: its answer is the least likely to come.
             self.close(ids[0]);
         }
     }

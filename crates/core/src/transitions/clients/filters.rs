@@ -45,6 +45,7 @@ impl Core {
         if let Some(error) = self.unknown_request(naming, message) {
             return Screened::Refused(error);
         }
+        // For a delegate, the view has checked and replaced the names.
         if !c.is_plain() {
             return Screened::Passes;
         }
@@ -53,6 +54,7 @@ impl Core {
                 NamedPart::Name(list, part) => match single(naming, None).name(list, message.part(part)) {
                     Access::Granted => {}
                     Access::GrantedAs(original) => message.rename(part, original),
+                    // Only a URI can be undecided.
                     Access::Refused | Access::Undecided => {
                         return Screened::Refused(self.unknown_to(client, list, &text(message, part)));
                     }
@@ -81,6 +83,7 @@ impl Core {
         if message.method() != Method::Other {
             return None;
         }
+        // Another letter case must not lead around the filter.
         let name = message.method_name().to_ascii_lowercase();
         let is_filtered = |list: List| !naming.filter(list).is_open();
         let is_about = match name.split('/').next().unwrap_or_default() {
@@ -119,6 +122,7 @@ impl Core {
     pub(crate) fn decide(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
         let Some(pending) = self.pending.get(minted) else { return };
         let (Some(client), Some(message)) = (pending.client(), pending.waiting().cloned()) else { return };
+        // The backend may have changed its state since the request was accepted.
         if let Some(error) = self.why_not_now(client, backend, &message) {
             return self.fail_one(minted, &error);
         }

@@ -58,6 +58,7 @@ impl Core {
         {
             return self.no_answer(client, batch);
         }
+        // JSON-RPC answers under a null id if the request's own cannot be read.
         let id = broken.id.clone().unwrap_or_else(RawId::null);
         self.answer_error(client, &id, batch, &error);
     }
@@ -92,6 +93,7 @@ impl Core {
 
     /// Answers a backend's request in place of its client.
     fn settle_asked(&mut self, client: ClientId, minted: u64, error: &ErrorAnswer) -> bool {
+        // Only the client that was asked may settle the question.
         if self.questions.get(minted).is_none_or(|asked| self.connection_of(asked.client()) != client) {
             return false;
         }
@@ -378,6 +380,7 @@ impl Core {
         let Some(pending) = self.pending.get_mut(minted) else { return };
         pending.route_to(backend);
         let method = pending.method();
+        // Pings must not keep an idle backend running.
         if method != Method::Ping {
             self.touch(backend);
             self.watch_health(backend);
@@ -446,6 +449,7 @@ impl Core {
             let backend = pending.backend();
             self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
         }
+        // Assumed to be accepted; `level_answered` corrects it.
         if pending.method() == Method::SetLevel
             && let Some(b) = self.backends.get_mut(&launch.backend)
         {

@@ -30,6 +30,7 @@ impl Core {
         let before = c.take_home();
         let leases = c.take_leases();
         let found = self.settle_home_from(client, before);
+        // Left only now, so that a backend which still fits keeps running.
         for backend in leases {
             self.leave_if_elsewhere(client, backend);
         }
@@ -86,6 +87,7 @@ impl Core {
             let minted = self.accept(client, backend, id, batch, initialize);
             return self.welcome(minted, backend);
         }
+        // A known answer needs no process.
         if !is_known && let Some(error) = self.why_not_now(client, backend, &initialize) {
             return self.refuse(client, &id, batch, &initialize, &error);
         }
@@ -115,6 +117,7 @@ impl Core {
         let &Asker::Client { client, ref id, batch } = pending.asker() else { return };
         let Some(initialize) = pending.waiting() else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
+        // Read before `answer_handshake`, after which it is no longer early.
         let early = c.confirmed_early().cloned();
         c.answer_handshake(initialize);
         let mut out = Outgoing::of(&answer);
@@ -124,6 +127,7 @@ impl Core {
         self.conclude(&pending, Outcome::Ok);
         self.forget_early(backend, client, early);
         self.confirm_early(backend);
+        // After the answer, since a client expects no request before it.
         self.ask_roots_if_wanted(client);
         self.unpark(client);
     }
@@ -142,6 +146,7 @@ impl Core {
         self.complete_greeting(backend);
         let Some(b) = self.backends.get(&backend) else { return };
         let Some(launch) = b.ready_launch() else { return };
+        // A client in its handshake sends its own.
         if b.handshake().is_under_way() || b.handshake().is_initialized() {
             return;
         }
@@ -171,6 +176,7 @@ impl Core {
         let is_again = only.is_some() && b.handshake().greeted_by() == only;
         let first = b.handshake().under_way().filter(|_| !is_again);
         let Some(minted) = first else { return };
+        // The answer to the replayed handshake serves this one too, so the server must not see it.
         self.unqueue(backend, minted);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.handshake_mut().end();
@@ -248,6 +254,7 @@ impl Core {
     pub(crate) fn speakers(&self, backend: BackendId) -> Vec<ClientId> {
         let mut waiting: Vec<ClientId> =
             self.pending.wanted_at(backend).filter_map(Pending::client).collect();
+        // The table of requests has no order, and a run must be repeatable.
         waiting.sort();
         self.lessees(backend).chain(waiting).collect()
     }
@@ -305,6 +312,7 @@ impl Core {
         while let Some(minted) =
             self.backends.get_mut(&backend).and_then(|b| b.handshake_mut().next_waiting())
         {
+            // Clients may have left while their handshakes waited.
             let initialize = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned();
             if let Some(initialize) = initialize {
                 self.make_handshake(minted, backend, initialize);

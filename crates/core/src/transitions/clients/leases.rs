@@ -69,6 +69,7 @@ impl Core {
             forgotten.iter().for_each(|&client| b.users_mut().forget(client));
         }
         self.pending.keep_closed_of(|client| self.clients.contains_key(&client));
+        // Open requests still name them; the next event tries again.
         if self.clients.values().any(may_go) {
             self.followups.push(Followup::ForgetLost);
         }

@@ -12,6 +12,7 @@ use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawI
 impl Core {
     pub(crate) fn client_notification(&mut self, client: ClientId, message: Message) {
         match message.method() {
+            // A daemon has other clients; otherwise the program was started for this one.
             Method::Exit if self.lives_on() => return self.part_with(client),
             Method::Exit => return self.leave_now(),
             Method::Cancelled => return self.client_cancels(client, &message),

@@ -71,6 +71,7 @@ impl Core {
     pub(crate) fn roots_answered(&mut self, client: ClientId, answer: &Message, failed: bool) {
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
+        // Even an error: it tells which clients would give a server the same answer.
         c.note_roots_answer(answer);
         if failed {
             return self.roots_unknown(client);
@@ -102,6 +103,7 @@ impl Core {
             return self.tell_delegates_roots(client, &roots);
         }
         let paths = c.set_roots(roots);
+        // The client itself has reported them.
         if !is_delegate {
             self.report(Fact::RootsKnown { client, roots: paths });
         }
@@ -148,6 +150,7 @@ impl Core {
         let Some(result) = welcome.part(Part::Result) else { return };
         let offers = serde_json::from_slice::<serde_json::Value>(result).unwrap_or_default();
         for list in ["tools", "prompts", "resources"] {
+            // MCP allows the notification only to a server that has declared it.
             if offers["capabilities"][list]["listChanged"] != json!(true) {
                 continue;
             }
@@ -223,6 +226,7 @@ impl Core {
         if c.has_roots() && self.may_be_asked(client) && (c.settings().is_split() || was_told) {
             return self.ask_roots(client);
         }
+        // A split server has a single root, which a change of the list does not affect.
         if !c.settings().is_split() {
             self.notify_home(client, message);
         }

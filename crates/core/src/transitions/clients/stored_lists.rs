@@ -74,6 +74,7 @@ impl Core {
         let Some(result) = self.screen_stored(client, list, result) else { return false };
         self.answer_ourselves(client, id, batch, message, &result);
         if let Some(c) = self.clients.get_mut(&client) {
+            // `correct_stored` compares it with the server's own list.
             c.show_stored(listing);
         }
         true

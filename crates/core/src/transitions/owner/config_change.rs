@@ -106,6 +106,7 @@ impl Core {
             let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { continue };
             b.retire(why(is_gone));
             let runs = b.has_process();
+            // A running process finishes what it has; without one, nobody would answer.
             if runs {
                 self.tell_of_loss(backend, why(is_gone));
             } else if is_gone {
@@ -201,6 +202,7 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         for minted in b.queue().requests().collect::<Vec<u64>>() {
             let Some(pending) = self.pending.get_mut(minted) else { continue };
+            // A handshake stays: its client moves once it is complete.
             if !pending.is_of(client) || pending.method() == Method::Initialize {
                 continue;
             }

@@ -70,6 +70,7 @@ impl Core {
             Order::Start => self.start_by_order(backend),
             Order::Forget => true,
         });
+        // Counting drives the lazy filter, which carries out the order.
         let instances = done.count();
         Done { instances, is_enabled_again }
     }
@@ -123,6 +124,7 @@ impl Core {
         }
         if let Some(b) = self.backends.get_mut(&backend) {
             b.forgive();
+            // Ends a backoff, or closes the breaker.
             b.mark_stopped();
         }
         // Its last use may be long ago: the idle time counts from the order.

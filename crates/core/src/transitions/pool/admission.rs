@@ -32,6 +32,7 @@ impl Core {
             return self.start(backend);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
+        // A backend whose backoff is over waits in line like any other.
         b.mark_stopped();
         if self.backends.queue_for_room(backend) {
             if let Some(moment) = self.next_in_line() {
@@ -143,6 +144,7 @@ impl Core {
             let helps = |id: &BackendId| !is_full || self.backends.is_same_server(*id, waiting);
             // A process that is already being stopped will make the room.
             if let Some(at) = leaving.iter().position(helps) {
+                // Each ending process makes room for a single backend.
                 leaving.swap_remove(at);
                 continue;
             }
@@ -285,6 +287,7 @@ impl Core {
             |b: &Backend| b.is_stopped() && b.queue().is_empty() && self.lessees(b.id()).next().is_none();
         let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id()).collect();
         for backend in over {
+            // A cancelled request may still refer to it.
             if !self.pending.is_any_at(backend) {
                 self.backends.remove(backend);
             }

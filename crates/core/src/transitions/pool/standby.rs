@@ -44,6 +44,7 @@ impl Core {
 
     fn try_standby(&mut self, server: ServerId, surroundings: Surroundings) -> Result<(), &'static str> {
         let done = self.make_standby(server, surroundings).map_err(NoStandby::text);
+        // The owner who stopped a server needs no report about it.
         if let (Err(why), Some(known)) = (done, self.servers.get(server))
             && !known.is_held()
         {
@@ -128,6 +129,7 @@ impl Core {
         };
         let (version, capabilities) =
             example.and_then(read).unwrap_or((json!(DEFAULT_PROTOCOL_VERSION), json!({})));
+        // Shared capabilities are left out of a profile, as null.
         let capabilities = if capabilities.is_object() { capabilities } else { json!({}) };
         let name = json!({ "name": "switchboard", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": name });

@@ -60,15 +60,18 @@ impl Core {
     /// The variables of a new backend: the client's own, and those of clients that will share it.
     pub(crate) fn environment_for(&self, client: ClientId, key: &BackendKey) -> Environment {
         let own = self.clients.get(&client).map(|c| c.environment().clone()).unwrap_or_default();
+        // No other client will join a private backend.
         if key.owner.is_some() {
             return own;
         }
         let with_clients_of = |all: &Environment, b: &Backend| {
+            // A conflict with the running process keeps its clients elsewhere.
             all.merged(b.environment())?;
             let mut lessees = self.lessees(b.id()).filter_map(|other| self.clients.get(&other));
             lessees.try_fold(all.clone(), |all, other| all.merged(other.environment()))
         };
         let others = self.joinable(client, key).map(|(_, b)| b).filter(|b| !self.keeps_state(b));
+        // A backend that conflicts is left out, with its clients.
         others.fold(own, |all, b| with_clients_of(&all, b).unwrap_or(all))
     }
 

@@ -33,6 +33,7 @@ impl Core {
         let is_split = c.settings().is_split() && c.known().pinned.is_none();
         let is_undecided = c.awaits_greeting() || c.roots_stage() == RootsStage::Asked;
         let goes_by_roots = is_split || c.home().is_none();
+        // A ping needs no workspace.
         if goes_by_roots && is_undecided && message.method() != Method::Ping {
             return Route::Wait;
         }
@@ -60,6 +61,7 @@ impl Core {
         if let Some(root) = &root {
             c.note_root(root);
         }
+        // Reported when a client comes to a root for the first time.
         if c.lease_at(&root).is_none() {
             let text = why
                 .map_or_else(|| "no workspace is known for this request".to_owned(), |why| why.to_string());
@@ -77,6 +79,7 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
         if self.scope_of(c.server()) == Scope::Global {
             let known = c.known();
+            // Not the working folder: a global instance must not depend on which window came first.
             let root = known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first());
             // Only the launch itself needs a root.
             let is_wanted = c.settings().launch_uses_root || c.settings().needs_root;
@@ -110,6 +113,7 @@ impl Core {
 
     /// The backend of a client at a root, found or created.
     pub(crate) fn lease(&mut self, client: ClientId, root: Option<String>) -> BackendId {
+        // The lease may outlive its backend, which was removed as unused.
         if let Some(taken) = self.clients.get(&client).and_then(|c| c.lease_at(&root))
             && self.backends.contains(taken)
         {
@@ -191,6 +195,7 @@ impl Core {
             return;
         }
         let Some(c) = self.clients.get_mut(&client) else { return };
+        // Requests that must go on waiting are parked again, in the same order.
         for Unrouted { minted, paths } in c.take_parked() {
             let Some(message) = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned()
             else {
@@ -271,6 +276,7 @@ impl Core {
         if is_lost {
             b.tasks_mut().forget_client(client);
         }
+        // The linger time counts from now.
         b.touch(self.clock.now());
         self.wake_for_linger();
         let Some(b) = self.backends.get(&backend) else { return };
@@ -281,6 +287,7 @@ impl Core {
             self.followups.push(Followup::EndDeserted { backend, why });
         } else if let Some(launch) = b.ready_launch() {
             self.unsubscribe(launch, client, over);
+            // The roots of the leaving client may be the ones that were waited for.
             self.answer_roots(launch);
         }
     }

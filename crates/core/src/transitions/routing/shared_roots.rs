@@ -188,6 +188,7 @@ impl Core {
         let backend = launch.backend;
         let Some(b) = self.backends.get(&backend) else { return true };
         if b.settings().is_split() {
+            // Any client will do: the root of a split server is in its key.
             let asker = self.lessees(backend).next().unwrap_or(ClientId(0));
             self.name_roots(launch, id, asker);
             return true;

@@ -248,6 +248,7 @@ impl Core {
     /// Tells the clients of a stateful backend that its state is lost.
     pub(crate) fn tell_of_loss(&mut self, backend: BackendId, why: &str) {
         let kept = |b: &Backend| b.launches() > 0 && self.keeps_state(b);
+        // A backend that never ran has no state to lose.
         if !self.backends.get(&backend).is_some_and(kept) {
             return;
         }

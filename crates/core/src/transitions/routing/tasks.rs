@@ -39,6 +39,7 @@ impl Core {
         answer: &Message,
     ) {
         if names_task(pending.method()) {
+            // A delivered result ends the task, whatever it says.
             let is_over = pending.method() == Method::TaskResult || is_final(answer.part(Part::Result));
             if let (true, Some(task)) = (is_over, pending.task()) {
                 self.task_over(backend, task);
@@ -98,6 +99,7 @@ impl Core {
         };
         let (Some(result), whole) = (answer.part(Part::Result), answer.span(Part::Result)) else { return };
         let is_own = |item: &&&RawValue| {
+            // A task without an id belongs to nobody.
             let Ok(ListedTask { id }) = serde_json::from_str(item.get()) else { return false };
             b.tasks().is_owned_spelled(id.get().as_bytes(), client)
         };

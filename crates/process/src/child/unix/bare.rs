@@ -32,12 +32,14 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     inherit::close_descriptors_on_exec();
 
     let mut command = Command::new(&path);
+    // Programs that look at their own name see what the user wrote, as from a shell.
     command.arg0(&launch.program).args(&launch.args);
     command.env_clear().envs(launch.env.iter().map(|(name, value)| (name, value)));
     if let Some(cwd) = &launch.cwd {
         command.current_dir(cwd);
     }
     room::as_before(&mut command);
+    // A group of its own can be signalled as a whole, and does not receive our terminal's Ctrl-C.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     let mut started = command.spawn().map_err(|error| diagnose::cause(&path, error))?;
@@ -81,6 +83,7 @@ impl BareChild {
                 Ok(Self { pid, id, leader: Leader::Running(watch) })
             }
             Err(error) => {
+                // A process whose end we cannot see has no owner, so it must not stay.
                 end_group(pid);
                 Err(error)
             }
@@ -150,6 +153,7 @@ impl BareChild {
     /// Kills the rest of the group and releases its number, if the leader has ended.
     fn finish(&mut self) -> Ended {
         match self.leader {
+            // Stuck in the kernel in spite of SIGKILL. The drop hands it to the reaper thread.
             Leader::Running(_) => Ended::Unknown,
             Leader::Zombie(ended) => {
                 bury(self.pid);
@@ -185,6 +189,7 @@ fn end_group(pid: Pid) {
                 bury(pid);
             }));
         }
+        // The number may belong to another process by now.
         ChildState::Gone => {}
     }
 }

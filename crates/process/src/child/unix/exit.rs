@@ -27,6 +27,7 @@ pub(super) fn look(pid: Pid) -> ChildState {
     match wait(pid, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT) {
         Ok(Some(ended)) => ChildState::Ended(ended),
         Ok(None) => ChildState::Running,
+        // The only error for such a call is ECHILD: the process is no child of ours any more.
         Err(_) => ChildState::Gone,
     }
 }
@@ -73,6 +74,7 @@ impl ExitWatch {
         if let Ok(watch) = Self::pidfd(pid) {
             return Ok(watch);
         }
+        // Needed for a pidfd only.
         let _ = pid;
         Self::sigchld()
     }
@@ -81,6 +83,7 @@ impl ExitWatch {
     fn pidfd(pid: Pid) -> io::Result<Self> {
         use rustix::process::{PidfdFlags, pidfd_open};
         use tokio::io::{Interest, unix::AsyncFd};
+        // `AsyncFd` panics outside a runtime; an error lets the caller fall back.
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
         // The number cannot have been reused: the child is ours and not reaped.
         let fd = pidfd_open(pid, PidfdFlags::empty())?;
@@ -102,6 +105,7 @@ impl ExitWatch {
                 ChildState::Running => {}
             }
             match self {
+                // A pidfd stays readable after the end, so readiness is cleared only while the child runs.
                 #[cfg(target_os = "linux")]
                 Self::Pidfd(fd) => match fd.readable().await {
                     Ok(mut ready) if matches!(look(pid), ChildState::Running) => ready.clear_ready(),

@@ -144,6 +144,7 @@ impl GuardedChild {
     }
 
     pub(super) async fn stop(&mut self, grace: Duration) -> Stopped {
+        // The guard waits `grace` for the closed stdin to work, and `grace` again after SIGTERM.
         self.order(&Order::Stop { grace }, grace.saturating_mul(2));
         self.end().await
     }
@@ -194,6 +195,7 @@ impl GuardedChild {
 
     /// Processes the next report. Cancel-safe.
     async fn listen(&mut self) {
+        // `Report::Gone` does not repeat the exit status, so the one reported earlier is carried over.
         let known = match &self.state {
             TreeState::Running => Ended::Unknown,
             TreeState::LeaderEnded(ended) => *ended,
@@ -223,6 +225,7 @@ impl GuardedChild {
                 let ended = ended.iter().map(|name| name.to_string_lossy().into_owned()).collect();
                 TreeState::Gone { ended: known, by, remains: Remains { ended, left } }
             }
+            // Reports about the start, which `start` has handled.
             Ok(Some(Report::Here | Report::Started { .. } | Report::NotStarted { .. })) => return,
             // The guard was killed. The warden ends the tree; we do the same in case the warden was killed too.
             Ok(None) | Err(_) => {
@@ -236,6 +239,7 @@ impl GuardedChild {
         self.is_woken = true;
         // `order` keeps the earlier deadline, so the missed one must go first.
         self.deadline = None;
+        // Sent before the guard is continued, so that the order is the first thing it finds.
         self.order(&Order::Kill, KILL_TIMEOUT);
         self.tell_guard(Signal::CONT);
     }
@@ -257,6 +261,7 @@ impl GuardedChild {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // A guard killed with unread orders in its socket resets the connection.
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::CONNRESET) => return Ok(None),
                 Err(error) => return Err(error),
             }
@@ -278,6 +283,7 @@ impl Traces {
     /// Kills every process with the mark, on a separate thread: reading the process table takes a while.
     fn erase(self) {
         let thread = std::thread::Builder::new().name("switchboard-erase".into());
+        // If no thread can be started, the sweep at the next start of Switchboard finds the same mark.
         drop(thread.spawn(move || runs::end_marked(self.mark, &self.keep, self.group.as_ref())));
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn check_interpreter(
 ) -> Result<(), SpawnError> {
     let wanted = match shebang(path) {
         Some(Shebang { interpreter, argument }) if Path::new(&interpreter).ends_with("env") => argument,
+        // Any other interpreter is started by the kernel, which reports one that is missing.
         _ => return Ok(()),
     };
     let Some(name) = plain_command(wanted.as_bytes()) else { return Ok(()) };
@@ -61,6 +62,7 @@ struct Shebang {
 
 fn shebang(path: &Path) -> Option<Shebang> {
     let mut start = Vec::with_capacity(FIRST_LINE_BYTES);
+    // An executable file need not be readable; then its needs stay unknown.
     File::open(path).ok()?.take(FIRST_LINE_BYTES as u64).read_to_end(&mut start).ok()?;
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     // The kernel splits at spaces and tabs only: a carriage return is part of the name.
@@ -93,9 +95,11 @@ fn loader(path: &Path) -> io::Result<Option<OsString>> {
         let mut entry = [0; ENTRY_BYTES];
         file.read_exact_at(&mut entry, table.saturating_add(index * ENTRY_BYTES as u64))?;
         let size = number(&entry, 32, 8);
+        // The size comes from the file and must not become a huge allocation.
         if number(&entry, 0, 4) == PT_INTERP && (1..MAX_NAME_BYTES).contains(&size) {
             let mut name = vec![0; size as usize];
             file.read_exact_at(&mut name, number(&entry, 8, 8))?;
+            // The file stores the name with its terminating NUL.
             name.retain(|byte| *byte != 0);
             return Ok(Some(OsString::from_vec(name)));
         }

@@ -47,6 +47,7 @@ fn leave() -> io::Result<()> {
         // SAFETY: does not return, and runs no code of ours.
         _ => unsafe { libc::_exit(0) },
     }
+    // The group from `setsid` bears the number of the intermediate process, which ends.
     rustix::process::setpgid(None, None)?;
     // Ignored signals are inherited (a shell ignores some for its background jobs), so all are reset.
     for signal in 1..32 {

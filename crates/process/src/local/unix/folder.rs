@@ -22,6 +22,7 @@ fn first(candidates: Vec<Candidate>) -> io::Result<PathBuf> {
     let mut refused = io::Error::new(io::ErrorKind::NotFound, "found no folder for the socket");
     for candidate in candidates {
         let path = candidate.path();
+        // A socket address has no room for a longer path.
         if path.as_os_str().len() + NAME_BYTES > MAX_PATH_BYTES {
             continue;
         }
@@ -49,6 +50,7 @@ impl Candidate {
     }
 
     fn make(&self, path: &Path) -> io::Result<()> {
+        // The variable may name a folder that others can write to.
         if let Self::In(folder) = self {
             private::is_closed(folder)?;
         }
@@ -57,6 +59,7 @@ impl Candidate {
 }
 
 fn candidates(runtime: Option<PathBuf>) -> Vec<Candidate> {
+    // The XDG specification says that a relative path is invalid and must be ignored.
     let mut candidates: Vec<_> =
         runtime.filter(|path| path.is_absolute()).map(Candidate::In).into_iter().collect();
     candidates.extend(of_system().map(Candidate::In));
@@ -93,6 +96,7 @@ pub(in crate::local) fn world() -> Vec<u8> {
     for kind in ["mnt", "pid"] {
         let link = std::fs::read_link(format!("/proc/self/ns/{kind}"));
         world.extend(link.map_or_else(|_| b"the only one".to_vec(), |link| link.into_os_string().into_vec()));
+        // A separator, since the parts have no fixed length.
         world.push(0);
     }
     world

@@ -20,6 +20,7 @@ impl FileLock {
     /// Returns `None` if another process holds the lock.
     pub(in crate::local) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         loop {
+            // A link or a pipe planted at this path must neither redirect nor block us.
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let file = open(path, flags, Mode::RUSR | Mode::WUSR)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -44,6 +45,7 @@ fn is_at(file: &OwnedFd, path: &Path) -> bool {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
+        // After a cleanup by others, the path may lead to the lock of another process.
         if is_at(&self.file, &self.path) {
             let _ = unlink(&self.path);
         }

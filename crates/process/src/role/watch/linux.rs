@@ -22,6 +22,7 @@ impl WakeSource {
     /// `us` must be our parent; if it no longer is, it is gone.
     pub(in crate::role) fn on_parent(us: Pid) -> io::Result<Self> {
         let process = pidfd_open(us, PidfdFlags::empty()).ok();
+        // After the descriptor was opened: a parent that is still ours then was ours all along.
         if getppid() != Some(us) {
             return Err(io::Error::other("our parent is gone"));
         }

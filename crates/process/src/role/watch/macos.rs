@@ -21,6 +21,7 @@ impl WakeSource {
     /// `us` must be our parent; if it no longer is, it is gone.
     pub(in crate::role) fn on_parent(us: Pid) -> io::Result<Self> {
         let watch = Self::on(us)?;
+        // After the queue was set up: a parent that is still ours then was ours all along.
         if getppid() != Some(us) {
             return Err(io::Error::other("our parent is gone"));
         }
