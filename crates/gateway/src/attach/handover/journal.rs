@@ -269,7 +269,7 @@ impl Inner {
         entries.iter().for_each(|entry| encode(entry, &mut buffer));
         self.file.append(&buffer)?;
         buffer.shrink_to(MAX_REPEATED_BYTES);
-        // One long `initialize` must not keep its memory for the client's whole life.
+        // A single long `initialize` must not keep its memory for the client's whole life.
         self.buffer = buffer;
         // Memory changes only after the file has the entries: a failed append must leave the old state.
         entries.into_iter().for_each(|entry| self.state.enter(entry));

@@ -170,7 +170,7 @@ impl Lookout {
     async fn until_wanted(&mut self, streams: &Streams, output: JournaledOutput) -> HoldEnd {
         let has_open = output.journal().with_state(|state| !state.open.is_empty());
         let taken = output.journal().with_state(|state| state.taken);
-        // Repeatable requests and bytes that the dead daemon had read are work for the next daemon, now.
+        // Repeatable requests and bytes that the dead daemon had read need the next daemon at once.
         if has_open || streams.has_unread(taken).unwrap_or(true) {
             return HoldEnd::Lost;
         }
@@ -214,7 +214,7 @@ fn hear(read: io::Result<usize>, words: &mut BytesMut) -> Option<HoldEnd> {
     if words.contains(&EXITED) {
         return Some(HoldEnd::Exited);
     }
-    // Only the kind of the last words matters, and signs of life must not pile up.
+    // Signs of life carry no content and must not pile up.
     words.clear();
     None
 }

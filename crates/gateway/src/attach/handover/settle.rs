@@ -76,7 +76,7 @@ fn owed(
             OpenRequest::Together(ids) => {
                 let members: Vec<_> = ids.iter().map(answer).collect();
                 say(&[b"[", &members.join(&b","[..])[..], b"]"].concat());
-                // One entry closes the whole batch, since it is stored as one open request.
+                // A single entry closes the whole batch, since it is stored as one open request.
                 entries.extend(ids.first().map(|id| JournalEntry::Answered { id: id.clone() }));
             }
         }
