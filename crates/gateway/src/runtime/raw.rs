@@ -64,9 +64,9 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let mut input = task::spawn("input", copy(stdio.input, stdin));
     let output = task::spawn("output", copy(stdout, stdio.output));
     let words = task::spawn("words", follow(stderr));
+    // Removes processes that earlier runs left behind, beside the command's own work.
     let sweeping = task::spawn("sweeping", sweep(warden.clone()));
     let why = tokio::select! {
-        // Removes processes that earlier runs left behind, beside the command's own work.
         _ = child.wait() => Why::Ended,
         // The client has closed its end, so the command is ended in order.
         _ = &mut input => Why::ClientGone,
@@ -136,7 +136,7 @@ async fn copy(mut from: ByteReader, to: ByteWriter) -> io::Result<()> {
             }
         }
     }
-    // Where a thread writes, accepted bytes may still wait in its queue.
+    // If a thread writes, accepted bytes may still wait in its queue.
     to.drained().await;
     Ok(())
 }
