@@ -74,7 +74,7 @@ pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut liste
         };
         // Without a free descriptor the connection is lost; a later one may succeed.
         if let Ok(connection) = accepted {
-            // Each connection has its own task, so that a slow one does not hold up others.
+            // A task per connection, so that a slow one does not hold up others.
             task::spawn("attachment", attend(daemon.clone(), connection));
         }
     }
