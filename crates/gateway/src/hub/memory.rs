@@ -52,8 +52,8 @@ impl Hub {
         }
         // Reading the process table takes a while, so it happens off the event loop and outside the lock.
         let sizes = aside::run(move || Tree::measure_all(&trees)).await;
-        let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
         // A tree without a size has ended since the list was made.
+        let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
         self.handle(Event::Measured { bytes: bytes.collect() });
     }
 }
