@@ -42,7 +42,7 @@ pub(crate) fn source(bytes: &Bytes) -> Option<Arc<Sealed>> {
     };
     let it = &mut known[at];
     if let SystemCopy::NotYet = it.copy {
-        // One failure is remembered, so that the system is not asked for every client.
+        // A failure is remembered, so that the system is not asked for every client.
         it.copy = Sealed::new(&it.bytes)
             .map_or(SystemCopy::Impossible, |sealed| SystemCopy::Made(Arc::new(sealed)));
     }

@@ -104,8 +104,7 @@ impl Shared {
         loop {
             let (bytes, is_closed) = {
                 let mut state = self.lock();
-                // Set under the same lock that takes the bytes, so `drained` never sees them
-                // in neither place.
+                // Set under the same lock that takes the bytes, so that `drained` cannot miss them.
                 state.is_writing = !state.bytes.is_empty();
                 (state.bytes.split(), state.is_closed)
             };
