@@ -93,7 +93,7 @@ impl Reading<'_> {
         }
         if let Some(frame) = self.framer.end() {
             self.hub.turn().show(self.peer, &frame);
-            // The framer's ASCII flag belongs to the frame before.
+            // `source` still describes the frame before, which may have been ASCII.
             self.source.plain = false;
             self.source.upto = self.source.read;
             self.handle_frame(frame).await;

@@ -109,7 +109,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
         }
     };
     relay(link, &attach.config, streams, lookout).await;
-    // A running sweep would end with this process, and leave servers of a killed daemon behind.
+    // A running sweep would end with this process, and leave a killed daemon's servers running.
     sweeps.finished().await;
     Ok(())
 }

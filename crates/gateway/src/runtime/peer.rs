@@ -92,7 +92,7 @@ impl Conversation {
     pub async fn hear_line(&mut self) -> Result<Bytes, Silence> {
         loop {
             match self.framer.next_frame() {
-                // Noise is returned too: callers report it as a fault of the program.
+                // Noise is returned too: each caller decides what a line that is not JSON means.
                 Some(Frame::Message(line) | Frame::Noise(line)) => return Ok(line),
                 Some(Frame::TooLong { length, .. }) => return Err(Silence::TooMuch(length as usize)),
                 None => {

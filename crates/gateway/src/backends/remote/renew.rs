@@ -112,7 +112,7 @@ impl Remote {
         if is_another {
             self.tell_of_changes(&answer);
         }
-        // Before `initialized` the server's own stream is not opened.
+        // A client that has not sent `initialized` does not listen yet.
         if initialized.is_some() {
             self.listened.send_replace(number + 1);
         }

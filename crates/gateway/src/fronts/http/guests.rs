@@ -96,7 +96,7 @@ impl Guests {
 
     /// Lets connections finish, for up to `patience`.
     pub(crate) async fn see_off(&self, patience: Duration) {
-        // Flag and channel: the flag is cheap to read at each request, and the channel wakes idle connections.
+        // The flag is cheap to read at each request; the channel wakes idle connections.
         self.is_closing.store(true, Ordering::Relaxed);
         self.closing.send_replace(true);
         let all_gone = async {
