@@ -56,6 +56,7 @@ async fn list_tools(connection: DuplexStream) -> anyhow::Result<()> {
     for tool in list["result"]["tools"].as_array().context("the answer has no tools")? {
         println!("tool {}", tool["name"]);
     }
+    // Tells the gateway that the client has left, so that `serve_client` returns.
     output.shutdown().await.context("the connection broke")
 }
 
@@ -68,6 +69,7 @@ async fn hear_answer(input: &mut BufReader<ReadHalf<DuplexStream>>, id: u64) -> 
     let mut line = String::new();
     while input.read_line(&mut line).await? > 0 {
         let message: Value = serde_json::from_str(&line)?;
+        // A request of the server may use the same number as its id.
         if message["id"] == id && message.get("method").is_none() {
             return Ok(message);
         }

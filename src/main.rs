@@ -13,6 +13,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // First of all: in a guard process this call does not return.
     switchboard_gateway::prepare_process();
     let cli = cli::Cli::read();
     match run(cli) {

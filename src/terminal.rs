@@ -23,6 +23,7 @@ pub(crate) fn width(stream: Stream) -> Option<usize> {
         Stream::Err => terminal_size::terminal_size_of(std::io::stderr()),
     };
     let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    // Terminals may report a width of 0.
     size.map(|(width, _)| width.0.into()).or_else(said).filter(|width| *width > 0)
 }
 

@@ -15,6 +15,7 @@ pub(super) fn with_tip(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
+    // clap does not tell at which position the word stands.
     let is_first = std::env::args().nth(1).as_ref() == Some(&word);
     if let Some(near) = nearest_subcommand(&word).filter(|_| is_first) {
         return unknown_subcommand(word, &near, error.get(ContextKind::Usage).cloned());

@@ -20,6 +20,7 @@ pub(crate) fn run(args: &CallArgs) -> anyhow::Result<Exit> {
             false => Value::Null,
         };
         let (name, arguments) = (Value::from(args.name.as_str()), arguments.object(&schema));
+        // Read before `ask`, which gives this id to its request.
         let token = client.next_id();
         let params =
             format!(r#"{{"name":{name},"arguments":{arguments},"_meta":{{"progressToken":{token}}}}}"#);
@@ -44,16 +45,19 @@ async fn shown(client: &mut Client, args: &CallArgs, raw: &RawValue) -> Result<E
     let failed = result["isError"] == true;
     let exit = if failed { Exit::Failure } else { Exit::Ok };
     let mut text = content::shown(&result["content"]);
+    // Structured content may be all that a server sends.
     if text.is_empty() && !result["structuredContent"].is_null() {
         text = format!("{:#}\n", result["structuredContent"]);
     }
     if args.output.json {
         super::print(&format!("{raw}\n"))?;
     } else if failed {
+        // On stderr, so that scripts do not take it for a result.
         complain(text.trim_end());
     } else {
         super::print(&text)?;
     }
+    // A server may answer a wrong name with `isError` instead of an error.
     if failed && let Some(hint) = client.meant(LIST, &args.name).await {
         complain(&format!("  hint: {hint}"));
     }

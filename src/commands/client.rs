@@ -188,6 +188,7 @@ impl Client {
         let greeting: Value = serde_json::from_str(greeting.get()).map_err(|_| Failure::Odd("initialize"))?;
         self.capabilities = greeting["capabilities"].clone();
         if self.capabilities.is_null() {
+            // An object marks the handshake as done, even if the server declares nothing.
             self.capabilities = json!({});
         }
         self.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await
@@ -214,6 +215,7 @@ impl Client {
     ) -> Result<Vec<Box<RawValue>>, Failure> {
         let capability = method.split('/').next().unwrap_or_default();
         if self.capabilities.get(capability).is_none() {
+            // Not declared, so the server would answer with an error.
             return Ok(Vec::new());
         }
         let (mut items, mut params) = (Vec::new(), "{}".to_owned());
@@ -222,6 +224,7 @@ impl Client {
             let page: Parts<'_> = serde_json::from_str(page.get()).map_err(|_| Failure::Odd(method))?;
             let more = page.get(key).map(|items| serde_json::from_str::<Vec<Box<RawValue>>>(items.get()));
             items.extend(more.transpose().map_err(|_| Failure::Odd(method))?.unwrap_or_default());
+            // `null` means the same as no cursor.
             match page.get("nextCursor").filter(|cursor| cursor.get().starts_with('"')) {
                 Some(cursor) => params = format!(r#"{{"cursor":{cursor}}}"#),
                 None => return Ok(items),

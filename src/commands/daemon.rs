@@ -101,6 +101,7 @@ impl Identity {
         let mut words: Vec<Vec<u8>> =
             self.what.words().iter().map(|word| word.as_encoded_bytes().to_vec()).collect();
         if let What::Auggie { .. } = self.what {
+            // The template changes the server's command line, so each one needs a daemon of its own.
             words.push(super::vars(AUGGIE.template_variable).unwrap_or_default().into_encoded_bytes());
         }
         words.push(format!("{max_backends:?} {idle_ttl_seconds:?}").into());
@@ -108,6 +109,7 @@ impl Identity {
         if start_timeout.is_some() || timeout.is_some() {
             words.push(format!("{start_timeout:?} {timeout:?}").into());
         }
+        // No word contains a NUL, so different lists never join alike.
         Address::of(&words.join(&0))
     }
 
@@ -135,6 +137,7 @@ impl Identity {
 
 pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
     let overrides = args.overrides.overrides();
+    // Before the plan: a broken config must not keep a daemon from being stopped.
     if let Some(DaemonCommand::Stop) = args.command {
         return stop(to_stop(args, overrides)?, overrides);
     }
@@ -221,6 +224,7 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
     };
     let mut server = Preset::Auggie.server(&options, &super::vars);
     config.apply_to(&mut server);
+    // Again, since the config may have replaced what the preset needs.
     Preset::Auggie.complete(&mut server);
     overrides.apply(&mut server);
     let options = auggie::resolve(&options, &super::vars).unwrap_or(options);

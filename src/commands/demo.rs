@@ -77,6 +77,7 @@ async fn play(screen: &Screen, program: &Path) -> anyhow::Result<Outcome> {
             return Ok(Outcome::Interrupted(signal));
         }
     };
+    // Read before `clear_up` consumes the windows.
     let said: String = cast.windows.iter().map(Client::stderr).collect();
     let cleared = clear_up(&sandbox, cast).await;
     Ok(match told.and(cleared) {

@@ -23,6 +23,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
         };
     let servers = match (&args.server, &file) {
         (Some(name), Some(file)) => vec![super::server_called(&config, name, file)?],
+        // With `--server`, a missing file was refused above.
         (Some(_), None) | (None, _) => super::enabled(&config),
     };
     let explained = explain(&Question {

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
     };
     let mut file = File::open(&path).with_context(|| path.display().to_string())?;
     let mut text = Vec::new();
+    // Log files are replaced at 10 MiB, so reading one whole is cheap.
     file.read_to_end(&mut text)?;
     super::print(&String::from_utf8_lossy(last_lines(&text)))?;
     if !args.follow {

@@ -33,6 +33,7 @@ pub(crate) fn run(args: &OrderArgs, word: Word) -> anyhow::Result<Exit> {
     for address in addresses {
         let answer = super::on_runtime(control::ask(&address, request()))?;
         let Some(answer) = answer.with_context(|| format!("the daemon at {address} does not answer"))? else {
+            // A socket without a daemon is left over from a killed one.
             continue;
         };
         match answer.result {

@@ -12,6 +12,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     for address in Address::all().context("cannot look for daemons")? {
         let answer = super::on_runtime(control::ask(&address, Request::Reload))?;
         let Some(answer) = answer.with_context(|| format!("the daemon at {address} does not answer"))? else {
+            // A socket without a daemon is left over from a killed one.
             continue;
         };
         told += 1;

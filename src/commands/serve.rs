@@ -68,6 +68,7 @@ fn options(args: &ServeArgs, config: &Config, state_folder: &std::path::Path) ->
     let texts = if args.listen.is_empty() { &serve.listen } else { &args.listen };
     let listen: Result<Vec<Address>, String> = texts.iter().map(|text| Address::read(text)).collect();
     let listen = listen.map_err(|why| fatal(Exit::Usage, why))?;
+    // Judged by the resolved address, not by a name.
     let elsewhere = listen.iter().find(|address| !address.is_local());
     if let (true, Some(address)) = (args.no_auth, elsewhere) {
         let text = format!(
@@ -83,6 +84,7 @@ fn options(args: &ServeArgs, config: &Config, state_folder: &std::path::Path) ->
     let mut hosts = serve.allowed_hosts.clone();
     // Clients may use the address they connect to as the host.
     for address in &listen {
+        // `0.0.0.0` is not a host that clients address, and foreign pages can use it.
         if let Address::Tcp(at) = address
             && !at.ip().is_unspecified()
         {

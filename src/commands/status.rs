@@ -43,6 +43,7 @@ fn watch(args: &StatusArgs) -> anyhow::Result<Exit> {
         };
         let mut stdout = std::io::stdout();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            // The reader has seen enough, as `head` does.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(Exit::Ok),
             written => written?,
         }

@@ -33,6 +33,7 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     // Resolved once: without a home folder, a second call might create another.
     let state_folder = super::state_folder();
     super::on_runtime(async {
+        // Taken inside the runtime, which polls the streams.
         let stdio = take_stdio().context("cannot use the standard streams")?;
         if args.raw {
             // Without a root, the folder that the client started us in is the workspace.
@@ -150,6 +151,7 @@ async fn attach(
     let identity = Identity { what, overrides };
     let (address, command) = match (identity.address(), identity.command()) {
         (Ok(address), Ok(command)) => (address, command),
+        // Without a place for the socket, the window serves itself.
         (Err(error), _) | (_, Err(error)) => return Ok(alone(stdio, &error)),
     };
     let server = match choice {
@@ -194,6 +196,7 @@ fn from_command_line(
         None => {
             let file = discover(None, None, args.owner.owners(), &super::vars).ok()?.file?;
             let config = file.load().config?;
+            // No config was loaded for this command line before, so its settings are applied here.
             server.idle_ttl = config.pool.idle_ttl;
             args.overrides.overrides().apply(&mut server);
             (config, What::Config { path: file.path, is_project: false, owners: args.owner.owners() })
@@ -250,6 +253,7 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Sourc
         };
         config.apply_to(&mut server);
         if args.backend.is_some() {
+            // Again, since the config may have replaced what the preset needs.
             Preset::Auggie.complete(&mut server);
         }
         server.root_arguments.extend_from_slice(&args.root_argument);
@@ -349,6 +353,7 @@ fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<Ch
 
 /// Tells the client why it cannot be served. Without a client there is only stderr.
 fn refuse(args: &StdioArgs, error: anyhow::Error) -> anyhow::Result<Exit> {
+    // A raw client may not speak JSON-RPC, and a person reads stderr.
     if args.raw || std::io::stdin().is_terminal() {
         return Err(error);
     }
@@ -381,6 +386,7 @@ fn for_client(error: &str) -> (String, String) {
 async fn run_raw(raw: Raw, stdio: switchboard_gateway::OwnStdio) -> anyhow::Result<Exit> {
     match raw::run(raw, stdio).await {
         Ok(Ended::Exited(code)) => Ok(Exit::Command(code as u8)),
+        // The number that shells use for a signal.
         Ok(Ended::Signalled(signal)) => Ok(Exit::Command((128 + signal) as u8)),
         Ok(Ended::Unknown) => Ok(Exit::Failure),
         Err(error) if error.is_missing => Err(fatal(Exit::NotFound, error.to_string())),

@@ -38,6 +38,7 @@ fn file_of(path: Option<&Path>) -> PathBuf {
 fn allow(trust: &Trust, path: &Path, owners: Owners) -> anyhow::Result<Exit> {
     let (source, _) = read(path, owners)
         .map_err(|error| fatal(Exit::Config, format!("cannot read {}: {error}", path.display())))?;
+    // Loaded from the text that was read: the file may change meanwhile.
     let loaded = load(path, &source);
     let Some(config) = loaded.config else {
         let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
@@ -62,6 +63,7 @@ fn allow(trust: &Trust, path: &Path, owners: Owners) -> anyhow::Result<Exit> {
 fn list(trust: &Trust) -> anyhow::Result<Exit> {
     let mut text = String::new();
     for trusted in trust.trusted()? {
+        // An entry may have been edited by hand.
         writeln!(text, "{}  {}", &trusted.sha256[..12.min(trusted.sha256.len())], trusted.path.display())?;
     }
     super::print(&text)?;

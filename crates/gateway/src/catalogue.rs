@@ -84,6 +84,7 @@ impl Shelf {
         }
         // Most launches have one profile and need no look at the time.
         for files in found.values_mut().filter(|files| files.len() > 1) {
+            // Times may be equal; the key then makes the order the same in every run.
             files.sort_by_cached_key(|file| (Reverse(file.saved()), file.key.clone()));
         }
         let read = |launch: &String| found[&**launch].iter().filter_map(CatalogueFile::read).collect();

@@ -66,6 +66,7 @@ impl Vars {
     pub(crate) fn of(environment: &Environment) -> Arc<Self> {
         let mut sources = environment.sources().filter_map(Source::get::<Self>);
         let Some(first) = sources.next() else { return Arc::default() };
+        // Copied only if there is a second client.
         let mut all: Option<Vec<(OsString, OsString)>> = None;
         for source in sources {
             let all = all.get_or_insert_with(|| first.all.clone());
@@ -79,6 +80,7 @@ impl Vars {
     fn selection(&self, server: &ServerConfig) -> Arc<Selection> {
         let (inherit, pass) = (server.inherit_env, &server.pass_env);
         let runner = environment::runner_of(server);
+        // Held while selecting, so that equal selections are made once.
         let mut selections = self.selections.lock();
         let is_it = |known: &&Arc<Selection>| {
             known.inherit == inherit && known.runner == runner && known.pass == *pass
@@ -98,6 +100,7 @@ impl Vars {
                 () if TOLD.iter().any(|(told, usual)| *told == text && value == usual) => {}
                 () if is_named(&text, inherit, pass) => named.push(variable()),
                 () if separates(&text) => common.push(folded()),
+                // A session variable is passed on, but never a reason to separate.
                 () => {}
             }
         }
@@ -126,6 +129,7 @@ impl Vars {
         // Needed for `~`, and as the working folder of servers without a workspace.
         let is_kept = |name: &OsStr| match name.to_str() {
             Some(name) => HOME_VARIABLES.contains(&name) || gets.has(name) || is_named(name),
+            // A name that is not Unicode can only be inherited: no setting can name it.
             None => gets.vars().any(|(known, _)| known == name),
         };
         let kept = |(name, value): &(OsString, OsString)| {
@@ -140,6 +144,7 @@ impl Vars {
         *known.entry(command.to_owned()).or_insert_with(|| {
             let path = self.get("PATH");
             let found = child::resolve(OsStr::new(command), path.as_deref(), None);
+            // Clients that do not find the program count as equal.
             found.map(|file| digest(file.as_os_str())).unwrap_or_default()
         })
     }

@@ -159,6 +159,7 @@ fn known(question: &Question<'_>) -> Known {
         pinned: pinned.as_ref().and_then(text),
         given: given.iter().filter_map(text).collect(),
         client: client.collect(),
+        // No earlier request has opened a root.
         seen: Vec::new(),
         environment: paths::of_environment(question.vars),
         working_folder: paths::working_folder(),

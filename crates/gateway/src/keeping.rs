@@ -51,6 +51,7 @@ impl Keeping {
             // One write at a time, always of the newest record: an older one must not come last.
             let _writing = keeping.writing.lock().await;
             let newest = keeping.records.lock().remove(&id);
+            // An earlier task has written the newest record already.
             let Some(record) = newest else { return };
             let _ = aside::run(move || launches.save(&server, &record)).await;
         });
@@ -71,6 +72,7 @@ impl Keeping {
     pub(crate) async fn finish(&self, within: Duration) {
         let all = async {
             loop {
+                // Registered before the check, so that the last task's notice is not missed.
                 let done = self.done.notified();
                 if self.running.load(Ordering::Relaxed) == 0 {
                     return;

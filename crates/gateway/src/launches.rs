@@ -79,6 +79,7 @@ impl Launches {
     }
 
     pub(crate) fn save(&self, server: &ServerConfig, record: &Record) -> io::Result<()> {
+        // An empty record needs no file.
         if *record == Record::default() {
             return self.forget(server);
         }
@@ -124,6 +125,7 @@ impl StoredRecord {
         };
         let slow = record.slow.map(|slow| StoredSlow {
             tries: slow.tries,
+            // An absolute time, since this process may end before it comes.
             retry_at: since_1970(SystemTime::now() + slow.retry_in).as_secs(),
             entry: entry_hash(server),
         });

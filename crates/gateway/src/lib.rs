@@ -104,6 +104,7 @@ pub fn layers(state_folder: &std::path::Path) -> Layers {
 fn end_on_panic() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        // The usual message first, since nothing runs after the abort.
         tell(panic);
         std::process::abort();
     }));

@@ -45,12 +45,14 @@ const MAX_CACHED_PATHS: usize = 256;
 /// Resolves the named paths, in their order.
 pub fn look_up(named: Vec<(NamedBy, String)>) -> Vec<NamedPath> {
     static HOME: OnceLock<Option<String>> = OnceLock::new();
+    // The user's home does not change, and resolving it needs the disk.
     let home = HOME.get_or_init(|| home(&|name| std::env::var_os(name)));
     look_up_beside(named, home.as_deref())
 }
 
 fn look_up_beside(named: Vec<(NamedBy, String)>, home: Option<&str>) -> Vec<NamedPath> {
     let places = named.into_iter().map(|(named_by, path)| {
+        // A path that cannot be resolved counts as it was written.
         let path = canonical(Path::new(&path)).unwrap_or(path);
         let project = project(Path::new(&path), home);
         NamedPath { named_by, path, project }
@@ -66,6 +68,7 @@ fn project(path: &Path, home: Option<&str>) -> Option<String> {
     };
     let mut nearest = None;
     // A file among the ancestors is harmless: it contains no marks.
+    // The root of the file system is never a project.
     for folder in path.ancestors().take_while(|folder| folder.parent().is_some()) {
         let text = folder.to_str()?;
         if home.is_some_and(|home| path::is_within(home, text, Style::OWN)) {

@@ -178,6 +178,7 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: R
         health: server.health,
         debounce: server.debounce.clone(),
         framing: match (&server.remote, fixed(server.framing)) {
+            // Messages over HTTP have no framing; a fixed one keeps the core from trying others.
             (Some(_), _) => FramingChoice::Fixed(switchboard_protocol::Framing::Newline),
             (None, Some(framing)) => FramingChoice::Fixed(framing),
             (None, None) => record.framing,

@@ -100,6 +100,7 @@ impl fmt::Display for Fault {
             if !hint.is_empty() {
                 write!(f, "\n  hint: {hint}")?;
             }
+            // The gateway's own hint may name them already.
             if !nearest.is_empty() && !hint.contains("did you mean") {
                 write!(f, "\n  hint: did you mean {}?", nearest.join(" or "))?;
             }

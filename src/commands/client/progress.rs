@@ -30,6 +30,7 @@ impl Progress {
 
     /// Handles a notification: its method and parameters, as raw JSON.
     pub(super) fn hear(&mut self, method: &str, params: &str) {
+        // Reports outside a watched request are not shown.
         let Some(token) = self.token else { return };
         let told = match method {
             r#""notifications/progress""# => {
@@ -37,6 +38,7 @@ impl Progress {
             }
             r#""notifications/message""# => {
                 let Some(text) = read(params).map(message) else { return };
+                // The message takes the line; the next report draws the progress again.
                 self.wipe();
                 return complain(&text);
             }
@@ -93,6 +95,7 @@ fn progress(params: Value) -> String {
     let (progress, total) = (&params["progress"], &params["total"]);
     let done = match (progress.as_f64(), total.as_f64()) {
         (Some(done), Some(all)) if all > 0.0 => {
+            // Servers may report more than the total.
             format!("{progress}/{total} ({:.0} %)", (100.0 * done / all).clamp(0.0, 100.0))
         }
         _ => progress.to_string(),

@@ -115,6 +115,7 @@ fn environment(folder: &Path) -> Vec<(OsString, OsString)> {
     };
     let mut env: Vec<_> = std::env::vars_os().filter(|(name, _)| !is_foreign(name)).collect();
     env.push(("SWITCHBOARD_STATE_DIR".into(), folder.join("state").into()));
+    // The socket lies here, apart from the user's own daemons.
     env.push(("XDG_RUNTIME_DIR".into(), folder.into()));
     env
 }

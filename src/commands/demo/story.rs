@@ -15,6 +15,7 @@ const CALLS: usize = 100;
 pub(super) async fn tell(screen: &Screen, sandbox: &Sandbox, cast: &mut Cast) -> anyhow::Result<()> {
     let first = open_window(sandbox, cast)?;
     handshake(screen, &mut cast.windows[first]).await?;
+    // Asked after the handshake, which has started the daemon.
     let daemon = sandbox.daemon().await?.context("no daemon is running: the window serves itself")?;
     cast.pids.push(daemon);
     let old = server_pid(&mut cast.windows[first]).await?;

@@ -66,6 +66,7 @@ impl Waits {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, SyncSender<()>>> {
+        // A poisoned lock cannot occur: a panic ends the process.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -103,6 +103,7 @@ impl Link {
             Err(error) if is_nobody(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
+        // The relay's own connection carries messages, so it never offers streams.
         let handover = if streams { hello::HANDOVER_FORM } else { 0 };
         let wants = Wants::Client(Box::new(Newcomer { handover, ..self.newcomer.clone() }));
         let reply = match hello::ask(&mut connection, wants).await {
@@ -118,6 +119,8 @@ impl Link {
             return Ok(None);
         }
         match reply {
+            // A refusal ends the attempt: the daemon that refuses holds the socket, so no
+            // other can be started.
             Reply { error: Some(why), .. } => Err(io::Error::other(why)),
             reply => Ok(Some((connection, streams && reply.takes_streams()))),
         }
@@ -126,6 +129,7 @@ impl Link {
     /// Asks an older daemon to end in favor of a newer one.
     async fn retire(&self) {
         if let Ok(mut connection) = local::connect(&self.address).await {
+            // A failure is ignored: a daemon that has ended needs no request to end.
             let _ = hello::ask(&mut connection, Wants::Retire).await;
         }
     }
@@ -139,6 +143,7 @@ impl BackendKind for Link {
 
 /// Governs one connection from start to end.
 async fn run(link: &Link, hub: Arc<Hub>, launch: Launch, mut orders: BackendOrders) {
+    // A separate statement, since a lock taken in the `match` would be held across its await.
     let ready = link.first.lock().take();
     let opened = match ready {
         Some(connection) => Ok(connection),

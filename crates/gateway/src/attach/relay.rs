@@ -22,6 +22,7 @@ const CLOSE_GRACE: Duration = Duration::from_secs(1);
 pub(crate) fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
     let own = settings::own_surroundings(roots);
     let text = |pair: (std::ffi::OsString, std::ffi::OsString)| {
+        // JSON carries text only, and no setting could name a variable that is not text.
         Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?))
     };
     Newcomer {
@@ -33,6 +34,7 @@ pub(crate) fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &Root
         given: own.given,
         default: own.default,
         env: Vars::own().all().filter_map(text).collect(),
+        // Overwritten for each connection, which may offer streams or not.
         handover: 0,
         // Without a mark, a refused request is answered with an error instead of being retried.
         refusal_mark: token::random().ok(),
@@ -63,6 +65,7 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         dialect: settings::learnt_dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: settings::limits(config),
+        // The relay ends with its one client.
         linger: None,
         aggregates: Aggregates::default(),
         stays: false,

@@ -34,6 +34,7 @@ impl Sweeps {
     pub(crate) fn clear_up_after(&self, mut witness: Witness) {
         let busy = self.busy.clone();
         task::spawn("sweeping", async move {
+            // Outside the lock: `finished` must not wait for a daemon that still runs.
             witness.ended().await;
             let _busy = busy.lock().await;
             witness.sweep().await;

@@ -64,6 +64,7 @@ impl ConfiguredBackends {
     /// Sweeps after runs that were killed together with their guards.
     pub(crate) async fn sweep(&self, hub: &Arc<Hub>) {
         let swept = self.warden.sweep().await.into_iter();
+        // A sweep that found nothing is not worth a line.
         for Swept { ended, left } in swept.filter(|swept| *swept != Swept::default()) {
             let names = ended.iter().map(|name| name.to_string_lossy().into_owned()).collect();
             hub.telemetry().desk().take(Fact::Swept { names, left });

@@ -66,6 +66,7 @@ pub(crate) fn warden_for(servers: &[ServerConfig], state_folder: &Path) -> Warde
 impl LaunchPlan {
     pub(crate) fn expand(&self) -> Result<Prepared, Unready> {
         let server = &self.server;
+        // A preset whose program was not found has no command to expand.
         if let Some(Missing { reason, hint }) = server.missing.clone() {
             return Err(Unready { reason, hint: Some(hint) });
         }
@@ -101,6 +102,7 @@ impl LaunchPlan {
     /// Expands the launch and creates the files that it refers to.
     pub(crate) fn prepare(&self) -> Result<Prepared, Unready> {
         let prepared = self.expand()?;
+        // Only isolated runners refer to files of ours.
         if prepared.unisolated.is_some() {
             self.packages.prepare().map_err(|error| Unready {
                 reason: format!("cannot create the folder for package runners: {error}"),

@@ -75,6 +75,7 @@ impl<K: BackendKind> Dispatch<K> {
 
     fn order(&self, launch: Launch, order: BackendOrder) {
         if let Some(sender) = self.lock().get(&launch) {
+            // Never waits, since the hub's lock is held here.
             let _ = sender.try_send(order);
         }
     }

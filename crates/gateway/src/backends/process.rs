@@ -51,6 +51,7 @@ pub(crate) async fn run(
     hub.open_outbox(Peer::Backend(launch), stdin, wire.framing);
     hub.turn().note_tree(launch, child.tree());
     hub.handle(Event::Spawned { launch, pid: child.pid() });
+    // Guards may turn out not to work only when the first one is used.
     if warden.has_failed() {
         let layers = warden.layers().to_string();
         hub.telemetry().desk().take(Fact::Layers { text: layers, are_wanting: true });
@@ -70,6 +71,7 @@ pub(crate) async fn run(
     let how = govern(&mut child, &mut orders).await;
     // Descendants of the process are being ended, and may hold the pipes open until then.
     let gone = tokio::time::timeout(LAST_OUTPUT_TIMEOUT, child.gone());
+    // Concurrently, within the same timeout: the same descendant may hold up all three.
     let (gone, (), ()) = tokio::join!(gone, last_output(reading), last_output(words));
     match gone {
         Ok(remains) => report(&hub, launch, remains),
@@ -86,6 +88,7 @@ pub(crate) async fn run(
 async fn see_off(hub: Arc<Hub>, launch: Launch, mut child: Child) {
     tokio::select! {
         remains = child.gone() => report(&hub, launch, remains),
+        // At our own end the guard goes on without us.
         () = hub.over() => {}
     }
 }
@@ -120,6 +123,7 @@ async fn govern(child: &mut Child, orders: &mut BackendOrders) -> String {
                 Some(BackendOrder::Stop(StopHow::Gently { grace } | StopHow::Terminate { grace })) => {
                     child.terminate(grace).await.ended.to_string()
                 }
+                // Without a sender no further order can come, so the process must not stay.
                 Some(BackendOrder::Stop(StopHow::Kill)) | None => {
                     child.kill_now();
                     child.wait().await.to_string()
@@ -128,6 +132,7 @@ async fn govern(child: &mut Child, orders: &mut BackendOrders) -> String {
         };
         order = tokio::select! {
             ended = ending => return ended,
+            // A stricter order interrupts the one that is being carried out.
             Some(order) = orders.recv() => Some(order),
         };
         asked = true;
@@ -144,6 +149,7 @@ async fn cut_off(child: &mut Child) -> String {
 }
 
 async fn last_output(task: JoinHandle<()>) {
+    // Taken first, since `timeout` consumes the task.
     let abort = task.abort_handle();
     if tokio::time::timeout(LAST_OUTPUT_TIMEOUT, task).await.is_err() {
         abort.abort();

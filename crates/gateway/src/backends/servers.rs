@@ -137,10 +137,12 @@ impl Servers {
         let mut entries = self.lock();
         let is_kept = |entry: &ServerEntry| match entry.origin {
             EntryOrigin::Config => servers.iter().any(|server| server.name == entry.server.name),
+            // Without `shareAdHoc`, the new config forbids them.
             EntryOrigin::AdHoc => keeps_ad_hoc,
         };
         for (at, entry) in entries.iter_mut().enumerate() {
             if !entry.is_gone && !is_kept(entry) {
+                // Kept in the list, since the numbers are indexes.
                 entry.is_gone = true;
                 changes.removed.push(entry.server.name.clone());
                 changes.servers.push((ServerId(at as u32), None));
@@ -191,6 +193,7 @@ impl Servers {
         };
         if let Some(at) = entries.iter().position(is_it) {
             let entry = &mut entries[at];
+            // A server that a reload had removed is new to the core again.
             let is_new = std::mem::take(&mut entry.is_gone);
             return Some(AdHocServer { id: ServerId(at as u32), server: entry.server.clone(), is_new });
         }
@@ -201,6 +204,7 @@ impl Servers {
         let is_taken = |name: &str| entries.iter().any(|entry| entry.server.name == name);
         let mut names = (2..).map(|number: u32| format!("{name}-{number}"));
         if is_taken(&name) {
+            // The range of names is endless, so a free one is always found.
             server.name = names.find(|name| !is_taken(name)).unwrap_or(name);
         }
         let server = Arc::new(server);

@@ -54,6 +54,7 @@ pub(crate) async fn follow(
 }
 
 fn take(server: &str, line: &[u8], tail: &Lock<Tail>, telemetry: &Telemetry) {
+    // Windows ends lines with CR LF.
     let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
     // The log redacts its own copy.
     tail.lock().push(&redact(&text));

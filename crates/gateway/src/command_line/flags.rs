@@ -321,6 +321,7 @@ impl Value {
                 let source = value
                     .split(',')
                     .find_map(|part| part.strip_prefix("src=").or_else(|| part.strip_prefix("source=")))?;
+                // A bind mount takes a bare word for a folder; for a volume it is a name.
                 (looks_like_path(source) || value.contains("type=bind")).then_some(source)
             }
             Self::Text => None,

@@ -57,6 +57,7 @@ pub(crate) fn started(command: &str, args: &[String]) -> Option<PackageLaunch> {
         }),
     }?;
     Some(PackageLaunch {
+        // If the program itself is the package, the wrapper's argument names it.
         at: own.at.map_or(inner.checked_sub(1), |at| Some(inner + at)),
         flags: inner + own.flags.start..inner + own.flags.end,
         paths: own.paths.into_iter().map(|(at, path)| (inner + at, path)).collect(),
@@ -127,6 +128,7 @@ fn named<'a>(
     let (mut by_flag, mut first, mut paths) = (None, None, Vec::new());
     while let Some((at, word)) = words.next() {
         if word == "--" {
+            // Behind `--` stand the package and its own arguments.
             first = first.or_else(|| words.next());
             break;
         }
@@ -150,6 +152,7 @@ fn named<'a>(
             continue;
         }
         if flags.instead.contains(&name) {
+            // Another program runs in the package's place.
             return None;
         } else if let Some(kind) = flags.value(name) {
             let (at, value) = attached.or_else(|| words.next())?;
@@ -175,6 +178,7 @@ fn npm(spec: &str) -> Option<Package> {
         Some((name, version)) => (&spec[..scope + name.len()], version),
         None => (spec, ""),
     };
+    // An alias: the package behind it is the one that runs.
     if let Some(real) = version.strip_prefix("npm:") {
         return npm(real);
     }
@@ -185,6 +189,7 @@ fn npm(spec: &str) -> Option<Package> {
 
 /// `name==1`, `name[extra]>=2`, `name@latest`.
 fn pypi(spec: &str) -> Option<Package> {
+    // A path, an address or a file is not a name.
     if spec.contains(['/', '\\', ':']) || spec.ends_with(".whl") || spec.ends_with(".py") {
         return None;
     }
@@ -200,6 +205,7 @@ pub(crate) fn pypi_name(name: &str) -> String {
 
 /// Package of a script: the one in whose `node_modules` folder it lies.
 fn of_script(args: &[String]) -> Option<PackageLaunch> {
+    // `bun run` and `deno run` take a script like the bare command.
     let run = args.first().filter(|first| *first == "run").map_or(0, |_| 1);
     let words = args.iter().enumerate().skip(run).map(|(at, word)| (at, word.as_str()));
     let named = named(words, &flags::SCRIPT, false)?;
@@ -207,6 +213,7 @@ fn of_script(args: &[String]) -> Option<PackageLaunch> {
         return Some(named.started(package, 0));
     }
     let script = named.spec.replace('\\', "/");
+    // The innermost one, since packages may contain packages.
     let (_, inside) = script.rsplit_once("node_modules/")?;
     let depth = if inside.starts_with('@') { 2 } else { 1 };
     let name: Vec<&str> = inside.split('/').take(depth).collect();
@@ -231,9 +238,11 @@ fn of_image(args: &[String]) -> Option<PackageLaunch> {
     let words = args.iter().enumerate().skip(skip).map(|(at, word)| (at, word.as_str()));
     let named = named(words, &flags::DOCKER, false)?;
     let image = named.spec.split('@').next()?;
+    // A colon before the last slash belongs to a registry's port.
     let folder = image.rfind('/').map_or(0, |slash| slash + 1);
     let end = image[folder..].find(':').map_or(image.len(), |colon| folder + colon);
     let image = &image[..end];
+    // Docker's default registry may be left out.
     let image = image.strip_prefix("docker.io/").unwrap_or(image);
     Some(named.started(Package::Image(image.to_owned()), 0))
 }

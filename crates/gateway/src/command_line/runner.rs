@@ -63,11 +63,13 @@ pub(crate) fn find(program: &OsStr, args: &[impl AsRef<OsStr>]) -> Option<FoundR
 /// they start, including its name.
 pub(super) fn unwrapped(program: &OsStr, args: &[impl AsRef<OsStr>]) -> usize {
     let start = match base_name(program).as_str() {
+        // Other flags of `cmd` may stand before `/c`.
         "cmd" => args.iter().position(|arg| arg.as_ref().eq_ignore_ascii_case("/c")).map(|at| at + 1),
         "env" => args.iter().position(|arg| !arg.as_ref().as_encoded_bytes().contains(&b'=')),
         _ => None,
     };
     match start.and_then(|start| Some((start, args.get(start)?))) {
+        // Wrappers may be nested.
         Some((start, program)) => start + 1 + unwrapped(program.as_ref(), &args[start + 1..]),
         None => 0,
     }

@@ -60,6 +60,7 @@ impl Common {
 fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
     if entry.mcp_servers.is_absent() && entry.servers.is_absent() {
         let remedy = r#"add "mcpServers": { "NAME": { "command": "…" } }"#.to_owned();
+        // Only the brace is marked: the span of the whole object would fill the excerpt.
         let brace = FilePlace::nameless(top.span.start..top.span.start + 1);
         report.warning(&brace, "no servers in this file", Some(remedy));
     }
@@ -81,11 +82,13 @@ fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
         .into_iter()
         .chain(second)
         .filter_map(|(name, place, entry)| {
+            // A server that cannot be loaded is left out; its errors were reported.
             server(name, &place, entry, &common, report).map(|server| (server, place))
         })
         .collect();
     match names {
         Names::Prefixed => offers::check_names(&servers, report),
+        // Without prefixes, a server's name is not part of its tools' names.
         Names::Plain => {}
     }
     Config {
@@ -144,6 +147,7 @@ fn message_limit(limit: Key<Size>, report: &mut Report<'_>) -> usize {
         let message = format!("{} is out of bounds", spell_size(bytes));
         report.error(&place.readable(), message, format!("write a size from {least} to {most}"));
     }
+    // Returned even if out of bounds, since the report has failed by then.
     bytes
 }
 
@@ -157,6 +161,7 @@ fn server(
 ) -> Option<ServerConfig> {
     check_name(&name, place, report);
     if let Key::Wrong = entry.preset {
+        // The word was reported; without the preset, a missing command would be reported as well.
         return None;
     }
     let preset = preset_keys::preset(&mut entry, report);
@@ -186,6 +191,7 @@ fn server(
     let (own, places) = run_keys::run_keys(entry, &common.pool, report);
     own.apply(&mut server);
     if let Some(known) = &preset {
+        // Completed last: the preset's own variables are added to those that the user names.
         known.preset.complete(&mut server);
     }
     server.preset = preset;

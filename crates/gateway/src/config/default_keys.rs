@@ -47,6 +47,7 @@ impl Read for DefaultsEntry {
         }
         let (refused, known): (Vec<&str>, Vec<&str>) =
             ServerEntry::KEYS.iter().partition(|key| Self::reason(key).is_some());
+        // Refused keys are passed as known ones of another program: they were reported above.
         warn_of_unknown(object, &known, &refused, place, report);
         Some(Self(ServerEntry::read_keys(object, place, report)))
     }
@@ -60,6 +61,7 @@ impl JsonSchema for DefaultsEntry {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = ServerEntry::json_schema(generator);
         if let Some(properties) = schema.get_mut("properties").and_then(|value| value.as_object_mut()) {
+            // The schema must refuse what the loader refuses.
             properties.retain(|key, _| Self::reason(key).is_none());
         }
         schema

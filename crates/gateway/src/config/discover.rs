@@ -102,12 +102,14 @@ pub fn discover(
     owners: Owners,
     vars: Lookup<'_>,
 ) -> Result<Discovery, DiscoverError> {
+    // An empty variable is treated as unset, as shells often leave it.
     let variable = vars(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let named = given
         .map(|path| (path.to_owned(), ConfigOrigin::Given))
         .or_else(|| variable.map(|path| (path, ConfigOrigin::Variable)));
     if let Some((path, origin)) = named {
         let file = Some(open(path, origin, owners)?);
+        // A named file replaces the search, so that a missing one is an error and not a silent fallback.
         return Ok(Discovery { file, untrusted: None, searched: Vec::new() });
     }
 
@@ -118,6 +120,8 @@ pub fn discover(
         if exists(&path) {
             match open_project(&path, owners, vars) {
                 Ok(file) => return Ok(Discovery { file: Some(file), untrusted: None, searched }),
+                // The search goes on: without its approval, a project must not keep the user's own config
+                // from working.
                 Err(why) => untrusted = Some(Untrusted { path, why }),
             }
         } else {
@@ -136,6 +140,7 @@ pub fn discover(
 
 /// Candidate paths of the user's config file; empty without a home folder.
 fn user_files(vars: Lookup<'_>) -> Vec<PathBuf> {
+    // Without a home folder there is no user's file, but a named one still works.
     let Ok(folder) = folders::config_dir(vars) else { return Vec::new() };
     USER_FILES.iter().map(|name| folder.join(name)).collect()
 }
@@ -147,6 +152,7 @@ fn exists(path: &Path) -> bool {
 
 fn open_project(path: &Path, owners: Owners, vars: Lookup<'_>) -> Result<ConfigFile, Distrust> {
     let unreadable = |error: &dyn fmt::Display| Distrust::Unreadable(error.to_string());
+    // Approvals are stored in the state folder, so without one nothing is trusted.
     let state = folders::state_dir(vars).map_err(|error| unreadable(&error))?;
     let file = open(path.to_owned(), ConfigOrigin::Project, owners).map_err(|error| unreadable(&error))?;
     let verdict = Trust::new(&state).verdict(path, &file.source);
@@ -204,6 +210,7 @@ impl ConfigFile {
     /// Loads the content. If others can change the file, the problems include a warning.
     pub fn load(&self) -> LoadedConfig {
         let mut loaded = load(&self.path, &self.source);
+        // Before the problems of the content, since they concern the file as a whole.
         loaded.problems.splice(0..0, self.warnings.iter().cloned());
         loaded
     }

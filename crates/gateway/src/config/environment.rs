@@ -113,6 +113,7 @@ impl Inherited {
                 continue;
             }
             let passes = match inherit {
+                // Our own variables concern this process only, even where all others are inherited.
                 InheritEnv::All => !is_ours(&text),
                 InheritEnv::Safe => {
                     let is_read = |runner| is_read_by(runner, &text) && !leads_into_workspace(&text, &value);
@@ -124,6 +125,7 @@ impl Inherited {
             if passes || is_passed(&text, pass, ignore_case) {
                 inherited.vars.insert(key, (name, value));
             } else if !is_ours(&text) {
+                // Our own are not listed as withheld: no server is meant to have them.
                 inherited.withheld.insert(key, text);
             }
         }
@@ -140,6 +142,7 @@ impl Inherited {
     fn set<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, &'a str)>) {
         for (name, value) in pairs {
             let key = self.key(name);
+            // A variable that the entry sets is not missing.
             self.withheld.remove(&key);
             self.vars.insert(key, (name.into(), value.into()));
         }
@@ -206,6 +209,7 @@ fn is_safe(name: &str, ignore_case: bool) -> bool {
 /// Whether the runner reads this variable. The names are listed one by one, so a
 /// registry's secret among them passes.
 fn is_read_by(runner: Runner, name: &str) -> bool {
+    // npm accepts its variables in either case.
     runner_list::names(runner).any(|known| matches(known, name, true))
 }
 
@@ -215,6 +219,7 @@ fn leads_into_workspace(name: &str, value: &OsStr) -> bool {
     let name = name.to_uppercase();
     let is_path = PATH_ENDINGS.iter().any(|ending| name.ends_with(ending));
     let text = value.to_string_lossy();
+    // `~` and an address do not start at the working folder.
     is_path && Path::new(value).is_relative() && !text.starts_with('~') && !text.contains("://")
 }
 
@@ -230,6 +235,7 @@ fn looks_secret(name: &str) -> bool {
 /// Whether `name` matches `pattern`, in which `*` stands for any characters. Backtracks to the last `*` only,
 /// so the time is bounded by the product of the two lengths.
 pub(super) fn matches(pattern: &str, name: &str, ignore_case: bool) -> bool {
+    // Beyond ASCII, upper case may have another length, so whole strings are compared.
     if ignore_case && !(pattern.is_ascii() && name.is_ascii()) {
         return matches(&pattern.to_uppercase(), &name.to_uppercase(), false);
     }
@@ -246,6 +252,7 @@ pub(super) fn matches(pattern: &str, name: &str, ignore_case: bool) -> bool {
             p += 1;
             n += 1;
         } else if let Some((at, from)) = star {
+            // Mismatch: the last `*` takes one more character, and matching resumes behind it.
             star = Some((at, from + 1));
             p = at + 1;
             n = from + 1;

@@ -42,10 +42,12 @@ impl Excerpt {
         let before = before.into_iter().take(masked_from).rev();
         let whole: Vec<char> = before.chain(after.into_iter().take(room_after)).collect();
         let line = &whole[hidden..];
+        // The marked part may reach into the next line, which is not shown.
         let meant = source[span].chars().take_while(on_line).take(line.len() - start).count();
 
         let mut shown = mask(&whole, !starts_line).split_off(hidden);
         if reveal {
+            // Only the marked part is revealed: its neighbours may be secrets.
             shown[start..start + meant].copy_from_slice(&line[start..start + meant]);
         }
         let cut = |is_cut: bool| is_cut.then_some(CUT);
@@ -71,11 +73,13 @@ fn mask(line: &[char], is_cut: bool) -> Vec<char> {
     let mut at = 0;
     while at < line.len() {
         if line[at..].starts_with(&['/', '/']) {
+            // A comment may hold a token that its author only meant to put aside.
             shown[at..].fill(MASK);
             break;
         }
         let Some(token) = Token::at(line, at, is_cut) else {
             if matches!(line[at], '{' | '}' | '[' | ']' | ',') {
+                // A bracket or comma ends the reach of a key.
                 key.clear();
             }
             at += 1;
@@ -179,6 +183,7 @@ mod secrets {
     /// `key` is empty for an element of an array.
     pub(super) fn may_show(key: &str, text: &str) -> bool {
         match key {
+            // No secret consists of one of these words.
             _ if matches!(text, "true" | "false" | "null") => true,
             "" | "args" => is_flag(text),
             _ => PLAIN.split(' ').any(|plain| plain == key) && is_word(text),

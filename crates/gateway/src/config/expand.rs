@@ -33,6 +33,7 @@ pub fn launch_parts(
     root: Option<&Path>,
     vars: Lookup<'_>,
 ) -> Result<Expanded, ExpandError> {
+    // Words of a command line have been expanded by the shell already.
     if !server.expand {
         return Ok(Expanded {
             command: server.command.clone(),
@@ -89,6 +90,7 @@ pub(crate) fn variables(server: &ServerConfig, vars: Lookup<'_>) -> Vec<(String,
         return found;
     }
     let filler = Filler { root: None, vars, folders: None };
+    // `~` counts as a variable too, since another home means another file.
     let mut uses_home =
         [Some(&server.command), server.cwd.as_ref()].iter().flatten().any(|text| text.starts_with('~'));
     for text in server.texts().filter(|text| text.contains("${")) {
@@ -98,6 +100,7 @@ pub(crate) fn variables(server: &ServerConfig, vars: Lookup<'_>) -> Vec<(String,
                     found.push((name.to_owned(), filler.variable(name, default).ok().map(OsString::from)));
                 }
                 Piece::Fill(Fill::Home) => uses_home = true,
+                // Roots, separators and lists of folders do not come from the environment.
                 Piece::Fill(_) | Piece::Text(_) => {}
             }
         }
@@ -111,6 +114,7 @@ pub(crate) fn variables(server: &ServerConfig, vars: Lookup<'_>) -> Vec<(String,
 /// Whether the launch of `server` depends on the root, so that each root needs its own backend. Comparing two
 /// made-up roots also catches indirect uses, such as a relative `cwd`.
 pub fn uses_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
+    // Packages of the workspace differ from root to root, whatever the texts say.
     if server.packages == Packages::Workspace {
         return true;
     }
@@ -139,6 +143,7 @@ pub fn log_file(
     vars: Lookup<'_>,
 ) -> Result<Option<PathBuf>, ExpandError> {
     match log.file.as_deref() {
+        // `-` is not a path, so no folder is put before it.
         Some(STDERR) => Ok(Some(STDERR.into())),
         file => beside(config_file, file, "log.file", vars),
     }
@@ -211,6 +216,7 @@ impl Filler<'_> {
             Some(rest) if rest.is_empty() || rest.starts_with(['/', MAIN_SEPARATOR]) => {
                 Ok(self.home()? + &self.fill(rest)?)
             }
+            // `~user` stays as it is: only the user's own home is known.
             Some(_) | None => self.fill(text),
         }
     }
@@ -278,6 +284,7 @@ fn pieces(mut text: &str) -> Result<Vec<Piece<'_>>, ExpandCause> {
     let mut pieces = Vec::new();
     while let Some(start) = text.find("${") {
         if text[..start].ends_with('$') {
+            // The first `$` escapes the second, so it is dropped.
             pieces.push(Piece::Text(&text[..start - 1]));
             pieces.push(Piece::Text("${"));
             text = &text[start + 2..];
@@ -309,9 +316,11 @@ fn fill(inside: &str) -> Result<Fill<'_>, ExpandCause> {
         None => (inside, None),
     };
     let name = name.strip_prefix("env:").unwrap_or(name);
+    // VS Code resolves these itself, by its settings or by asking its user.
     if ["input:", "command:", "config:"].iter().any(|prefix| name.starts_with(prefix)) {
         return Err(ExpandCause::OnlyInVsCode(shown(name)));
     }
+    // Parentheses occur in `ProgramFiles(x86)`.
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '(' | ')'));
     if !is_name {

@@ -245,6 +245,8 @@ impl ServerConfig {
 
     /// Whether the two differ at most in what clients see of them, so that no restart is needed.
     pub(crate) fn runs_like(&self, other: &Self) -> bool {
+        // The visible parts are replaced and the rest is compared as a whole, so that a new key counts as a
+        // reason to restart.
         let Self { tools, prompts, resources, required, .. } = other.clone();
         Self { tools, prompts, resources, required, ..self.clone() } == *other
     }

@@ -93,6 +93,7 @@ fn renames(given: Key<ByName<String>>, kind: Kind, report: &mut Report<'_>) -> V
             let message = format!("many clients reject a tool named `{}`", shown(&new));
             report.warning(&valued, message, Some("use only letters, digits, - and _".to_owned()));
         }
+        // Clients could not tell the two apart.
         if let Some(other) = taken.insert(new.clone(), old.clone()) {
             let message = format!("`{}` and `{}` get the same name", shown(&other), shown(&old));
             report.error(&valued, message, "give one of them another name");
@@ -157,6 +158,7 @@ fn refuse_unknown(name: &str, servers: &[String], place: &FilePlace, report: &mu
     const MAX_LISTED_NAMES: usize = 12;
     let message = format!("there is no server `{}`", shown(name));
     if report.is_full_of(Severity::Error) {
+        // Further errors are only counted, so no remedy is searched for.
         return report.error(place, message, "");
     }
     let names: Vec<&str> = servers.iter().map(String::as_str).collect();
@@ -180,6 +182,7 @@ pub(super) fn check_names(servers: &[(ServerConfig, FilePlace)], report: &mut Re
     for (server, place) in servers.iter().filter(|(server, _)| is_fine(server)) {
         let name = server.name.as_str();
         let as_shown = prefix(name);
+        // The same name twice is an error of its own.
         let other = seen.insert(as_shown.clone(), name).filter(|other| *other != name);
         if let Some(other) = other {
             let message = format!(
@@ -201,6 +204,7 @@ pub(super) fn check_names(servers: &[(ServerConfig, FilePlace)], report: &mut Re
             warn_of_length(as_shown.len(), place, report);
         }
     }
+    // A second pass, since a name may also begin one that comes before it in the file.
     for (server, place) in servers.iter().filter(|(server, _)| is_fine(server)) {
         if let Some(other) = begun_by(&prefix(&server.name), &seen) {
             let (name, other) = (shown(&server.name), shown(other));
@@ -226,6 +230,7 @@ fn warn_of_length(length: usize, place: &FilePlace, report: &mut Report<'_>) {
 
 /// A server's name as it appears in those of its tools.
 fn prefix(name: &str) -> String {
+    // The same rule as in the core, so that a warning means what clients will see.
     name.chars().map(|c| if is_plain_char(c) { c } else { '_' }).collect()
 }
 

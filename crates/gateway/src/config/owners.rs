@@ -40,6 +40,7 @@ impl Owners {
     /// Warnings about the file, or the reason to refuse it.
     pub(super) fn check(self, path: &Path, file: &File) -> io::Result<Result<Vec<Problem>, Foreign>> {
         let (Some(found), Some(us)) = (ownership::of(file)?, ownership::this_user()) else {
+            // Owners are not known on this system, so there is nothing to judge.
             return Ok(Ok(Vec::new()));
         };
         Ok(self.judge(path, found, us).map(|warning| warning.into_iter().chain(folders(path)).collect()))
@@ -48,6 +49,7 @@ impl Owners {
     fn judge(self, path: &Path, found: Ownership, us: u32) -> Result<Option<Problem>, Foreign> {
         let Ownership { owner, group_writes, all_write, .. } = found;
         let path = path.to_owned();
+        // Root can run commands as this user anyway.
         if owner != us && owner != 0 && Some(owner) != self.also {
             return Err(Foreign::Owned { path, owner, us });
         }
@@ -66,10 +68,12 @@ impl Owners {
 /// Warns of a world-writable folder that contains the file or a link to it. A folder that cannot be opened is
 /// skipped, since the file could be.
 fn folders(path: &Path) -> Option<Problem> {
+    // Both the link's folder and the file's own: whoever can write to either can replace the file.
     let link = std::path::absolute(path).ok();
     let real = path.canonicalize().ok();
     let open = link.iter().chain(&real).filter_map(|path| path.parent()).find(|folder| {
         let found = ownership::of_folder(folder).ok().flatten();
+        // In a folder with the sticky bit, such as /tmp, others cannot remove the file.
         found.is_some_and(|found| found.all_write && !found.keeps_files)
     })?;
     let message = "everyone can write to its folder, and so remove or replace it";

@@ -32,6 +32,8 @@ pub fn load(file: &ConfigFile, vars: Lookup<'_>) -> LoadedConfig {
         let Some(preset) = &server.preset else { continue };
         let found = match options(preset, &file.path, vars) {
             Ok(options) => auggie::command(&options, vars),
+            // The entry stays in the list, so that its clients are told the reason instead of
+            // an unknown name.
             Err(error) => PresetCommand {
                 command: "node".to_owned(),
                 args: Vec::new(),

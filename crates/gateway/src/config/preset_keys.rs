@@ -53,6 +53,7 @@ pub(super) fn preset(entry: &mut ServerEntry, report: &mut Report<'_>) -> Option
         };
         std::mem::replace(key, Key::Absent)
     };
+    // Taken out in any case: without `preset`, they only cause a warning.
     let options = ["node", "entry", "mode", "argsTemplate"].map(|name| (name, take(name)));
     let Key::Given(preset, _) = std::mem::replace(&mut entry.preset, Key::Absent) else {
         for (name, key) in options {

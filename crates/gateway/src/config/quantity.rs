@@ -37,6 +37,7 @@ pub fn parse_any_time(text: &str) -> Option<Duration> {
 /// Parses a bare number in the given unit.
 pub(super) fn time(number: &str, unit: Duration) -> Option<Duration> {
     let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
+    // Negative, infinite and huge numbers fail here, without a panic.
     Duration::try_from_secs_f64(seconds).ok().filter(|time| *time <= MAX_TIME)
 }
 
@@ -45,6 +46,7 @@ pub(super) fn parse_size(text: &str) -> Option<usize> {
     let (number, unit) = split(text)?;
     let (_, one) = SIZE_UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
     let whole: u64 = number.parse().ok()?;
+    // Sizes are whole bytes, so overflow is an error and not a rounding.
     usize::try_from(whole.checked_mul(*one)?).ok()
 }
 
@@ -52,6 +54,7 @@ pub(super) fn parse_size(text: &str) -> Option<usize> {
 pub fn spell_time(time: Duration) -> String {
     let millis = time.as_millis();
     for (name, one) in TIME_UNITS {
+        // Zero is written `0s`, since it is a multiple of every unit.
         if millis.is_multiple_of(one.as_millis()) && (millis > 0 || *name == "s") {
             return format!("{}{name}", millis / one.as_millis());
         }

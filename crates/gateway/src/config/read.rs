@@ -83,6 +83,7 @@ pub(super) fn warn_of_unknown(
         if known.contains(&key) || foreign.contains(&key) {
             continue;
         }
+        // Beyond the limit only the count is shown, so no near name is searched for.
         let remedy = if report.is_full_of(Severity::Warning) { None } else { nearest_key(key, known) };
         let remedy = remedy.map(|near| format!("did you mean `{near}`?"));
         let place = parent.key(key, span(&property.name));
@@ -145,6 +146,7 @@ impl Read for String {
             expected("a string", "write text in double quotes", value, place, report);
             return None;
         };
+        // `exec` takes strings that end with a NUL, so the rest would be lost silently.
         if string.value.contains('\0') {
             report.error(place, "contains a NUL character", "remove the \\u0000: no program can receive it");
             return None;

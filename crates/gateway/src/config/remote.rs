@@ -33,6 +33,7 @@ impl RemoteConfig {
     pub fn shown(&self) -> String {
         match Url::parse(&self.url) {
             Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
+            // A text with variables may not parse yet, but its query may hold a key all the same.
             Err(_) => self.url.split('?').next().unwrap_or_default().to_owned(),
         }
     }
@@ -41,6 +42,7 @@ impl RemoteConfig {
 /// Whether an entry is a remote server.
 pub(super) fn is_remote(entry: &ServerEntry) -> bool {
     let is_kind = |kind: &String| [HTTP, SSE, EITHER].iter().any(|kinds| kinds.contains(&kind.as_str()));
+    // An entry with a command is a local server, whatever its other keys say.
     entry.command.is_absent()
         && (matches!(&entry.kind, Key::Given(kind, _) if is_kind(kind))
             || !entry.url.is_absent()
@@ -110,6 +112,7 @@ fn checked_url(url: String, place: &FilePlace, report: &mut Report<'_>) -> Optio
 /// Whether the address is on this machine, judged without a name lookup.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
+    // IPv6 addresses stand in brackets.
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
 }

@@ -159,6 +159,7 @@ pub(super) fn check_together(
         let message = format!("`hardTimeout` ({hard}) ends a call before `timeout` ({timeout}) does");
         let place = places.hard_timeout.as_ref().unwrap_or(named);
         let remedy = "set a longer `hardTimeout`, or 0 for none".to_owned();
+        // A time is never a secret, so it may be shown.
         report.warning(&place.readable(), message, Some(remedy));
     }
 }

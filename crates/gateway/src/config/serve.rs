@@ -28,6 +28,7 @@ pub(super) fn settings(entry: ServeEntry, report: &mut Report<'_>) -> ServeConfi
     ServeConfig {
         listen: match &entry.listen {
             Key::Absent => usual.listen,
+            // A wrong value was reported, and must not be replaced by the default address.
             Key::Given(..) | Key::Wrong => words(entry.listen, report, |_| None),
         },
         tls_cert: entry.tls_cert.value(),

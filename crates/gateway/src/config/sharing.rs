@@ -29,6 +29,7 @@ pub(super) fn unless_zero(time: Key<Time>) -> Option<Option<Duration>> {
 /// Memory limit of the pool; `0` is no limit.
 fn pool_memory(limit: Key<Size>, report: &mut Report<'_>) -> PoolMemory {
     match limit {
+        // Not a size below the minimum, but the spelling of "no limit".
         Key::Given(Size(0), _) => PoolMemory::Unlimited,
         limit => size(limit, report).map_or(defaults::POOL_MEMORY_LIMIT, PoolMemory::Bytes),
     }

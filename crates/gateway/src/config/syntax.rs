@@ -58,6 +58,7 @@ fn parse_options() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
+        // No other extension: editors and other programs read the same file.
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
         allow_single_quoted_strings: false,
@@ -85,6 +86,7 @@ fn too_deep(source: &str) -> Option<usize> {
     while let Ok(Some(token)) = scanner.scan() {
         match token {
             Token::OpenBrace | Token::OpenBracket => depth += 1,
+            // Unbalanced brackets are left to the parser, which reports them with their place.
             Token::CloseBrace | Token::CloseBracket => depth = depth.saturating_sub(1),
             Token::String(_)
             | Token::Word(_)
@@ -118,6 +120,7 @@ fn report_syntax(error: &ParseError, report: &mut Report<'_>) {
     };
     let message = error.kind().to_string();
     let mut letters = message.chars();
+    // Messages of the parser begin with a capital, ours do not.
     let lower = letters.next().map(|first| first.to_lowercase().to_string() + letters.as_str());
     report.error(&place, format!("syntax error: {}", lower.unwrap_or_default()), remedy);
 }

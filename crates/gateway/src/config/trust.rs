@@ -80,6 +80,7 @@ impl Trust {
 
     /// Revokes an approval; `false` if there was none. Also works for a file that is gone.
     pub fn untrust(&self, path: &Path) -> Result<bool, TrustError> {
+        // If the folder is gone, only the path as it was given can be compared.
         let path = location(path).unwrap_or_else(|_| path.to_owned());
         let mut all = self.trusted()?;
         let before = all.len();
@@ -102,11 +103,13 @@ impl Trust {
         if os::is_writable_by_others(&self.file)
             .map_err(|source| TrustError::Read { path: path(), source })?
         {
+            // Anyone who can write here could approve any file, so the list counts for nothing.
             return Err(TrustError::OpenToOthers { path: path() });
         }
         let stored: TrustFile =
             serde_json::from_str(&text).map_err(|source| TrustError::Damaged { path: path(), source })?;
         if stored.version > FORMAT_VERSION {
+            // An older program would drop what it does not understand when it writes the list.
             return Err(TrustError::Newer { path: path() });
         }
         Ok(stored.trusted)
@@ -142,6 +145,7 @@ impl Trust {
             name.strip_prefix('.').is_some_and(|name| name.starts_with(&format!("{FILE_NAME}.")))
         });
         written.map_err(|error| {
+            // A draft that was not renamed would stay behind.
             let _ = fs::remove_file(&temporary);
             failed(error)
         })

@@ -19,6 +19,7 @@ impl<'a> Admission<'a> {
         // Clients on their way will need their descriptors too.
         let expected = arriving.load(Ordering::Relaxed) + usize::from(offers_streams);
         if room::beside_the_reserve(expected * DESCRIPTORS_PER_CLIENT) {
+            // Counted even without streams, since `Drop` subtracts in any case.
             arriving.fetch_add(1, Ordering::Relaxed);
             return Ok(Self(arriving));
         }

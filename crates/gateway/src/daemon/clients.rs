@@ -44,7 +44,9 @@ impl DaemonState {
             // Without a reply, the attachment looks for another daemon.
             return;
         }
+        // An attachment with another file format is served as a relay.
         let offers_streams = newcomer.handover == hello::HANDOVER_FORM;
+        // Descriptors are checked before the reply, so that a refused window can still serve itself.
         let admission = match Admission::take(&self.arriving, offers_streams) {
             Ok(admission) => admission,
             Err(why) => {
@@ -56,6 +58,7 @@ impl DaemonState {
         let result = if offers_streams { json!({ "streams": true }) } else { Value::Null };
         let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(result));
         let is_told = hello::say(&connection.writer, &reply).await.is_ok();
+        // No client is registered yet, so one that cannot be told leaves no trace.
         let (Ok(id), true) = (found, is_told) else { return };
         let name = newcomer.shown().to_owned();
         let Some(arrival) = self.arrival_of(id, newcomer) else { return };
@@ -68,6 +71,7 @@ impl DaemonState {
             let held = HeldClient { connection, arrival, options, admission, part };
             return self.streams.hold(&self.hub, held).await;
         }
+        // No streams will arrive, so the reserved descriptors are free.
         drop(admission);
         local::serve(&self.hub, arrival, connection, self.max_message_bytes).await;
         // An attachment that closes the connection has ended or reads no more, so output is discarded.
@@ -103,6 +107,7 @@ impl DaemonState {
         let mut turn = self.hub.turn();
         turn.handle(Event::ClientLost { client });
         turn.forget_client(client);
+        // Dropped before another turn is taken below: the lock is not reentrant.
         drop(turn);
         if self.hub.telemetry().close_window(client) {
             self.hub.turn().report_routes(self.hub.telemetry().wants_routes());
@@ -127,6 +132,7 @@ impl DaemonState {
 /// Surroundings of a client that came through an attachment.
 fn surroundings(environment: Environment, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
     Surroundings {
+        // Only processes of this user can connect to the socket.
         principal: Principal::OWNER,
         environment,
         pinned: newcomer.pinned,

@@ -89,6 +89,7 @@ impl DaemonState {
     pub(crate) fn new(setup: DaemonSetup) -> Arc<Self> {
         let DaemonSetup { hub, backends, servers, vars, config, source, overrides, .. } = setup;
         let file = source.as_ref().map(|source| source.path.clone());
+        // Names of a daemon that ends with its clients are not stored: the next one should not start them.
         let stored_for = file.as_deref().filter(|_| setup.stays_without_clients);
         Arc::new(Self {
             hub,

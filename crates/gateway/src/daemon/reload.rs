@@ -65,6 +65,7 @@ impl Overrides {
 
     /// Enabled servers of a config, with the overrides applied.
     pub fn servers(&self, config: &Config) -> Vec<ServerConfig> {
+        // A disabled server has no number, so clients cannot ask for it at all.
         let mut servers: Vec<ServerConfig> =
             config.servers.iter().filter(|server| !server.disabled).cloned().collect();
         servers.iter_mut().for_each(|server| self.apply(server));
@@ -135,6 +136,7 @@ impl DaemonState {
         let file = aside::run(move || reread(&path, origin, owners, &|name| std::env::var_os(name))).await;
         let result = file.and_then(|file| self.take_over(&mut state, &file));
         if let Err(why) = &result {
+            // Marked as reported: the caller gets the reason, and the next check need not log it again.
             state.doubt = Some((why.clone(), true));
             self.report(Fact::ConfigRejected { why: why.clone() });
         }
@@ -181,6 +183,7 @@ impl DaemonState {
     async fn next_look(&self, path: &Path, reports: &mut FileWatch) {
         let is_settled = {
             let state = self.current.state.lock().await;
+            // Fresh files are looked at often, since a second change may leave the same stamp.
             state.doubt.is_none() && state.seen.is_some_and(|stamp| !is_fresh(stamp))
         };
         let soon = tokio::time::Instant::now() + CHECK_INTERVAL;
@@ -201,6 +204,7 @@ impl DaemonState {
     /// Records a rejection and reports it at the second check: an editor may still be writing the file.
     fn doubt(&self, state: &mut ConfigState, why: String) {
         let is_told = match state.doubt.take() {
+            // Logged once, however often the file is read in this state.
             Some((before, true)) if before == why => true,
             Some((before, false)) if before == why => {
                 self.report(Fact::ConfigRejected { why: why.clone() });
@@ -217,6 +221,8 @@ impl DaemonState {
             let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
             return Err(format!("{} has errors\n{}", file.path.display(), problems.join("\n")));
         };
+        // Only a valid file counts as applied: one that returns to the old content after an
+        // error changes nothing.
         state.applied = digest_of(&file.source);
         state.doubt = None;
         let before = std::mem::replace(&mut state.config, config);
@@ -232,6 +238,7 @@ impl DaemonState {
     }
 
     fn apply(&self, before: &Config, config: &Config, overrides: Overrides) -> Applied {
+        // Compared with the servers before they are replaced.
         let waiting = needs_restart(before, config, |server| self.servers.any(server));
         self.set_profiles(config.profiles.clone());
         let changes = self.servers.replace(overrides.servers(config), config.share_ad_hoc);
@@ -264,6 +271,7 @@ impl DaemonState {
         let found = self.servers.ad_hoc(server);
         let AdHocServer { id, server, is_new } =
             found.ok_or("it already has too many servers given after `--`")?;
+        // A command line that was seen before has its settings in the core already.
         if is_new {
             let settings =
                 settings::server_settings(&server, &|name| self.vars.get(name), self.record_of(&server));
@@ -279,6 +287,7 @@ impl DaemonState {
         let clients = self.clients();
         let mut brought = Vec::new();
         for (id, server) in &changes.servers {
+            // A removed server needs no environments.
             let Some(server) = server else { continue };
             let has_it = |wanted: &Option<ServerId>| wanted.is_none_or(|wanted| wanted == *id);
             for (client, (_, vars)) in clients.iter().filter(|(_, (wanted, _))| has_it(wanted)) {

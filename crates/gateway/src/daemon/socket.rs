@@ -36,6 +36,7 @@ pub(crate) async fn bind(address: &Address) -> Result<Listener, BindError> {
 
 /// Whether a daemon answers on the socket, or hangs.
 async fn is_served(address: &Address) -> bool {
+    // A hung daemon gives an error and counts as serving: two daemons must not share an address.
     !matches!(control::ask(address, control::Request::Status).await, Ok(None))
 }
 
@@ -52,6 +53,7 @@ pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut liste
         };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
+            // Clients that are connected stay with this daemon; only the socket passes on.
             () = daemon.retired.notified() => return,
             () = daemon.hub.draining() => return,
             () = disturbed => {
@@ -60,8 +62,10 @@ pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut liste
                 }
                 // The folder was cleaned up, so the socket must be created again.
                 drop(listener);
+                // The old listener is gone by now: its lock would have counted as another daemon.
                 match Listener::bind(&address) {
                     Ok(again) => listener = again,
+                    // Another daemon has taken the address, or the folder cannot be used any more.
                     Err(_) => return,
                 }
                 reports = address.watch().await;
@@ -70,6 +74,7 @@ pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut liste
         };
         // Without a free descriptor the connection is lost; a later one may succeed.
         if let Ok(connection) = accepted {
+            // A task per connection, so that a slow one does not hold up others.
             task::spawn("attachment", attend(daemon.clone(), connection));
         }
     }
@@ -125,6 +130,7 @@ async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
         Hello { wants: Wants::GiveWay, .. } if daemon.stays => Reply::refusal("it serves over HTTP itself"),
         Hello { wants: Wants::Retire | Wants::GiveWay, .. } => {
             daemon.retired.notify_one();
+            // Over HTTP it still has clients to serve, so its standby servers stay.
             if !daemon.stays {
                 daemon.hub.turn().end_all_standbys();
             }
@@ -136,6 +142,7 @@ async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
 
 impl DaemonState {
     async fn status(&self) -> Value {
+        // Measured for this request, so that `status` shows present sizes.
         self.hub.measure().await;
         let status = self.hub.turn().status();
         let (file, origin) = self.current.source.as_ref().map(|(path, origin)| (path, *origin)).unzip();

@@ -39,6 +39,7 @@ impl StartedServers {
     /// `None` if we end with our clients.
     pub(crate) fn load(state_folder: &Path, config: Option<&Path>) -> Self {
         let store = config.map(|config| (state_folder.join("started.json"), config.display().to_string()));
+        // A file that cannot be read counts as empty: a lost list must not keep the daemon from starting.
         let named = store.as_ref().and_then(|(file, config)| read(file).remove(config));
         Self { named: Lock::new(named.unwrap_or_default()), store }
     }
@@ -72,6 +73,7 @@ impl StartedServers {
     /// Stores the servers. A failed write is ignored: the daemon can serve without it.
     fn write(&self, named: &[StartedServer]) {
         let Some((file, config)) = &self.store else { return };
+        // Read again: daemons of other configs store their servers in the same file.
         let mut all = read(file);
         match named.is_empty() {
             true => all.remove(config),
@@ -98,6 +100,7 @@ impl DaemonState {
             }
         }
         for StartedServer { server, root } in self.started.all() {
+            // A server that left the config stays in the list, and starts again if it comes back.
             if let Some((id, _)) = self.servers.find(&server) {
                 let _ = self.stand_by(id, root);
             }
@@ -128,6 +131,7 @@ impl DaemonState {
                 (_, _) => Reply::with(json!({ "instances": restarted })),
             };
         }
+        // Recorded only after the core has accepted it, so that the next run does not repeat a refusal.
         self.started.note(StartedServer { server: name.to_owned(), root: root.map(str::to_owned) });
         let deadline = Instant::now() + START_WAIT;
         while self.hub.turn().standby_state(id) == StandbyState::Starting && Instant::now() < deadline {
@@ -138,6 +142,7 @@ impl DaemonState {
                 "{name} could not be started; `switchboard status` and `switchboard logs {name}` say why"
             )),
             StandbyState::None | StandbyState::Starting | StandbyState::Ready => {
+                // At least one: the standby instance counts even if no stopped one was restarted.
                 Reply::with(json!({ "instances": restarted.max(1) }))
             }
         }

@@ -72,6 +72,7 @@ impl Ladder<'_> {
         if self.places.is_empty() {
             return vec![Rung { rung: RUNG, value: None, named_by: None, used: false, note: None }];
         }
+        // Closed by the first path that decides, and from the start where paths do not count.
         let mut is_open = self.spread == Spread::Root && self.known.pinned.is_none();
         let one = |place: &NamedPath| {
             let obstacle = self.obstacle(place);
@@ -89,6 +90,7 @@ impl Ladder<'_> {
 
     /// Reason why a path decides nothing.
     fn obstacle(&self, place: &NamedPath) -> Option<&'static str> {
+        // Judged without the pin, which would hide the reason.
         let unpinned = Known { pinned: None, ..self.known.clone() };
         if let Decision::Root { why: Why::Within(_) | Why::Project(_), .. } =
             decide(&unpinned, slice::from_ref(place), self.policy)
@@ -111,6 +113,7 @@ impl Ladder<'_> {
             Decision::Fallback | Decision::Nowhere => (false, true),
         };
         let value = self.known.working_folder.clone();
+        // Asks whether the working folder would do if no root were given.
         let alone = Known { given: Vec::new(), default: None, ..self.known.clone() };
         let would_do =
             matches!(decide(&alone, &[], self.policy), Decision::Root { why: Why::WorkingFolder, .. });

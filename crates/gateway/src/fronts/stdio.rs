@@ -22,5 +22,6 @@ pub(crate) async fn serve(
     // The outbox must exist before the core hears of the client, since it may answer at once.
     hub.handle(wants.event(client, surroundings));
     read_client(&hub, client, input, Framer::new(framing, max_message_bytes), reader).await;
+    // Open requests still get their answers: only the client's input has ended.
     hub.handle(Event::ClientInputEnded { client });
 }

@@ -18,6 +18,7 @@ impl Hub {
                 turn.inside.core.measure_every().filter(|_| has_trees)
             };
             match every {
+                // With so short an interval, a new process is measured soon enough without its notice.
                 Some(often) if often <= MEMORY_CHECK_INTERVAL => tokio::time::sleep(often).await,
                 every => self.start_or(every).await,
             }
@@ -35,6 +36,7 @@ impl Hub {
         };
         tokio::select! {
             () = time => {}
+            // A process that has just started has not reached its usual size.
             () = self.measure_soon.notified() => tokio::time::sleep(MEMORY_CHECK_INTERVAL).await,
         }
     }
@@ -50,6 +52,7 @@ impl Hub {
         }
         // Reading the process table takes a while, so it happens off the event loop and outside the lock.
         let sizes = aside::run(move || Tree::measure_all(&trees)).await;
+        // A tree without a size has ended since the list was made.
         let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
         self.handle(Event::Measured { bytes: bytes.collect() });
     }

@@ -117,10 +117,12 @@ impl Hub {
     /// Creates a peer's outbox, with the task that writes leftovers once the peer is writable.
     pub(crate) fn open_outbox(self: &Arc<Self>, peer: Peer, output: impl Into<Output>, framing: Framing) {
         let mut outbox = Outbox::new(output.into(), framing);
+        // The task holds the output itself, not the outbox, which belongs to the lock.
         let (hub, output, left) = (self.clone(), outbox.output(), outbox.left());
         let task = task::spawn("outbox", async move {
             loop {
                 left.notified().await;
+                // A later write, or the reader, finds that the peer is gone.
                 if output.writable().await.is_err() {
                     return;
                 }
@@ -140,6 +142,7 @@ impl Hub {
     /// Reports bytes that have left a mailbox.
     pub(crate) fn flushed(self: &Arc<Self>, peer: Peer, bytes: usize) {
         self.handle(Event::Flushed { peer, bytes });
+        // After the event, since waiters look at the core's new count.
         self.room.notify_waiters();
     }
 
@@ -158,6 +161,7 @@ impl Hub {
     /// Waits for the core's end, and for up to `patience` until the client has its output.
     pub(crate) async fn finished(self: &Arc<Self>, client: ClientId, patience: Duration) {
         self.over().await;
+        // The result is irrelevant: a client that does not read loses its last messages.
         let _ = tokio::time::timeout(patience, self.written(Peer::Client(client))).await;
     }
 

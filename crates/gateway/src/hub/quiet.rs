@@ -17,6 +17,7 @@ pub(super) struct Quiet {
 impl Quiet {
     pub(super) fn interrupt(&mut self) {
         self.is_interrupted = true;
+        // A running timer is not reset for each message, which would cost more than one late wake-up.
         self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep(QUIET_TIME)));
     }
 

@@ -21,6 +21,7 @@ pub(crate) async fn read_client(
     framer: Framer,
     reader: ClientReader,
 ) {
+    // A later daemon continues in the middle of the stream, and journal positions count from its start.
     let source = FrameSource { read: reader.tap().map_or(0, |tap| tap.start()), ..FrameSource::default() };
     Reading { hub, peer: Peer::Client(client), framer, source, reader }.read_all(input.into()).await;
 }
@@ -87,10 +88,12 @@ impl Reading<'_> {
                 // Waits until the client is released. The next reader must see its end too.
                 return std::future::pending().await;
             }
+            // A peer that does not read its answers is not read from either, so its queue stays bounded.
             self.hub.wait_for_room(self.peer).await;
         }
         if let Some(frame) = self.framer.end() {
             self.hub.turn().show(self.peer, &frame);
+            // `source` still describes the frame before, which may have been ASCII.
             self.source.plain = false;
             self.source.upto = self.source.read;
             self.handle_frame(frame).await;
@@ -112,6 +115,7 @@ impl Reading<'_> {
         let mut turn = self.hub.turn();
         while let Some(frame) = self.framer.next_frame() {
             self.locate(&mut turn);
+            // Logged before parsing, so that broken messages appear in the log too.
             turn.show(self.peer, &frame);
             let frame = match frame {
                 Frame::Message(bytes) if bytes.len() > MAX_INLINE_BYTES => return Some(Held::Long(bytes)),
@@ -119,6 +123,7 @@ impl Reading<'_> {
             };
             match self.peer {
                 Peer::Backend(launch) => {
+                    // No paths to look up: a backend's messages do not choose a workspace.
                     from_backend(launch, frame, self.source, &mut |event| turn.handle(event));
                 }
                 Peer::Client(client) => {
@@ -140,6 +145,8 @@ impl Reading<'_> {
         }
         self.source.framing = self.framer.framing();
         if let (Peer::Client(_), Some(framing)) = (self.peer, self.source.framing) {
+            // Answers to a client use the framing of its first message; a backend's framing
+            // is ours to choose.
             turn.set_framing(self.peer, framing);
             self.reader.tap().into_iter().for_each(|tap| tap.set_framing(framing));
         }
@@ -185,6 +192,7 @@ impl Reading<'_> {
                     let unresolved = self.reader.names(&frame);
                     self.place(frame, &unresolved).await;
                 }
+                // The result does not matter here: `read_all` asks the tap after each read.
                 event => drop(self.tell(&mut self.hub.turn(), event)),
             }
         }
@@ -192,6 +200,7 @@ impl Reading<'_> {
 
     /// Passes a client's message to the core, with the paths that it names.
     async fn place(&mut self, frame: Result<Parsed, Broken>, unresolved: &Unresolved) {
+        // Only messages of clients are placed.
         let Peer::Client(client) = self.peer else { return };
         let places = self.reader.resolve(unresolved).await;
         self.tell(&mut self.hub.turn(), Event::FromClient { client, frame, paths: places });

@@ -68,6 +68,7 @@ impl<'a> Turn<'a> {
             Peer::Backend(launch) => launch.backend.to_string(),
         };
         match peer {
+            // A window with its own log wants bodies there, whatever the daemon's own log shows.
             Peer::Client(client) if self.hub.telemetry.wants_bodies_of(client) => {
                 self.desk().take_body(Some(client), from(), bytes);
             }
@@ -113,6 +114,8 @@ impl<'a> Turn<'a> {
             }
             Action::Report(fact) => {
                 if let Fact::Draining { .. } = fact {
+                    // A permit is stored if the task that accepts connections is not waiting
+                    // at this moment.
                     self.hub.draining.notify_one();
                 }
                 self.desk().take(fact);
@@ -134,6 +137,7 @@ impl<'a> Turn<'a> {
                 self.hub.backends.stop(launch, how);
             }
             Action::Finished => {
+                // Set before the notice, since waiters check the flag when they wake.
                 self.inside.finished = true;
                 self.hub.finished.notify_waiters();
             }
@@ -144,6 +148,7 @@ impl<'a> Turn<'a> {
     fn look_up(&self, client: ClientId, inquiry: u32, paths: Vec<String>) {
         let hub = self.hub.clone();
         task::spawn("lookup", async move {
+            // The disk may be a slow network mount, and the lock must not wait for it.
             let look = move || paths.iter().map(|path| paths::canonical(Path::new(path))).collect();
             let roots = aside::run(look).await;
             hub.handle(Event::RootsLookedUp { client, inquiry, roots });
@@ -152,6 +157,7 @@ impl<'a> Turn<'a> {
 
     fn read_offer(&mut self, launch: Launch, round: u32, raw: Box<RawOffer>) {
         if raw.len() <= MAX_INLINE_LIST_BYTES {
+            // Short lists are read within this turn: another thread would cost more than the parsing.
             let offer = Arc::new(raw.read());
             return self.inside.caused.push_back(Event::OfferRead { launch, round, offer });
         }
@@ -224,6 +230,7 @@ impl<'a> Turn<'a> {
     pub(crate) fn reconfigure(&mut self, change: Change) {
         let inside = &mut *self.inside;
         inside.core.reconfigure(self.now, change, &mut inside.actions);
+        // New limits may already be exceeded.
         self.hub.measure_soon.notify_one();
         self.perform_all();
     }
@@ -274,6 +281,7 @@ impl<'a> Turn<'a> {
             }
         } else if let Some(mailbox) = self.inside.mailboxes.get(&peer) {
             let bytes = mailbox.put(out, about);
+            // A mailbox that keeps the message reports its bytes later.
             if bytes > 0 {
                 self.inside.caused.push_back(Event::Flushed { peer, bytes });
             }
@@ -315,8 +323,10 @@ impl<'a> Turn<'a> {
         }
         match (left, peer) {
             (Left::Nothing, _) => self.hub.room.notify_waiters(),
+            // The outbox's own task waits until the peer is writable.
             (Left::Something, _) => {}
             (Left::Broken, Peer::Client(client)) => {
+                // Tasks that wait for this client's output would otherwise wait for ever.
                 self.hub.room.notify_waiters();
                 self.inside.caused.push_back(Event::ClientLost { client });
             }
@@ -327,6 +337,7 @@ impl<'a> Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
+        // Written first: a flush may cause events, which change what the rest of this function looks at.
         self.write();
         if !self.inside.core.is_serving() {
             self.hub.is_ending.store(true, Ordering::Relaxed);

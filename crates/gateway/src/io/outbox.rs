@@ -132,10 +132,12 @@ impl Outbox {
         if let Output::Stored(stored) = &*self.output
             && !stored.admit(&out)
         {
+            // The core counts these bytes as waiting, so they are reported with the next flush.
             self.swallowed += out.len();
             return;
         }
         let out = match self.framing {
+            // A line break inside a message would end it early on a newline-delimited stream.
             Framing::Newline => out.on_one_line(),
             Framing::ContentLength => out,
         };
@@ -159,7 +161,9 @@ impl Outbox {
                     self.small.extend_from_slice(&out.original()[range]);
                 }
                 Piece::Original(range) => {
+                    // Order is kept: whatever was copied before this piece goes into the queue before it.
                     self.close_small();
+                    // A sealed copy pays off only for a list that many clients get.
                     let is_prepared = out.is_prepared()
                         && range.len() >= prepared::MIN_SHARED_BYTES
                         && self.output.is_pipe();
@@ -182,6 +186,7 @@ impl Outbox {
     pub(crate) fn flush(&mut self) -> (usize, Left) {
         let mut flushed = std::mem::take(&mut self.swallowed);
         self.gathered = 0;
+        // Cloned so that `self` can be changed while the output is in use.
         if let Output::Stored(stored) = &*self.output.clone() {
             let (sent, left) = self.flush_stored(&**stored);
             return (flushed + sent, left);
@@ -189,6 +194,7 @@ impl Outbox {
         while !self.holds_nothing() && !self.broken {
             match self.write_some() {
                 Ok(written) => flushed += written,
+                // A signal arrived during the call, and the write is simply repeated.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.close_small();
@@ -199,6 +205,7 @@ impl Outbox {
             }
         }
         if self.broken {
+            // The rest will never be read, so its memory is freed at once.
             self.queue.clear();
             self.small = Vec::new();
             return (flushed, Left::Broken);
@@ -223,6 +230,7 @@ impl Outbox {
             }
             Err(_) => {
                 self.broken = true;
+                // The journal closes, so that no other daemon tries to serve a client that is gone.
                 stored.lost();
             }
             Ok(()) => {}
@@ -235,6 +243,7 @@ impl Outbox {
         let slices: Vec<IoSlice<'_>> = pieces.filter(|piece| !piece.is_empty()).map(IoSlice::new).collect();
         stored.store(&slices)?;
         drop(slices);
+        // Large buffers are kept for the next large message.
         self.queue.drain(..).for_each(|part| spare::give(part.bytes));
         if self.small.capacity() <= MAX_IDLE_BUFFER_BYTES {
             self.small.clear();
@@ -247,6 +256,8 @@ impl Outbox {
     fn write_some(&mut self) -> io::Result<usize> {
         if self.queue.is_empty() {
             let written = self.output.try_write(&[IoSlice::new(&self.small)])?;
+            // The usual case: everything fits into the pipe, and the buffer is reused without
+            // an allocation.
             if written == self.small.len() && self.small.capacity() <= MAX_IDLE_BUFFER_BYTES {
                 self.small.clear();
             } else {
@@ -273,6 +284,7 @@ impl Outbox {
         // `small` follows the queue, so it is written only together with all of it.
         let ends_with_small = copied.clone().count() == self.queue.len();
         let small = ends_with_small.then_some(&self.small[..]);
+        // `zip` stops at the number of slices; the rest follows with the next call.
         for (slice, piece) in slices.iter_mut().zip(copied.map(|part| &part.bytes[..]).chain(small)) {
             *slice = IoSlice::new(piece);
             count += 1;

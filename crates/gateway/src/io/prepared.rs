@@ -33,6 +33,7 @@ pub(crate) fn source(bytes: &Bytes) -> Option<Arc<Sealed>> {
     // Compared by address: equal content in another buffer is another list.
     let is_it = |it: &KnownList| it.bytes.as_ptr() == bytes.as_ptr() && it.bytes.len() == bytes.len();
     let Some(at) = known.iter().position(is_it) else {
+        // The oldest list is the least likely to be sent again.
         if known.len() == MAX_KNOWN_LISTS {
             known.remove(0);
         }
@@ -41,6 +42,7 @@ pub(crate) fn source(bytes: &Bytes) -> Option<Arc<Sealed>> {
     };
     let it = &mut known[at];
     if let SystemCopy::NotYet = it.copy {
+        // A failure is remembered, so that the system is not asked for every client.
         it.copy = Sealed::new(&it.bytes)
             .map_or(SystemCopy::Impossible, |sealed| SystemCopy::Made(Arc::new(sealed)));
     }

@@ -14,6 +14,7 @@ static SPARE: Lock<Option<BytesMut>> = Lock::new(None);
 
 /// Keeps the buffer of a large message, if it has no other owner.
 pub(crate) fn give(bytes: Bytes) {
+    // A message that is still referenced keeps its buffer.
     let Ok(mut buffer) = bytes.try_into_mut() else { return };
     buffer.clear();
     // The rest is only the end of the message, but its allocation is whole.
@@ -21,6 +22,7 @@ pub(crate) fn give(bytes: Bytes) {
         return;
     }
     let was_empty = SPARE.lock().replace(buffer).is_none();
+    // A timer that runs already frees this buffer as well.
     if was_empty {
         tokio::spawn(async {
             tokio::time::sleep(SPARE_TIMEOUT).await;

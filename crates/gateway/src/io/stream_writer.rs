@@ -104,10 +104,12 @@ impl Shared {
         loop {
             let (bytes, is_closed) = {
                 let mut state = self.lock();
+                // Set under the same lock that takes the bytes, so that `drained` cannot miss them.
                 state.is_writing = !state.bytes.is_empty();
                 (state.bytes.split(), state.is_closed)
             };
             if bytes.is_empty() {
+                // `is_writing` has just become false, which `drained` waits for.
                 self.emptied.notify_waiters();
                 if is_closed {
                     let _ = stream.shutdown().await;
@@ -120,6 +122,7 @@ impl Shared {
             self.emptied.notify_waiters();
             let mut written = stream.write_all(&bytes).await;
             if written.is_ok() {
+                // The stream of an embedding program may buffer on its own.
                 written = stream.flush().await;
             }
             if written.is_err() {

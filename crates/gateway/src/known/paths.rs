@@ -21,6 +21,7 @@ const FILE_ENDINGS: &[&str] = &[
 /// Place of the first relative path in a server's launch. Never its value, which
 /// may be a secret with a slash.
 pub(super) fn first_relative(server: &ServerConfig) -> Option<String> {
+    // A remote server has no working folder.
     if server.remote.is_some() {
         return None;
     }
@@ -88,6 +89,7 @@ fn is_dotted(path: &str) -> bool {
 
 /// Whether a value that names a file does so by a relative path.
 fn is_file(value: &str) -> bool {
+    // Variables such as `LOG_FILE` may also be switches.
     let is_switch = matches!(value, "" | "0" | "1" | "true" | "false");
     !is_anchored(value) && !value.contains("://") && !is_switch
 }

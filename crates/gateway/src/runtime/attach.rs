@@ -63,6 +63,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let parent = Parent::watch();
     let sweeps = Sweeps::new(launch::runs_folder(&attach.state_folder));
     let newcomer = Newcomer {
+        // The default is not sent, so that the daemon opens no separate log for this window.
         log: Some(attach.log).filter(|log| !log.is_default()),
         ..relay::newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots)
     };
@@ -70,6 +71,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let link = Link::new(attach.address, attach.command, newcomer, limit, sweeps.clone());
     let signals = match Signals::new() {
         Ok(signals) => signals,
+        // The streams go back to the caller, which can still serve the client without a daemon.
         Err(why) => return Err(Alone { stdio, why }),
     };
     let streams = handover::streams_of(&stdio);
@@ -80,6 +82,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let mut forgetting = Tasks::default();
     forgetting.spawn("forgetting", async {
         tokio::time::sleep(STARTUP_TIME).await;
+        // Releases pages of the program that only the start needed: from now on this process mostly waits.
         forget_the_start();
     });
     let grace = attach.config.shutdown_grace;
@@ -91,6 +94,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
             drop(stdio);
             let lender = link.clone();
             let lent = async move { handover::lend(&lender, connection, streams, lookout).await };
+            // A join error needs no report: a panic in a task has ended the process by then.
             let Ok(lent) = task::spawn("lending", lent).await else { return Ok(()) };
             let Lent::Back(streams, lookout) = lent else {
                 sweeps.finished().await;
@@ -99,11 +103,13 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
             (RelayedStreams::Returned(streams), lookout)
         }
         None => {
+            // Kept for the relay's first start, so that no second connection is made.
             link.keep(connection);
             (RelayedStreams::Own(stdio), lookout)
         }
     };
     relay(link, &attach.config, streams, lookout).await;
+    // A running sweep would end with this process, and leave a killed daemon's servers running.
     sweeps.finished().await;
     Ok(())
 }

@@ -59,6 +59,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let file = daemon.source.as_ref().map(|source| &source.path);
     let described = json!({ "pid": std::process::id(), "version": hello::version(), "config": file });
     daemon.address.describe(&described.to_string())?;
+    // Bound before anything is started: a taken port must fail the whole command.
     let http = match daemon.http {
         None => None,
         Some(options) => Some(HttpListening::begin(options, daemon.on_listening).await?),
@@ -95,6 +96,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     tasks.spawn("accepting", socket::accept(state.clone(), daemon.address, listener));
     tasks.spawn("watching", async move { state.watch().await });
     hub.over().await;
+    // No new clients from here on; the present ones are seen off next.
     tasks.end();
     if let Some(visits) = visits {
         visits.end().await;

@@ -57,6 +57,7 @@ impl Gateway {
             settings::of_config(config, &servers, &vars, &launches, &shelf, linger, reports_routes);
         settings.stays = stays;
         let warden = launch::warden_for(&servers, state_folder);
+        // A daemon may get guarded servers by a later reload, so its layers are always reported.
         let is_unguarded = linger.is_none()
             && !servers.is_empty()
             && servers.iter().all(|server| server.guard == Guard::Off);

@@ -92,10 +92,12 @@ impl Conversation {
     pub async fn hear_line(&mut self) -> Result<Bytes, Silence> {
         loop {
             match self.framer.next_frame() {
+                // Noise is returned too: each caller decides what a line that is not JSON means.
                 Some(Frame::Message(line) | Frame::Noise(line)) => return Ok(line),
                 Some(Frame::TooLong { length, .. }) => return Err(Silence::TooMuch(length as usize)),
                 None => {
                     let read = self.stdout.read(self.framer.buffer()).await;
+                    // An error means the same as the end: no more messages can come.
                     let Ok(1..) = read else { return Err(Silence::Ended) };
                 }
             }
@@ -111,6 +113,7 @@ impl Conversation {
     /// how it ended, and its stderr.
     pub async fn end(self, grace: Duration) -> (Ended, String) {
         let Self { mut child, stdin, stdout, words, listening, .. } = self;
+        // The end of its input asks a stdio server to end on its own.
         drop(stdin);
         let ended = child.stop(grace).await.ended;
         drop((child, stdout));
@@ -126,6 +129,7 @@ async fn listen(mut stderr: ByteReader, words: Arc<Lock<Vec<u8>>>) {
     while let Ok(1..) = stderr.read(&mut buffer).await {
         let mut words = words.lock();
         let room = MAX_STDERR_BYTES.saturating_sub(words.len()).min(buffer.len());
+        // Bytes beyond the limit are still read, so that a talkative program never blocks on a full pipe.
         words.extend_from_slice(&buffer[..room]);
         buffer.clear();
     }

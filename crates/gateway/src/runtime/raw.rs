@@ -56,12 +56,15 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
             is_missing: matches!(error, SpawnError::NotFound { .. }),
             ..failure(error.to_string(), prepared.explain(&error))
         })?;
+    // After the start: a signal before this line ends us in the default way, and the guard
+    // ends the command.
     let mut signals = Signals::new().map_err(|error| failure(error.to_string(), String::new()))?;
     let Spawned { mut child, stdin, stdout, stderr } = spawned;
 
     let mut input = task::spawn("input", copy(stdio.input, stdin));
     let output = task::spawn("output", copy(stdout, stdio.output));
     let words = task::spawn("words", follow(stderr));
+    // Removes processes that earlier runs left behind, beside the command's own work.
     let sweeping = task::spawn("sweeping", sweep(warden.clone()));
     let why = tokio::select! {
         _ = child.wait() => Why::Ended,
@@ -94,12 +97,14 @@ enum Why {
 /// Closes the input first, if the client has left. A first signal sends SIGTERM, a second one SIGKILL.
 async fn end(child: &mut Child, signals: &mut Signals, grace: Duration, why: Why) -> Ended {
     if why == Why::Ended {
+        // The status is known already; `wait` only returns it.
         return child.wait().await;
     }
     let mut grace = grace;
     if why == Why::ClientGone {
         tokio::select! {
             stopped = child.stop(grace) => return stopped.ended,
+            // A client that also sends a signal is in a hurry, so less time is left after SIGTERM.
             _ = signals.next() => grace = grace.min(HASTY_GRACE),
         }
     }
@@ -107,6 +112,7 @@ async fn end(child: &mut Child, signals: &mut Signals, grace: Duration, why: Why
         stopped = child.terminate(grace) => return stopped.ended,
         _ = signals.next() => {}
     }
+    // The second signal means that the user does not want to wait.
     child.kill_now();
     child.wait().await
 }
@@ -130,6 +136,7 @@ async fn copy(mut from: ByteReader, to: ByteWriter) -> io::Result<()> {
             }
         }
     }
+    // If a thread writes, accepted bytes may still wait in its queue.
     to.drained().await;
     Ok(())
 }
@@ -137,6 +144,7 @@ async fn copy(mut from: ByteReader, to: ByteWriter) -> io::Result<()> {
 async fn follow(mut words: ByteReader) {
     let mut buffer = BytesMut::new();
     while let Ok(1..) = words.read(&mut buffer).await {
+        // Dropped if our stderr is full: a client that does not read it must not stop the command.
         switchboard_process::stderr::write_if_it_goes(&buffer.split());
     }
 }

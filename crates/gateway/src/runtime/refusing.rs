@@ -46,6 +46,7 @@ pub async fn run(refusal: Refusal, stdio: OwnStdio) -> std::io::Result<()> {
     let streams = (stdio.input, stdio.output);
     tasks.spawn(
         "serving",
+        // The framing is detected from the client, since there is no config to fix it.
         fronts::stdio::serve(hub.clone(), arrival, streams, None, DEFAULT_MESSAGE_LIMIT_BYTES),
     );
     if !refusal.ignore_parent {

@@ -38,6 +38,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let client = ClientId(1);
     let mut tasks = gateway.start_upkeep();
     tasks.obey(hub, signals);
+    // Without `as_one` there is exactly one server, which has the first number.
     let arrival = gateway.own_client(client, (!as_one).then_some(ServerId(0)), &roots);
     let (framing, limit) = (settings::fixed(config.framing), config.max_message_bytes);
     let streams = (stdio.input, stdio.output);

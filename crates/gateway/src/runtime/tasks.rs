@@ -37,6 +37,7 @@ impl Tasks {
     pub(super) fn obey(&mut self, hub: &Arc<Hub>, mut signals: Signals) {
         let hub = hub.clone();
         self.spawn("ending", async move {
+            // Waits in one task for both signals, so that the second one is known to be the second.
             let why = signals.next().await;
             hub.handle(Event::Drain { why });
             signals.next().await;

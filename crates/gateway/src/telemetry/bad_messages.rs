@@ -17,6 +17,7 @@ pub(super) struct BadMessages {
 impl BadMessages {
     /// Whether this message gets a line of its own.
     pub(super) fn take(&mut self, now: SystemTime) -> bool {
+        // A clock that was set back starts a new minute.
         let is_past = |since: SystemTime| !now.duration_since(since).is_ok_and(|passed| passed < MINUTE);
         let (since, lines) = self.lines.filter(|(since, _)| !is_past(*since)).unwrap_or((now, 0));
         if lines == MAX_LINES_PER_MINUTE {

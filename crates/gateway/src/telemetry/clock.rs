@@ -51,6 +51,7 @@ impl fmt::Display for Timestamp {
 }
 
 fn since_epoch(time: SystemTime) -> std::time::Duration {
+    // A clock before 1970 shows as 1970.
     time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 

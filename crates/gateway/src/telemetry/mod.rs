@@ -271,6 +271,7 @@ impl Queue {
             Fact::Answered { method, took, outcome, .. } if self.requests == MAX_REQUEST_LINES => {
                 self.join_crowd(method, took, outcome);
             }
+            // Counted by `take`, and reported later as a number.
             Fact::BadMessage { .. } | Fact::TooLong { .. } if !self.bad.take(time) => {}
             fact => {
                 self.requests += usize::from(matches!(fact, Fact::Answered { .. }));
@@ -319,6 +320,7 @@ fn listen(shared: &(Lock<Queue>, Condition), options: LogOptions) {
     loop {
         let mut waiting = queue.lock();
         while waiting.items.is_empty() && !waiting.closing {
+            // Set under the lock that `wait` releases, so that no notice is lost.
             waiting.asleep = true;
             waiting = changed.wait(waiting);
         }
@@ -331,6 +333,7 @@ fn listen(shared: &(Lock<Queue>, Condition), options: LogOptions) {
         let items = waiting.take();
         let dropped = std::mem::take(&mut waiting.dropped);
         let closing = waiting.closing;
+        // Released before writing, which may block on a full disk.
         drop(waiting);
         for item in &items {
             match item {

@@ -52,6 +52,7 @@ impl Rolling {
         }
         let path = self.path();
         let is_large = |length: u64| length >= MAX_FILE_BYTES;
+        // The open file itself is measured: the path may already name a newer one.
         if self.file.as_ref().is_some_and(|file| file.metadata().is_ok_and(|meta| is_large(meta.len()))) {
             self.file = None;
             // Another process may have renamed it already; then the path names a new file.
@@ -61,6 +62,7 @@ impl Rolling {
             }
         }
         if self.file.is_none() {
+            // A failure is retried with the next write.
             self.file = open(&path).ok();
             self.prune();
         }

@@ -57,6 +57,7 @@ impl Logs {
 
     pub(super) fn open_window(&mut self, client: ClientId, wanted: &WindowLog) {
         let mut log = Log::open(wanted.over(&self.options));
+        // A window that opens later must still name the backends that run already.
         log.know_backends_of(&self.main);
         self.windows.insert(client, Window { log, has_own_file: wanted.file.is_some() });
     }
@@ -104,6 +105,7 @@ impl Logs {
     /// Writes the collected lines.
     pub(super) fn flush(&mut self, dropped: u64) {
         self.main.flush(dropped);
+        // Dropped lines are reported once, in the daemon's log.
         self.windows.values_mut().for_each(|window| window.log.flush(0));
     }
 }

@@ -43,6 +43,7 @@ impl Entries {
                 let id = message.id().map(|id| id.as_bytes().to_vec());
                 self.0.extend(id.map(|id| JournalEntry::Resolved { id }));
             }
+            // Other notifications get no answer, so nothing is owed if the daemon dies over one.
             (Kind::Notification, _) => {}
         }
     }
@@ -56,6 +57,7 @@ impl Entries {
             }
             Method::Subscribe => self.0.push(JournalEntry::Subscribed { uri: uri() }),
             Method::Unsubscribe => self.0.push(JournalEntry::Unsubscribed { uri: uri() }),
+            // No other method changes state that the next daemon would have to restore.
             _ => {}
         }
     }
@@ -82,6 +84,7 @@ impl Entries {
 pub(super) fn of_too_long(glimpses: &[Glimpse]) -> Vec<JournalEntry> {
     let asks = glimpses.iter().filter(|seen| seen.method.is_some());
     let ids = asks.filter_map(|seen| Some(seen.id.as_ref()?.as_bytes().to_vec()));
+    // Never repeated: the bytes of an oversized message were not kept.
     ids.map(|id: Id| JournalEntry::Asked(AskedRequest { id, again: Vec::new() })).collect()
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn encode(entry: &JournalEntry, into: &mut Vec<u8>) {
     let mut put = |tag: u8, number: u64, texts: &[&[u8]]| {
         into.push(tag);
         into.extend_from_slice(&number.to_le_bytes());
+        // The count lets a reader skip texts that a later version appends to an entry.
         into.extend_from_slice(&(texts.len() as u32).to_le_bytes());
         for text in texts {
             into.extend_from_slice(&(text.len() as u32).to_le_bytes());

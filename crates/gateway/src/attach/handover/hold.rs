@@ -70,7 +70,10 @@ async fn listen(reader: &mut ByteReader, writer: &ByteWriter, end: &Notify) {
         for at in 0..words.len() {
             match words[at] {
                 ALIVE if lend::say(writer, ALIVE).await.is_err() => return,
+                // A permit is stored if `serve` does not wait for it yet, so the word is not lost.
                 END => end.notify_one(),
+                // Unknown words may come from a newer attachment; an `ALIVE` that was
+                // answered also ends up here.
                 _ => {}
             }
         }

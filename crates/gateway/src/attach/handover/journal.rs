@@ -82,6 +82,7 @@ impl ClientJournal {
             // A client that sent `exit` needs no next daemon.
             let is_exit = inner.exits && hold == HoldState::LetGo;
             inner.hold = if is_exit { HoldState::Exited } else { hold };
+            // Released first, since woken tasks take the lock at once.
             drop(inner);
             self.changed.notify_waiters();
         }
@@ -102,6 +103,7 @@ impl ClientJournal {
     /// Waits until every request is answered.
     pub(crate) async fn settled(&self) {
         loop {
+            // As in `closed`, registered before the check.
             let changed = self.changed.notified();
             if self.with_state(|state| state.open.is_empty()) {
                 return;
@@ -125,10 +127,12 @@ impl ClientJournal {
         let mut entries = Entries::default();
         match frame {
             Ok(Parsed::One(message)) => {
+                // Remembered for `close`: after `exit` no other daemon may take the client over.
                 self.inner().exits |= message.method() == Method::Exit;
                 entries.one(message);
             }
             Ok(Parsed::Batch(members)) => entries.batch(members),
+            // A broken frame asks for nothing, but its bytes still count as handled.
             Err(_) => {}
         }
         self.enter(upto, entries.0)
@@ -141,6 +145,7 @@ impl ClientJournal {
     fn enter(&self, upto: u64, mut entries: Vec<JournalEntry>) -> bool {
         let mut inner = self.inner();
         if inner.hold != HoldState::Serving {
+            // Another process may already read from this position.
             return false;
         }
         entries.push(JournalEntry::Taken { upto });
@@ -152,6 +157,7 @@ impl ClientJournal {
             self.changed.notify_waiters();
             return false;
         }
+        // Stored after the entry: the reader may free input up to here.
         self.taken.store(upto, Ordering::Release);
         true
     }
@@ -181,6 +187,7 @@ impl ClientJournal {
         let was_open = !inner.state.open.is_empty();
         entries.push(JournalEntry::Written { upto });
         inner.append(entries)?;
+        // Waiters look only for the last answer, so others need no notice.
         let is_settled = was_open && inner.state.open.is_empty();
         drop(inner);
         if is_settled {
@@ -262,6 +269,7 @@ impl Inner {
         entries.iter().for_each(|entry| encode(entry, &mut buffer));
         self.file.append(&buffer)?;
         buffer.shrink_to(MAX_REPEATED_BYTES);
+        // A single long `initialize` must not keep its memory for the client's whole life.
         self.buffer = buffer;
         // Memory changes only after the file has the entries: a failed append must leave the old state.
         entries.into_iter().for_each(|entry| self.state.enter(entry));

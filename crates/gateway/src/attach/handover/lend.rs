@@ -67,6 +67,7 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
         let witness = link.sweeps().witness(connection.peer);
         let end = match streams.pass(&connection).await {
             Ok(()) => watch.over(&mut connection, &streams).await,
+            // A daemon that cannot receive the streams is gone, like one that dies later.
             Err(_) => HoldEnd::Lost,
         };
         match end {
@@ -78,12 +79,14 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
                 }
                 return Lent::Over;
             }
+            // Closed before the streams go to another daemon, so that a living one lets go of them.
             HoldEnd::Lost => drop(connection),
         }
         link.sweeps().clear_up_after(witness);
         let now = Instant::now();
         deaths.push_back(now);
         deaths.retain(|&death| now.duration_since(death) < DEATHS_WINDOW);
+        // Without a journal the debts are unknown, so the client's streams are closed.
         let Ok(output) = settle(&streams, link.newcomer().shown()) else { return Lent::Over };
         if let HoldEnd::Over = watch.until_wanted(&streams, output).await {
             return Lent::Over;
@@ -98,6 +101,7 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
         };
         connection = match opened {
             Ok((connection, true)) => connection,
+            // Without a daemon that takes streams, the relay forwards messages itself.
             Ok((_, false)) | Err(_) => return Lent::Back(streams, watch),
         };
     }
@@ -125,9 +129,11 @@ impl Lookout {
                     hear(read, &mut words)
                 }
                 _ = signals.next() => {
+                    // The client still reads, so it gets the answers that are under way.
                     self.end_in_order(connection, &mut words).await;
                     Some(HoldEnd::Over)
                 }
+                // A client whose process has ended reads nothing, so no answer is waited for.
                 () = parent.gone(), if !*ignore_parent => Some(HoldEnd::Over),
                 // While the watchdog rests no timer runs, so the client's next message must wake it.
                 _ = streams.readable(), if watchdog.wake().is_none() => {
@@ -149,11 +155,13 @@ impl Lookout {
     async fn end_in_order(&mut self, connection: &mut Connection, words: &mut BytesMut) {
         let orderly = async {
             let _ = say(&connection.writer, END).await;
+            // Earlier words stay in the buffer, which is harmless: only `OVER` is looked for.
             while matches!(connection.reader.read(words).await, Ok(1..)) && !words.contains(&OVER) {}
         };
         tokio::select! {
             () = orderly => {}
             _ = self.signals.next() => {}
+            // Longer than the daemon's own limits, which add up to the grace period and one timeout.
             () = tokio::time::sleep(self.grace + 2 * LAST_ANSWERS_TIMEOUT) => {}
         }
     }
@@ -162,11 +170,13 @@ impl Lookout {
     async fn until_wanted(&mut self, streams: &Streams, output: JournaledOutput) -> HoldEnd {
         let has_open = output.journal().with_state(|state| !state.open.is_empty());
         let taken = output.journal().with_state(|state| state.taken);
+        // Repeatable requests and bytes that the dead daemon had read need the next daemon at once.
         if has_open || streams.has_unread(taken).unwrap_or(true) {
             return HoldEnd::Lost;
         }
         let giving = async {
             give_out(&output).await;
+            // Having sent everything is no reason to stop waiting for the client.
             std::future::pending::<()>().await;
         };
         tokio::select! {
@@ -181,9 +191,11 @@ async fn until_client_speaks(streams: &Streams, output: &JournaledOutput) -> Hol
     loop {
         match streams.waiting() {
             Waiting::Something => return HoldEnd::Lost,
+            // An error on stdin means that the client can never be heard again.
             Waiting::Nothing if streams.readable().await.is_err() => return HoldEnd::Over,
             Waiting::Nothing => {}
             Waiting::Ended => {
+                // The client has closed its end but may still read what it asked for.
                 let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, give_out(output)).await;
                 return HoldEnd::Over;
             }
@@ -202,6 +214,7 @@ fn hear(read: io::Result<usize>, words: &mut BytesMut) -> Option<HoldEnd> {
     if words.contains(&EXITED) {
         return Some(HoldEnd::Exited);
     }
+    // Signs of life carry no content and must not pile up.
     words.clear();
     None
 }

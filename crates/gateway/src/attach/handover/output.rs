@@ -50,6 +50,7 @@ impl StoredOutput for JournaledOutput {
     }
 
     fn store(&self, bufs: &[IoSlice<'_>]) -> io::Result<()> {
+        // Entries go into the journal with the very bytes they describe, never before.
         let entries = std::mem::take(&mut *self.entries.lock());
         self.store_with(bufs, entries)
     }
@@ -80,6 +81,7 @@ impl StoredOutput for JournaledOutput {
 
 impl Drop for JournaledOutput {
     fn drop(&mut self) {
+        // Counts only if the journal is still open: an end that was recorded before keeps its state.
         self.journal.close(HoldState::LetGo);
     }
 }

@@ -18,6 +18,7 @@ pub(super) struct OwnIds {
 
 impl OwnIds {
     pub(super) fn new() -> Self {
+        // The keys of the standard hasher are random, which saves a crate for one number.
         let secret = BuildHasher::hash_one(&RandomState::new(), 0);
         Self { secret, minted: 0, open: Vec::new(), swallowed: 0 }
     }
@@ -31,6 +32,7 @@ impl OwnIds {
 
     /// Consumes the answer to an open id of ours; false for any other id.
     pub(super) fn swallow(&mut self, id: &[u8]) -> bool {
+        // A client may use our prefix by chance; its own ids are never in this list.
         let Some(at) = self.open.iter().position(|open| open == id) else { return false };
         self.open.swap_remove(at);
         self.swallowed += 1;

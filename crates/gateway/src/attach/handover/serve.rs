@@ -45,17 +45,20 @@ pub(crate) async fn serve(
     hub.turn().touch(peer);
     let reading = async {
         let mut reader = reader.with_tap(journal.clone());
+        // Setup comes before the client's unread input, which relies on it.
         repeat(hub, client, &journal, framing, &mut reader).await?;
         reading::read_client(hub, client, input, Framer::new(framing, options.max_message_bytes), reader)
             .await;
         io::Result::Ok(())
     };
     tokio::select! {
+        // Released or broken streams take no more answers.
         hold = journal.closed() => return Ok(hold),
         done = reading => done?,
         () = asked => {}
     }
     hub.handle(Event::ClientInputEnded { client });
+    // Requests that were read before the end of input still get their answers.
     let settled = tokio::time::timeout(options.grace, journal.settled());
     tokio::select! {
         hold = journal.closed() => return Ok(hold),
@@ -70,6 +73,7 @@ pub(crate) async fn serve(
             }
         }
     }
+    // A client that does not read must not keep this task, and the daemon, alive.
     let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, hub.written(peer)).await;
     journal.close(HoldState::Over);
     Ok(HoldState::Over)
@@ -102,6 +106,7 @@ async fn repeat(
         (lines, again)
     });
     for (what, line) in lines {
+        // A line that does not parse is skipped: the other messages are still worth repeating.
         let Some(line) = under_own_id(line, journal) else { continue };
         reading::repeat(hub, client, line, framing, reader).await;
         if what == Some(SetupMessage::Initialize) {
@@ -119,6 +124,7 @@ async fn repeat(
 
 fn under_own_id(line: Bytes, journal: &ClientJournal) -> Option<Bytes> {
     let Ok(Parsed::One(message)) = parse(line.clone()) else { return None };
+    // Notifications have no id and get no answer that would have to be swallowed.
     if message.method() == Method::Initialized || !message.has(Part::Id) {
         return Some(line);
     }

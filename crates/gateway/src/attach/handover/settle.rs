@@ -51,6 +51,7 @@ fn owed(
     let mut entries = Vec::new();
     let framing = state.framing.unwrap_or_default();
     let mut say = |message: &[u8]| {
+        // Spelled in the client's framing, since no outbox stands between this text and the client.
         words.extend_from_slice(framing.head(message.len()).unwrap_or_default().as_bytes());
         words.extend_from_slice(message);
         words.extend_from_slice(framing.tail());
@@ -62,6 +63,7 @@ fn owed(
             r#"{{{version}"method":"notifications/cancelled","params":{{"requestId":{id_text},"reason":"the server that asked has stopped"}}}}"#
         )
         .as_bytes());
+        // Resolved here: no daemon is left that waits for the client's answer.
         entries.push(JournalEntry::Resolved { id: id.clone() });
     }
     let answer = |id: &Id| error.to_bytes(&RawId::from_bytes(id), dialect);
@@ -74,6 +76,7 @@ fn owed(
             OpenRequest::Together(ids) => {
                 let members: Vec<_> = ids.iter().map(answer).collect();
                 say(&[b"[", &members.join(&b","[..])[..], b"]"].concat());
+                // A single entry closes the whole batch, since it is stored as one open request.
                 entries.extend(ids.first().map(|id| JournalEntry::Answered { id: id.clone() }));
             }
         }

@@ -42,6 +42,7 @@ impl JournalState {
             }
             JournalEntry::Written { upto } => self.written = self.written.max(upto),
             JournalEntry::Answered { id } => {
+                // Only one: each of two requests with the same id is owed an answer.
                 let at = self.open.iter().position(|open| open.has(&id));
                 at.into_iter().for_each(|at| drop(self.open.remove(at)));
             }
@@ -59,6 +60,7 @@ impl JournalState {
         self.setup.unsubscribe(&uri);
         let known = self.setup.subscriptions();
         let bytes: usize = known.iter().map(Bytes::len).sum();
+        // Over the limit the core has not kept the subscription either.
         if known.len() < MAX_SUBSCRIPTIONS && bytes + uri.len() <= MAX_SUBSCRIPTION_BYTES {
             self.setup.subscribe(uri.into());
         }

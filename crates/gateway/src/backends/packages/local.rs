@@ -37,6 +37,7 @@ pub(crate) fn hint(launch: &Launch) -> Option<String> {
 /// Strips the version: `@scope/name@1.2` becomes `@scope/name`.
 fn without_version(package: String) -> String {
     match package.rfind('@') {
+        // The `@` at the start belongs to a scope, not to a version.
         Some(at) if at > 0 => package[..at].to_owned(),
         Some(_) | None => package,
     }
@@ -47,7 +48,9 @@ fn has(cwd: &Path, package: &str) -> bool {
     if package.is_empty() || Path::new(package).is_absolute() || package.contains("..") {
         return false;
     }
+    // A scoped package usually names its program without the scope.
     let program = package.rsplit('/').next().unwrap_or(package);
+    // Runners search the folders above as well.
     cwd.ancestors().any(|folder| {
         let modules = folder.join("node_modules");
         modules.join(".bin").join(program).exists() || modules.join(package).exists() || is(folder, package)

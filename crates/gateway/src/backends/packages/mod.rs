@@ -77,12 +77,16 @@ impl PackagesFolder {
                 if cfg!(unix) {
                     flags.push(flag("--script-shell=", &self.npm_shell()));
                 }
+                // `--prefix` also moves npm's machine-wide settings, which may name a company's registry.
                 if let Some(file) = npmrc::machine_wide(&launch.env) {
                     set(&mut launch.env, "npm_config_globalconfig", file.into());
                 }
             }
+            // `--dir` changes what pnpm reads, not where the server works.
             Runner::Pnpm => flags.push(flag("--dir=", &self.empty())),
             Runner::Bun => {
+                // Settings, packages and PATH follow bunx's working folder, so it starts in ours, whose
+                // `node` changes back.
                 flags.push(flag("--cwd=", &self.bun()));
                 if let Some(cwd) = launch.cwd.clone().or_else(|| std::env::current_dir().ok()) {
                     set(&mut launch.env, WORKING_FOLDER, cwd.into());

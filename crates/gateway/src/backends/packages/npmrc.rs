@@ -45,6 +45,7 @@ fn prefix_in(file: &Path, home: Option<&Path>) -> Option<PathBuf> {
 /// npm's default prefix: `/usr/local` for `/usr/local/bin/node`.
 fn beside_node(path: &OsString) -> Option<PathBuf> {
     let node = std::env::split_paths(path).map(|folder| folder.join("node")).find(|file| file.is_file())?;
+    // npm derives its prefix from node's real path, behind links.
     Some(node.canonicalize().ok()?.parent()?.parent()?.to_owned())
 }
 

@@ -27,6 +27,7 @@ pub(crate) struct Clients(Lock<HashMap<Sort, reqwest::Client>>);
 impl Clients {
     pub(super) fn of(&self, target: &Target) -> Result<reqwest::Client, reqwest::Error> {
         let sort = Sort { is_secure: target.url.scheme() == "https", is_here: target.is_here() };
+        // Held while a client is made, so that two tasks do not make two of them.
         let mut clients = self.0.lock();
         if let Some(client) = clients.get(&sort) {
             return Ok(client.clone());

@@ -148,11 +148,13 @@ impl Fault {
 
     /// Whether the server may be of 2024-11-05, which accepts no POST at this address.
     pub(super) fn may_be_older(&self) -> bool {
+        // The specification's test for an older server: a POST is refused with 400, 404 or 405.
         matches!(self, Self::NotFound | Self::Refused { status: 400 | 405, .. })
     }
 
     /// Whether the server says that it never offers this.
     pub(super) fn is_not_offered(&self) -> bool {
+        // 405 is the specified answer to a GET at a server without a stream.
         matches!(self, Self::Refused { status: 405, .. })
     }
 

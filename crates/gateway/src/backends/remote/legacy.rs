@@ -35,6 +35,7 @@ impl Remote {
             }
             let mut mark = Mark::default();
             let why = match remote.hear_stream(&mut response, None, &mut mark).await {
+                // Not returned without an awaited id.
                 Heard::Answer => String::new(),
                 Heard::End(why) => why,
             };
@@ -77,6 +78,7 @@ impl Remote {
                     found = Some(String::from_utf8_lossy(&data).trim().to_owned());
                 }
                 SseItem::Event { data, .. } => rest.push(data),
+                // Dropped: no request is open before the endpoint is known.
                 SseItem::TooLong { .. } => {}
             });
         }

@@ -19,6 +19,7 @@ impl Remote {
             if listened.wait_for(|number| *number > 0).await.is_err() {
                 return;
             }
+            // Marked as seen before the session is read: a later number then ends the wait below.
             let number = *listened.borrow_and_update();
             let session = self.session();
             let following = async {
@@ -26,6 +27,7 @@ impl Remote {
                 if session.number == number && !self.is_legacy() {
                     self.follow(&session).await;
                 }
+                // The stream of this session is done, and only a new session ends the wait.
                 std::future::pending::<()>().await;
             };
             tokio::select! {
@@ -42,6 +44,7 @@ impl Remote {
         loop {
             let opened = self.open_stream(session, mark.last_id.as_deref()).await;
             let is_refused = opened.as_ref().is_err_and(|fault| !fault.is_not_offered());
+            // Wakes `begin_listening`, which waits for the stream before `initialized` is sent.
             self.answered.send_replace((session.number, is_refused));
             match opened {
                 Ok(mut response) => {

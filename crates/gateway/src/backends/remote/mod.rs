@@ -149,9 +149,11 @@ pub(crate) async fn run(
     });
     // The mailbox must exist before the core hears of the start, since it answers with messages.
     hub.open_mailbox(Peer::Backend(launch), Arc::new(RemoteMailbox(Lock::new(Some(sender)))));
+    // A remote server has no process here; 0 stands for none.
     hub.handle(Event::Spawned { launch, pid: 0 });
     remote.spawn("listening", remote.clone().keep_listening());
     let failed = deliver_until(&remote, messages, &mut orders).await.err();
+    // Stops the tasks first, so that none of them reports anything after the end.
     remote.over.send_replace(true);
     match failed {
         Some(fault) => {
@@ -299,6 +301,7 @@ impl Remote {
         state.in_flight.arrived(&id);
         match state.own.remove(&id) {
             Some(asker) => {
+                // The asker may have stopped waiting.
                 let _ = asker.send(message.clone());
                 None
             }
@@ -310,6 +313,7 @@ impl Remote {
     fn answer(&self, id: &RawId, fault: &Fault) {
         let answer = fault.answer(&self.target, &self.name, self.root.as_deref());
         let bytes = answer.to_bytes(id, Dialect::Standard);
+        // The same way as the server's own answers, so that the core treats it alike.
         for event in events::understand_short(self.launch, Frame::Message(bytes)) {
             self.hub.handle(event);
         }

@@ -56,6 +56,7 @@ impl Retries {
             Fault::Busy { after, .. } if request.is_repeatable() && self.waits < MAX_WAITS => {
                 self.waits += 1;
                 let wait = after.map_or_else(|| pause(self.waits + 2), jittered_up);
+                // A longer wait is left to the client, which is told the time.
                 Some(wait).filter(|wait| *wait <= MAX_RETRY_WAIT)
             }
             _ => None,
@@ -78,6 +79,7 @@ impl Remote {
     ) -> Result<Option<HeaderValue>, Fault> {
         let mut again = Retries::default();
         loop {
+            // Read anew for each attempt: another task may have renewed the session.
             let under = session.cloned().unwrap_or_else(|| self.session());
             let fault = match self.attempt(request, &under).await {
                 Ok(begun) => return Ok(begun),
@@ -176,11 +178,13 @@ impl Remote {
             sent => sent?,
         };
         let begun = response.headers().get(SESSION_ID).cloned();
+        // The answer comes on the event stream, so the response to the POST holds nothing of use.
         if self.is_legacy() {
             streams::drain(response).await;
             return Ok(None);
         }
         let Some(id) = &request.id else {
+            // Read to its end, so that the connection can be reused.
             streams::drain(response).await;
             return Ok(None);
         };
@@ -214,6 +218,7 @@ impl Remote {
             Endpoint::Legacy(None) => return Err(Fault::SessionLost),
         };
         for _ in 0..=MAX_REDIRECTS {
+            // New for each attempt: a redirected request has not reached its new address yet.
             let trace = Trace::default();
             let sending = self
                 .client
@@ -251,6 +256,7 @@ impl Remote {
             Endpoint::Legacy(_) => Endpoint::Legacy(Some(url)),
         };
         let mut state = self.state();
+        // Another request may have been redirected meanwhile.
         if *from != to && state.endpoint == *from {
             state.endpoint = to;
         }
@@ -310,6 +316,7 @@ impl Remote {
                     let answer = id.filter(|id| is_answer(&said, id)).map(|_| said.into());
                     return Fault::PerhapsLost { status, said: gist, answer };
                 }
+                // Judged by its status below.
                 Loss::No => {}
             }
         }
@@ -332,6 +339,7 @@ impl Remote {
     /// Reads a response body: one message, or an array. True if it holds the answer.
     async fn hear_body(&self, mut response: Response, request: &RemoteRequest) -> Result<bool, Fault> {
         let Some(id) = &request.id else { return Ok(false) };
+        // The length is the server's claim, so it is believed up to the limit only.
         let most = response.content_length().map_or(0, |length| (length as usize).min(self.limit));
         let mut body = BytesMut::with_capacity(most);
         let mut hunter: Option<(Box<Hunter>, u64)> = None;

@@ -21,6 +21,7 @@ impl Remote {
         let before = self.session();
         let number = before.number + 1;
         if self.is_legacy() {
+            // The stream must exist first, since the answer comes on it.
             self.open_legacy(number).await?;
         }
         let (answer, id) = match self.ask(request, &RemoteSession::default()).await {
@@ -31,6 +32,7 @@ impl Remote {
             }
             asked => asked?,
         };
+        // A refused handshake leaves the old session in place, and the client gets the refusal.
         if !session::is_refusal(&answer) {
             let mut state = self.state();
             state.repeated.welcome(&answer);
@@ -41,6 +43,7 @@ impl Remote {
             let remote = self.clone();
             self.spawn("exchange", async move { remote.close(&before).await });
         }
+        // `ask` has taken the answer out of the stream, so it is passed on here.
         self.hub.handle(Event::FromBackend { launch: self.launch, message: answer });
         Ok(())
     }
@@ -69,6 +72,7 @@ impl Remote {
     }
 
     async fn make_new(self: &Arc<Self>, number: u32) -> Result<(), Fault> {
+        // An async lock, since it is held across awaits.
         let _one = self.renewing.lock().await;
         // Another task may have renewed the session while this one waited for the lock.
         if self.session().number != number {
@@ -98,6 +102,7 @@ impl Remote {
             // A server that rejects a setting now should not fail the whole session.
             let _ = self.ask(&self.own_request(&message), &session).await;
         }
+        // Published only now: requests in the new session must not overtake `initialized`.
         let is_another = {
             let mut state = self.state();
             state.session = session;
@@ -107,6 +112,7 @@ impl Remote {
         if is_another {
             self.tell_of_changes(&answer);
         }
+        // A client that has not sent `initialized` does not listen yet.
         if initialized.is_some() {
             self.listened.send_replace(number + 1);
         }
@@ -138,6 +144,7 @@ impl Remote {
     }
 
     async fn close(&self, session: &RemoteSession) {
+        // Only Streamable HTTP has a request that ends a session.
         let (Endpoint::Streamable(url), Some(_)) = (self.state().endpoint.clone(), &session.id) else {
             return;
         };

@@ -147,6 +147,7 @@ pub(super) async fn deliver_all(
         match request.method {
             Method::Initialize => {
                 let greeted = remote.greet(&request).await;
+                // Before the error is returned, since the byte credit must be released in any case.
                 remote.settle(&request);
                 greeted?;
             }
@@ -172,6 +173,7 @@ pub(super) async fn deliver_all(
             }
         }
     }
+    // Our own clone would keep `idle` waiting.
     drop(busy);
     let _ = idle.recv().await;
     Ok(())
@@ -219,6 +221,7 @@ impl Remote {
                 posted = self.post(&request, None) => posted.map(drop),
                 () = async { cancelled.notified().await; tokio::time::sleep(CANCELLED_ANSWER_TIMEOUT).await } => Ok(()),
             };
+            // Also for a request that was never sent: `flushing` waits for this.
             request.body.settle();
             posted
         };
@@ -234,11 +237,13 @@ impl Remote {
         busy: mpsc::Sender<()>,
     ) {
         for mut earlier in after.into_iter().flatten() {
+            // An error means that the earlier message was dropped, and is no longer in the way.
             let _ = earlier.wait_for(|sent| *sent).await;
         }
         let posted = self.post(&request, None).await;
         self.settle(&request);
         self.report(&request, posted.err());
+        // Held until here, since the farewell waits for all notifications.
         drop(busy);
     }
 

@@ -42,6 +42,7 @@ impl RepeatedMessages {
             Method::SetLevel => self.setup.set(SetupMessage::Level, bytes()),
             Method::Subscribe => self.setup.subscribe(Bytes::copy_from_slice(uri())),
             Method::Unsubscribe => self.setup.unsubscribe(uri()),
+            // Other messages leave no state at the server that a new session would lack.
             _ => {}
         }
     }
@@ -67,6 +68,7 @@ impl RepeatedMessages {
     pub(super) fn welcome(&mut self, answer: &Message) -> bool {
         let result = result_of(answer.bytes()).map(|result| Bytes::copy_from_slice(result.get().as_bytes()));
         let before = std::mem::replace(&mut self.welcome, result);
+        // The first answer is no change.
         before.is_some() && before != self.welcome
     }
 }

@@ -85,6 +85,7 @@ impl Remote {
     ) -> Result<Response, Fault> {
         let mut tries = 0;
         loop {
+            // Before the first try too: the server may have asked for a pause with `retry`.
             tokio::time::sleep(mark.pause().max(patience)).await;
             let fault = match self.open_stream(session, mark.last_id.as_deref()).await {
                 Ok(response) => return Ok(response),
@@ -125,11 +126,13 @@ impl Remote {
             };
             let mut items = Vec::new();
             parser.feed(&chunk, &mut |item| items.push(item));
+            // Freed before the messages are handled, which may wait for room.
             drop(chunk);
             let mut is_answered = false;
             for item in items {
                 is_answered |= self.hear_item(item, wanted).await;
             }
+            // After the events, so that a resumed stream starts behind them.
             if let Some(last_id) = parser.last_id() {
                 mark.last_id = Some(last_id.to_owned());
             }
@@ -151,6 +154,7 @@ impl Remote {
                 self.hear_too_long(length, glimpses, wanted)
             }
             (SseItem::TooLong { length, glimpses }, None) => {
+                // `BackendTooLong` answers these requests, so a lost stream must not answer them again.
                 for id in glimpses.iter().filter(|it| it.method.is_none()).filter_map(|it| it.id.as_ref()) {
                     self.state().in_flight.arrived(id);
                 }
@@ -168,6 +172,7 @@ impl Remote {
     ) -> Result<Response, Fault> {
         let mut url = match self.state().endpoint.clone() {
             Endpoint::Streamable(url) => url,
+            // The endpoint that the stream named is for posts only.
             Endpoint::Legacy(_) => self.target.url.clone(),
         };
         let mut redirects = 0;
@@ -178,6 +183,7 @@ impl Remote {
             if let Some(last_id) = last_id {
                 request = request.header(LAST_EVENT, last_id);
             }
+            // A GET executes nothing, so it never counts as begun.
             let response = request.send().await.map_err(|error| Fault::sending(error, false))?;
             if !response.status().is_redirection() {
                 break response;
@@ -206,6 +212,7 @@ impl Remote {
 pub(super) async fn drain(mut response: Response) {
     let mut left = MAX_QUOTED_BYTES;
     while let Ok(Some(chunk)) = response.chunk().await {
+        // Reading a long rest costs more than a new connection.
         let Some(less) = left.checked_sub(chunk.len()) else { return };
         left = less;
     }
@@ -237,6 +244,7 @@ pub(super) fn gist(said: &[u8]) -> String {
     };
     let text = match serde_json::from_slice::<Value>(said) {
         Ok(value) => told(&value).unwrap_or_default(),
+        // A page, or JSON that was cut off at the limit: neither is a sentence to quote.
         Err(_) if text.trim_start().starts_with(['<', '{', '[']) => String::new(),
         Err(_) => text.into_owned(),
     };

@@ -34,6 +34,7 @@ impl Target {
             unready("`url`: not an http(s) address".to_owned(), "write it as https://HOST/PATH")
         })?;
         let mut secrets: Vec<String> = url.password().map(str::to_owned).into_iter().collect();
+        // API keys are often part of the query.
         secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         let mut headers = HeaderMap::new();
         for (name, text) in given {

@@ -32,6 +32,7 @@ impl Charge {
 
     /// Gives the bytes back as lost.
     pub(crate) fn lose(self) {
+        // The bytes are freed by `drop`; this only adds the notice that a message was lost.
         self.inbox.dropped(self.client);
     }
 }
@@ -63,6 +64,7 @@ impl BodyPart {
     }
 
     fn hand_over(mut self) -> Bytes {
+        // Signed when the connection takes the bytes, which is the last moment that we can observe.
         if let Some(receipt) = self.receipt.take() {
             receipt.sign();
         }
@@ -100,6 +102,7 @@ impl Events {
 impl Drop for Events {
     fn drop(&mut self) {
         if let Some(session) = &self.ends {
+            // A client of 2024-11-05 has no other way to end its session than to close the stream.
             session.leave();
         }
     }
@@ -118,6 +121,7 @@ impl Body for AnswerBody {
             Self::Message(part) => Poll::Ready(part.take().map(|part| Ok(Frame::data(part.hand_over())))),
             Self::Stream(events) => match events.parts.poll_recv(context) {
                 Poll::Ready(part) => {
+                    // Any event proves to a proxy that the stream is alive.
                     events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
                     Poll::Ready(part.map(|part| Ok(Frame::data(part.hand_over()))))
                 }
@@ -140,6 +144,7 @@ impl Body for AnswerBody {
             Self::Message(part) => {
                 hyper::body::SizeHint::with_exact(part.as_ref().map_or(0, |part| part.bytes.len()) as u64)
             }
+            // A stream has no known length, so no `Content-Length` is sent.
             Self::Stream(_) => hyper::body::SizeHint::default(),
         }
     }

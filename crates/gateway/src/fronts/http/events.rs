@@ -91,6 +91,7 @@ impl EventLog {
             if let What::Answer { is_last: true, .. } = kept.what {
                 events.drop_questions(stream);
             }
+            // Put before the limits are applied, so that a new event competes with the older ones.
             events.put(id, kept);
             events.keep_few_unread();
             events.keep_few_questions();
@@ -120,11 +121,13 @@ impl EventLog {
         let store = self.store.lock();
         let Some(events) = store.sessions.get(&self.client) else { return Vec::new() };
         let kept = events.kept.range(all_of(stream)).filter(|(id, kept)| is_wanted(id.number, kept.is_read));
+        // A dropped answer counts as read: only a client that resumes before it is told.
         let gone = events.gone.range(all_of(stream)).filter(|(id, _)| is_wanted(id.number, true));
         let mut again: Vec<(u64, ReplayedEvent)> = kept
             .map(|(id, kept)| (id.number, ReplayedEvent::Message(*id, kept.message.clone())))
             .chain(gone.map(|(id, to)| (id.number, ReplayedEvent::Dropped(*id, to.clone()))))
             .collect();
+        // Kept and dropped events come from two tables, but clients need the order of their numbers.
         again.sort_unstable_by_key(|(number, _)| *number);
         again.into_iter().map(|(_, again)| again).collect()
     }
@@ -134,6 +137,7 @@ impl EventLog {
         let mut charge = None;
         self.store.lock().change(self.client, |events| {
             events.alter(id, |kept| {
+                // A question keeps its charge until it is read, and an answer has none in the log.
                 if kept.what == What::Notice {
                     charge = kept.charge.take();
                 }
@@ -168,6 +172,7 @@ pub(crate) struct Receipt {
 impl Receipt {
     pub(crate) fn sign(self) {
         let mut store = self.store.lock();
+        // The session may have ended while the bytes were on their way.
         if store.sessions.contains_key(&self.client) {
             store.change(self.client, |events| events.read(self.id));
             // A question counts against the budget once it is read.
@@ -202,6 +207,7 @@ struct Store {
 impl Store {
     fn change(&mut self, client: ClientId, change: impl FnOnce(&mut SessionEvents)) {
         let events = self.sessions.entry(client).or_default();
+        // Remembered, since both indexes are sorted by these numbers.
         let (held, spent) = (events.held, events.spent);
         change(events);
         self.held = self.held + events.held - held;
@@ -211,6 +217,7 @@ impl Store {
 
     fn make_room(&mut self) {
         while self.held > self.limit {
+            // Spent events of any session go before unread ones of the largest.
             let Some(&(_, client)) = self.by_spent.last().or(self.by_held.last()) else { return };
             self.change(client, SessionEvents::drop_first);
         }
@@ -279,6 +286,7 @@ impl StoredEvent {
     fn worth(&self) -> Worth {
         match (&self.what, &self.charge) {
             _ if self.is_spent => Worth::Spent,
+            // Read questions count like any event; the client has them.
             _ if self.is_read => Worth::Read,
             (What::Question, Some(_)) => Worth::Question,
             (What::Notice, Some(_)) => Worth::Unread,
@@ -317,6 +325,7 @@ impl SessionEvents {
             Worth::Spent => self.spent = add(self.spent, size),
             Worth::Unread => self.unread = add(self.unread, size),
             Worth::Question => {
+                // Questions are bounded by number and by byte credits, not by this budget.
                 self.questions = add(self.questions, 1);
                 return;
             }
@@ -346,6 +355,7 @@ impl SessionEvents {
             return;
         }
         let open = self.kept.range(all_of(stream)).filter(|(_, kept)| kept.worth() == Worth::Question);
+        // The ids are collected first, since `alter` changes the map.
         for id in open.map(|(id, _)| *id).collect::<Vec<EventId>>() {
             self.alter(id, |kept| kept.charge = None);
         }
@@ -370,6 +380,7 @@ impl SessionEvents {
         while self.questions > MAX_QUESTIONS
             && let Some(id) = self.first_of(Worth::Question)
         {
+            // Without its charge a question is an ordinary event, which may be dropped.
             self.alter(id, |kept| kept.charge = None);
         }
     }
@@ -391,6 +402,7 @@ impl SessionEvents {
         if let Some(charge) = kept.charge {
             charge.lose();
         }
+        // The id is the client's, and may be of any length: a long one must not fill our memory.
         if let What::Answer { to, .. } = kept.what
             && to.as_bytes().len() <= MAX_ID_BYTES
         {

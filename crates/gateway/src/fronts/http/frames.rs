@@ -6,6 +6,7 @@ use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, RawId};
 
 pub(super) fn joined(mut answers: Vec<(RawId, Bytes)>, is_batch: bool) -> Bytes {
     if !is_batch {
+        // A call that is not a batch has exactly one answer.
         return answers.pop().map(|(_, answer)| answer).unwrap_or_default();
     }
     let mut all = vec![b'['];
@@ -20,6 +21,7 @@ pub(super) fn joined(mut answers: Vec<(RawId, Bytes)>, is_batch: bool) -> Bytes 
 }
 
 pub(super) fn event(id: EventId, message: &[u8]) -> Bytes {
+    // No line break can occur in the message: the session writes it on one line.
     let mut text = format!("id: {id}\nevent: message\ndata: ").into_bytes();
     text.extend_from_slice(message);
     text.extend_from_slice(b"\n\n");
@@ -27,6 +29,7 @@ pub(super) fn event(id: EventId, message: &[u8]) -> Bytes {
 }
 
 pub(super) fn old_event(message: &[u8]) -> Bytes {
+    // Clients of 2024-11-05 cannot resume, so their events need no id.
     let mut text = b"event: message\ndata: ".to_vec();
     text.extend_from_slice(message);
     text.extend_from_slice(b"\n\n");

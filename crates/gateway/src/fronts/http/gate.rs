@@ -29,6 +29,7 @@ impl Gate {
     pub(crate) fn allows_origin(&self, origin: &str) -> bool {
         self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
             || origin.split_once("://").is_some_and(|(scheme, host)| {
+                // Pages of local development servers may use any port, so only the host counts.
                 matches!(scheme, "http" | "https") && host_of(host).is_some_and(is_this_machine)
             })
     }
@@ -55,6 +56,7 @@ impl Gate {
         }
         match only(headers, &ORIGIN).map_err(Refused::Origin)? {
             Some(origin) if !self.allows_origin(origin) => Err(Refused::Origin(origin.to_owned())),
+            // Programs other than browsers send no origin.
             Some(_) | None => Ok(()),
         }
     }
@@ -83,6 +85,7 @@ pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
 /// Credentials of a request, with the scheme normalized. They identify the owner of a session.
 pub(crate) fn credentials(headers: &HeaderMap) -> Option<&[u8]> {
     let given = headers.get(AUTHORIZATION)?.as_bytes();
+    // Other schemes identify their owner by the whole value.
     Some(bearer(given).unwrap_or(given))
 }
 
@@ -100,6 +103,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>
     match (first.map(HeaderValue::to_str), second) {
         (None, _) => Ok(None),
         (Some(Ok(value)), None) => Ok(Some(value)),
+        // Two hosts or origins: a proxy might check one of them, and we the other.
         (Some(first), _) => Err(first.unwrap_or("?").to_owned()),
     }
 }
@@ -119,6 +123,7 @@ fn host_of(host: &str) -> Option<&str> {
     };
     let (address, after) = rest.split_once(']')?;
     let is_whole = after.is_empty() || after.strip_prefix(':').is_some_and(is_port);
+    // The address must be valid: anything in brackets would otherwise pass as a host.
     (is_whole && address.parse::<Ipv6Addr>().is_ok()).then_some(address)
 }
 
@@ -128,6 +133,7 @@ fn is_port(text: &str) -> bool {
 
 /// Names that always resolve to this machine. `0.0.0.0` is excluded: foreign pages can use it.
 fn is_this_machine(host: &str) -> bool {
+    // Parsed, not compared by prefix: `127.evil.example` is a name, and may resolve anywhere.
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| match address {
             IpAddr::V4(address) => address.octets()[0] == Ipv4Addr::LOCALHOST.octets()[0],

@@ -41,11 +41,13 @@ where
     if first.len() > limit {
         return Err(body.skim(BytesMut::new(), first, limit).await);
     }
+    // Most bodies arrive in one piece, which needs no copy.
     if first.len() == announced || body.body.is_end_stream() {
         return Ok(first);
     }
     let mut all = BytesMut::with_capacity(announced.min(MIN_ARRIVED_BYTES).max(first.len()));
     all.extend_from_slice(&first);
+    // Freed before more arrives, so that the body is never held twice.
     drop(first);
     while let Some(piece) = body.next().await? {
         let length = all.len() + piece.len();
@@ -85,6 +87,7 @@ impl<B: Body<Data = Bytes> + Unpin> Paced<B> {
         loop {
             let frame = match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Ready(frame) => frame,
+                // Time counts only while we wait: bytes that are there are taken first.
                 Poll::Pending if self.is_late(context) => return Poll::Ready(Err(Unread::TooSlow)),
                 Poll::Pending => return Poll::Pending,
             };
@@ -109,6 +112,7 @@ impl<B: Body<Data = Bytes> + Unpin> Paced<B> {
             if self.received < self.wanted {
                 return true;
             }
+            // Measured from what has arrived, so that a fast start buys no idle time later.
             self.wanted = self.received + MIN_BYTES_PER_SECOND * BODY_CHECK_INTERVAL.as_secs();
             alarm.as_mut().reset(Instant::now() + BODY_CHECK_INTERVAL);
         }

@@ -71,6 +71,7 @@ impl Guests {
     pub(super) fn arrive(self: &Arc<Self>) -> Arc<Guest> {
         let mut list = self.lock();
         if list.strangers.len() >= MAX_STRANGERS {
+            // The newest is let in: if it were refused, those that came first could keep out all others.
             list.dismiss_oldest();
         }
         let (number, notice) = (list.next, Arc::<Notice>::default());
@@ -95,6 +96,7 @@ impl Guests {
 
     /// Lets connections finish, for up to `patience`.
     pub(crate) async fn see_off(&self, patience: Duration) {
+        // The flag is cheap to read at each request; the channel wakes idle connections.
         self.is_closing.store(true, Ordering::Relaxed);
         self.closing.send_replace(true);
         let all_gone = async {
@@ -107,6 +109,7 @@ impl Guests {
                 empty.await;
             }
         };
+        // Connections that are left end with the process.
         let _ = tokio::time::timeout(patience, all_gone).await;
     }
 }

@@ -63,6 +63,7 @@ impl Front {
             let config = self.host.servers().find(&server.name).map(|(_, config)| config);
             let config = config.filter(|config| config.required);
             match self.condition(server, config.as_ref()) {
+                // Not probed: a server that works, or is not required, may stay as it is.
                 Condition::Fine => continue,
                 Condition::Unproven => starting.push(&server.name),
                 Condition::Broken => failing.push(&server.name),
@@ -73,6 +74,7 @@ impl Front {
                 self.visit(&server.name);
             }
         }
+        // A single failing server must not take the others out of service.
         let is_all = !failing.is_empty() && failing.len() == status.servers.len();
         let is_ready = !is_wanting && !is_all && self.hub.is_serving();
         let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -84,6 +86,7 @@ impl Front {
     /// Condition of a server. `required` is its entry in the config, if it is required.
     fn condition(&self, server: &ServerStatus, required: Option<&Arc<ServerConfig>>) -> Condition {
         match (server.last_start, required) {
+            // A server that its owner stopped cannot be used, whatever its last start was.
             _ if server.is_held || server.is_failing => Condition::Broken,
             (LastStart::Untried, Some(config)) if !self.visits.is_homeless(config) => Condition::Unproven,
             (LastStart::Untried | LastStart::Well | LastStart::Failed, _) => Condition::Fine,
@@ -110,6 +113,7 @@ impl Front {
     /// Makes the handshake. True if the server needs a workspace.
     async fn greet(self: &Arc<Self>, name: &str) -> bool {
         let target = RouteTarget::Server(name.to_owned());
+        // Through the front, like a real client, so that the probe uses the same code.
         let opened = self.open(&target, ClientTransport::Streamable, &HeaderMap::new(), &Caller::ourselves());
         let (Ok(session), Ok(Parsed::One(hello))) = (opened, parse(READINESS_INITIALIZE.into())) else {
             return false;
@@ -124,6 +128,7 @@ impl Front {
                 is_homeless = answer["error"]["data"]["kind"] == ErrorKind::RoutingFailed.name();
             }
         }
+        // Ended at once: the probe must not keep the server's process alive.
         self.end(&session.id);
         is_homeless
     }
@@ -134,6 +139,7 @@ impl Visits {
     fn begin(&self, name: &str) -> bool {
         let mut visits = self.lock();
         let may = match visits.get(name) {
+            // A reload may have changed what the server needs, so it is asked again.
             None | Some(Visit::Homeless { .. }) => true,
             Some(Visit::UnderWay) => false,
             Some(Visit::Over { at }) => at.elapsed() >= RETRY_INTERVAL,

@@ -65,6 +65,7 @@ impl Work {
 
     fn turn(&self) -> ConnectionTurn {
         let begun = self.begun.load(Ordering::Relaxed);
+        // Before the check for running requests: an answer that is not read is the client's turn.
         if self.is_blocked.load(Ordering::Relaxed) || self.ready.load(Ordering::Relaxed) > 0 {
             ConnectionTurn::Taking
         } else if begun != self.done.load(Ordering::Relaxed) {
@@ -94,6 +95,7 @@ pub(super) struct Going {
 impl Going {
     pub(super) fn new(answer: AnswerBody, job: Job) -> Self {
         let is_whole = !matches!(answer, AnswerBody::Stream(_));
+        // A stream may stay open for ever, so it never counts as an answer that is ready.
         job.0.ready.fetch_add(usize::from(is_whole), Ordering::Relaxed);
         Self { answer, is_whole, job }
     }
@@ -167,6 +169,7 @@ impl IdleTimeout {
     pub(super) fn check(&mut self, context: &mut Context<'_>, is_stranger: bool) -> Option<Over> {
         loop {
             let turn = match self.work.turn() {
+                // A connection that is being closed may send no request, so only its reading is timed.
                 ConnectionTurn::Theirs { .. } if self.is_leaving => ConnectionTurn::Taking,
                 turn => turn,
             };
@@ -189,6 +192,7 @@ impl IdleTimeout {
                 let is_first = turn == (ConnectionTurn::Theirs { after: 0 });
                 match turn {
                     ConnectionTurn::Theirs { .. } if self.is_http2() && !is_first => return Some(Over::Idle),
+                    // Enough was read in this interval, so the next one begins.
                     ConnectionTurn::Taking if self.is_taken() => self.wait = None,
                     ConnectionTurn::Theirs { .. } | ConnectionTurn::Taking | ConnectionTurn::Ours => {
                         return Some(Over::Late);
@@ -196,6 +200,7 @@ impl IdleTimeout {
                 }
                 continue;
             }
+            // The timer had been set for an earlier wait, and the present one lasts longer.
             self.alarm.as_mut().reset(next);
         }
     }
@@ -204,6 +209,7 @@ impl IdleTimeout {
     fn deadline(&mut self, turn: ConnectionTurn) -> Option<Instant> {
         let time = match turn {
             ConnectionTurn::Ours => {
+                // The next wait starts from zero, however long we took.
                 self.wait = None;
                 return None;
             }
@@ -249,6 +255,7 @@ impl<S> Watched<S> {
         let Some(known) = self.preface else { return };
         let rest = &HTTP2_PREFACE[known..];
         let length = said.len().min(rest.len());
+        // Bytes of the preface may arrive one by one.
         self.preface = (said[..length] == rest[..length]).then_some(known + length);
         if self.preface == Some(HTTP2_PREFACE.len()) {
             self.work.is_http2.store(true, Ordering::Relaxed);
@@ -273,6 +280,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, into);
+        // Only the bytes of this read, since the buffer may already hold earlier ones.
         self.hear(&into.filled()[before..]);
         polled
     }
@@ -316,6 +324,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        // With TLS, `write` fills a buffer and only `flush` shows that the socket is full.
         self.work.is_blocked.store(flushed.is_pending(), Ordering::Relaxed);
         flushed
     }

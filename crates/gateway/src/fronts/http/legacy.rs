@@ -25,9 +25,11 @@ impl Front {
         }
         let session = match self.open(&target, ClientTransport::OneStream, request.headers(), caller) {
             Ok(session) => session,
+            // Not read: the request is a GET, and has no body to take ids from.
             Err(refusal) => return refusal.unread(),
         };
         let Ok(parts) = session.open_own() else { return self.gone().unread() };
+        // The stream exists by now, so this is its first event, as the protocol demands.
         session.say_endpoint(&messages_path(&target, &session.id));
         stream(Events::new(parts, Some(session)))
     }
@@ -59,9 +61,11 @@ impl Front {
                 }
                 self.tell(&session, said).await;
             }
+            // The core answers broken messages on the stream, where this client waits for it.
             Ok(Err(broken)) => self.tell_one(&session, Err(broken)).await,
             Err((refusal, asked)) => return refusal.reply(&asked),
         }
+        // 202: the answer comes on the stream, not here.
         accepted()
     }
 }

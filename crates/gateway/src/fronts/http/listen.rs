@@ -98,6 +98,7 @@ pub(crate) async fn bind(options: &HttpOptions) -> io::Result<(Vec<Listening>, V
         match address {
             Address::Tcp(at) => {
                 let listener = TcpListener::bind(at).await.map_err(named)?;
+                // The bound address, since port 0 lets the system choose one.
                 addresses.push(Address::Tcp(listener.local_addr()?));
                 listening.push(Listening::Tcp(listener));
             }
@@ -141,6 +142,7 @@ async fn accept(listening: &Listening) -> io::Result<(Stream, CallerOrigin)> {
             let (stream, peer) = listener.accept().await?;
             // Without this an answer waits until the client has acknowledged the one before it.
             let _ = stream.set_nodelay(true);
+            // An IPv4 address may be written as IPv6 on a socket for both.
             let is_local = peer.ip().to_canonical().is_loopback();
             Ok((Stream::Tcp(stream), if is_local { CallerOrigin::Here } else { CallerOrigin::Elsewhere }))
         }
@@ -166,6 +168,7 @@ async fn greet<S>(
     let Some(tls) = tls else { return serve(front, stream, from, guests, guest).await };
     let Some(acceptor) = tls.acceptor() else { return };
     tokio::select! {
+        // The handshake counts as part of the head: a client that says nothing must not keep a place.
         accepted = tokio::time::timeout(HEAD_TIMEOUT, acceptor.accept(stream)) => {
             if let Ok(Ok(stream)) = accepted {
                 serve(front, stream, from, guests, guest).await;
@@ -223,6 +226,7 @@ where
             }
             match idle_timeout.check(context, guest.is_stranger()) {
                 Some(Over::Idle) if !is_leaving => return Poll::Ready(Next::Farewell),
+                // An idle connection was told to leave before; a late one is not told at all.
                 Some(Over::Idle | Over::Late) => return Poll::Ready(Next::Gone),
                 None => {}
             }
@@ -276,6 +280,7 @@ impl Tls {
         let mut state = self.state.lock();
         if state.looked.elapsed() >= TLS_CHECK_INTERVAL {
             state.looked = Instant::now();
+            // Read before the files: a change in between is then noticed at the next check.
             let now = stamps(&self.files);
             if now != state.stamps
                 && let Ok(config) = read(&self.files)
@@ -304,10 +309,12 @@ fn read(files: &TlsFiles) -> io::Result<Arc<ServerConfig>> {
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| named(&files.cert, &error))?;
+    // No client certificates: clients are known by their bearer token.
     let mut config = builder
         .with_no_client_auth()
         .with_single_cert(certs, key)
         .map_err(|error| named(&files.cert, &error))?;
+    // Offered in TLS, since clients use HTTP/2 only if the handshake says so.
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

@@ -117,7 +117,9 @@ impl Front {
 
     /// Serves one request, from its head to the head of its answer.
     pub(crate) async fn serve(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> HttpReply {
+        // HTTP/2 names the host here instead of in a header.
         let authority = request.uri().authority().map(Authority::as_str);
+        // Before anything else: DNS rebinding must not reach even the routes without a token.
         if let Err(refused) = self.gate.check_way(request.headers(), authority) {
             return denied(&refused).unread();
         }
@@ -134,10 +136,12 @@ impl Front {
         match (&route, request.method()) {
             // A CORS preflight carries no token; the actual request follows.
             (_, &Method::OPTIONS) => return reply::preflight(),
+            // Without a token, so that a probe needs no secret.
             (Route::Health, &Method::GET) => return health::alive(),
             (Route::Home, &Method::GET | &Method::HEAD) => return self.page(&request),
             _ => {}
         }
+        // Before the target is looked up, so that strangers learn no server's name.
         if let Err(refused) = self.gate.check_token(request.headers()) {
             return denied(&refused).unread();
         }
@@ -190,5 +194,6 @@ fn allow_page(reply: &mut HttpReply, origin: HeaderValue) {
         "access-control-expose-headers",
         HeaderValue::from_static("mcp-session-id, mcp-protocol-version"),
     );
+    // Caches must not give one page an answer that was made for another.
     headers.insert("vary", HeaderValue::from_static("origin"));
 }

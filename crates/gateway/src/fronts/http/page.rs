@@ -15,6 +15,7 @@ impl Front {
     /// The page for this host, which the gate has already checked.
     pub(super) fn page<B>(&self, request: &Request<B>) -> HttpReply {
         let authority = request.uri().authority().map(|authority| authority.as_str());
+        // HTTP/2 names the host in the request line instead.
         let host = gate::text(request.headers(), &HOST).or(authority).unwrap_or("localhost");
         let scheme = if self.options.tls.is_some() { "https" } else { "http" };
         let address = format!("{scheme}://{host}/mcp");
@@ -30,6 +31,7 @@ impl Front {
 }
 
 fn html(address: &str, needs_token: bool) -> String {
+    // The host comes from the request: unescaped, it could inject markup.
     let address = escaped(address);
     let (header, token) = match needs_token {
         true => (

@@ -125,6 +125,7 @@ impl HttpRefusal {
     /// Answer under the ids of these requests, or under `null` if there are none.
     pub(super) fn reply(&self, to: &Asked) -> HttpReply {
         let body = match &to.ids[..] {
+            // JSON-RPC answers with `null` if the id cannot be known.
             [] => self.error.to_bytes(&RawId::null(), Dialect::Standard).to_vec(),
             [id] if !to.is_batch => self.error.to_bytes(id, Dialect::Standard).to_vec(),
             ids => {
@@ -140,6 +141,7 @@ impl HttpRefusal {
         }
         match self.status {
             StatusCode::UNAUTHORIZED => {
+                // RFC 9110 requires a challenge with every 401.
                 let challenge = HeaderValue::from_static("Bearer realm=\"switchboard\"");
                 headers.insert(WWW_AUTHENTICATE, challenge);
             }
@@ -186,6 +188,7 @@ fn asked(message: &Message) -> Option<RawId> {
 fn asked_by_member(member: &Result<Message, Broken>) -> Option<RawId> {
     match member {
         Ok(message) => asked(message),
+        // A broken answer expects none.
         Err(broken) if broken.is_answer => None,
         Err(broken) => Some(broken.id.clone().unwrap_or_else(RawId::null)),
     }

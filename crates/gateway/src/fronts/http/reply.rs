@@ -19,6 +19,7 @@ pub(super) fn status(code: StatusCode, text: &str) -> HttpReply {
 }
 
 pub(super) fn accepted() -> HttpReply {
+    // 202 has no body: the specification asks for this if a POST holds no request.
     let mut reply = Response::new(AnswerBody::Whole(None));
     *reply.status_mut() = StatusCode::ACCEPTED;
     reply
@@ -36,6 +37,7 @@ pub(super) fn message(part: BodyPart, mut headers: HeaderMap) -> HttpReply {
 pub(super) fn stream(events: super::body::Events) -> HttpReply {
     let mut reply = with(StatusCode::OK, "text/event-stream", AnswerBody::Stream(events));
     let headers = reply.headers_mut();
+    // Proxies that compress would hold events back until a block is full.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     // Turns off buffering in proxies such as nginx, which would delay events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -50,6 +52,7 @@ pub(super) fn preflight() -> HttpReply {
     headers.insert("access-control-allow-methods", HeaderValue::from_static("GET, POST, DELETE"));
     let allowed = "authorization, content-type, accept, mcp-session-id, mcp-protocol-version, last-event-id, switchboard-root";
     headers.insert("access-control-allow-headers", HeaderValue::from_static(allowed));
+    // Saves a preflight before each request of a page.
     headers.insert("access-control-max-age", HeaderValue::from_static("600"));
     reply
 }

@@ -40,6 +40,7 @@ pub(crate) fn route(path: &str) -> Route {
         "/" => return Route::Home,
         "/healthz" => return Route::Health,
         "/readyz" => return Route::Readiness,
+        // Split before decoding, so that an encoded slash stays part of a name.
         _ => match path.strip_prefix('/').unwrap_or_default().split('/').collect::<Vec<_>>()[..] {
             [door] => (Some(RouteTarget::Everything), door),
             ["servers", name, door] => (decoded(name).map(RouteTarget::Server), door),
@@ -73,6 +74,7 @@ pub(crate) fn query<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
 }
 
 fn decoded(name: &str) -> Option<String> {
+    // An empty name would make `/servers//mcp` a target.
     percent::decode(name).filter(|name| !name.is_empty()).map(Cow::into_owned)
 }
 

@@ -33,6 +33,7 @@ impl Front {
         let is_there = match target {
             RouteTarget::Everything => true,
             RouteTarget::Server(name) => self.host.servers().find(name).is_some(),
+            // Looked up below, since that allocates the profile's list of servers.
             RouteTarget::Profile(_) => false,
         };
         if is_there { Ok(()) } else { self.wanted(target).map(drop) }
@@ -64,18 +65,21 @@ impl Front {
         caller: &Caller,
     ) -> Result<Arc<Session>, HttpRefusal> {
         let wants = self.wanted(target)?;
+        // A proxy on this machine connects from here on behalf of clients elsewhere.
         let may_name_folders = self.may_name_folders(caller.origin) && !is_forwarded(headers);
         let pinned = self.root_of(headers, may_name_folders)?;
         let host = &self.host;
         if !self.hub.is_serving() {
             return Err(HttpRefusal::shutting_down());
         }
+        // After all checks that depend on the request alone, so that a refused one stays a stranger.
         caller.admit()?;
         let id = token::random().map_err(|_| {
             HttpRefusal::overloaded("the system's random number generator failed", "try again later")
         })?;
         let client = host.next_client();
         let root_arguments = match &wants {
+            // Paths in the messages of such a client are not looked at.
             _ if !may_name_folders => None,
             Wanted::One(id) => host.servers().root_arguments(*id),
             Wanted::All(_) | Wanted::Some(..) => Some(host.servers().every_root_argument()),
@@ -90,6 +94,7 @@ impl Front {
             reader,
         };
         let session = Session::new(who, &self.events, self.inbox.clone(), self.gone.clone());
+        // Released before the hub's lock is taken: `refuse_late` takes the two in the opposite order.
         {
             let mut sessions = self.sessions();
             if sessions.len() >= self.options.max_sessions {
@@ -110,6 +115,7 @@ impl Front {
             pinned,
             default: host.default_root(),
             goes_by_request: transport == ClientTransport::Streamable,
+            // Folders of another machine must not be looked for on this disk.
             is_elsewhere: !may_name_folders,
             ..Surroundings::default()
         };
@@ -133,6 +139,7 @@ impl Front {
     /// Root that a client pins with `Switchboard-Root`: a folder of this machine, or a name in `rootMap`.
     fn root_of(&self, headers: &HeaderMap, may_name_folders: bool) -> Result<Option<String>, HttpRefusal> {
         let Some(named) = text(headers, &ROOT) else { return Ok(None) };
+        // Mapped names come first, so that an administrator can redirect a path that also exists here.
         let mapped =
             self.options.root_map.iter().find(|(name, _)| name == named).map(|(_, path)| path.as_str());
         let path = match mapped {
@@ -160,6 +167,7 @@ impl Front {
         headers: &HeaderMap,
         caller: &Caller,
     ) -> Result<Arc<Session>, HttpRefusal> {
+        // Cloned, so that the lock is released before credentials are compared.
         let session = self.sessions().get(id).cloned().ok_or_else(|| self.gone())?;
         let (given, its) = (credentials(headers), session.credentials.as_deref());
         // Constant time, since credentials are secret.
@@ -167,6 +175,7 @@ impl Front {
         if !is_its || session.target != *target || session.is_closed() {
             return Err(self.gone());
         }
+        // A client that names its own session is known, even without a token.
         caller.admit()?;
         Ok(session)
     }
@@ -199,6 +208,7 @@ impl Front {
                 let is_idle = |since: Instant| now.duration_since(since) >= self.options.session_ttl;
                 session.is_closed() || session.idle_since().is_some_and(is_idle)
             };
+            // Collected first: `end` takes the same lock.
             let over: Vec<String> =
                 self.sessions().values().filter(is_over).map(|it| it.id.clone()).collect();
             for id in over {
@@ -225,6 +235,7 @@ impl Front {
         // Taken inside the turn: if two tasks empty the inbox, their events keep their order.
         let mut turn = self.hub.turn();
         self.inbox.take(items);
+        // Freed bytes first, so that messages below find room.
         for (client, bytes) in items.freed.drain(..) {
             turn.handle(Event::Flushed { peer: Peer::Client(client), bytes });
         }
@@ -244,6 +255,7 @@ impl Front {
         let Event::FromClient { client, frame: Ok(Parsed::One(message)), .. } = event else { return false };
         let Some(id) = message.id().filter(|_| message.kind() == Kind::Request) else { return false };
         let session = self.sessions().values().find(|session| session.client == *client).cloned();
+        // Dropping the call fails its wait, and the client gets `shutting_down` with a 503.
         session.is_some_and(|session| session.drop_call(&id))
     }
 }

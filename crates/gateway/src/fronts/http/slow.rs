@@ -33,6 +33,7 @@ impl Slow {
         let mut calls = self.lock();
         calls.push_back(Waiting {
             until: Instant::now() + STREAM_AFTER,
+            // Weak: a call that waits here must not keep an ended session in memory.
             session: Arc::downgrade(session),
             call,
         });
@@ -51,6 +52,7 @@ impl Slow {
                 None => self.some.notified().await,
             }
             let now = Instant::now();
+            // Collected under the lock and handled outside it: starting a stream takes the session's lock.
             let due: Vec<Waiting> = {
                 let mut calls = self.lock();
                 let count = calls.partition_point(|call| call.until <= now);

@@ -34,6 +34,7 @@ impl Front {
         target: RouteTarget,
         caller: &Caller,
     ) -> HttpReply {
+        // The specification asks for 400; a missing header is fine.
         if let Some(version) = text(request.headers(), &VERSION)
             && !HANDSHAKE_VERSIONS.contains(&version)
         {
@@ -60,6 +61,7 @@ impl Front {
             return refusal.unread();
         }
         let Accepts { whole, streams: takes_streams } = Accepts::read(request.headers());
+        // The specification demands both types, but one is enough for an answer.
         if !whole && !takes_streams {
             let refusal = HttpRefusal::malformed(
                 StatusCode::NOT_ACCEPTABLE,
@@ -74,12 +76,14 @@ impl Front {
         let session = named.map(|id| self.find(id, &target, &head.headers, caller));
         let said = match self.read(body).await {
             Ok(Ok(said)) => said,
+            // Answered here: the core could only answer on a stream, and this POST waits for a response.
             Ok(Err(broken)) => return HttpRefusal::broken(&broken).reply(&Asked::of_broken(&broken)),
             Err((refusal, asked)) => return refusal.reply(&asked),
         };
         let asked = Asked::of(&said);
         let is_opening = match &said {
             Parsed::One(only) => is_opening(only),
+            // A batch of one is accepted; `initialize` beside other requests is not a handshake.
             Parsed::Batch(members) => matches!(&members[..], [Ok(only)] if is_opening(only)),
         };
         let is_new = named.is_none() && is_opening;
@@ -100,6 +104,7 @@ impl Front {
 
     /// Refuses a request under the ids in its body, as far as the body can be read.
     pub(super) async fn refuse(&self, request: Request<Incoming>, refusal: &HttpRefusal) -> HttpReply {
+        // Only a POST of the right type can hold ids to answer under.
         if *request.method() != HttpMethod::POST || check_type(request.headers()).is_err() {
             return refusal.unread();
         }
@@ -154,6 +159,7 @@ impl Front {
         // The call is open before the core hears of it: the answer may come at once.
         self.tell(session, said).await;
         let Some((number, answer)) = call else { return accepted() };
+        // Only a client that takes streams can be given one when the call takes long.
         if takes_streams {
             self.slow.may_be(session, number);
         }
@@ -195,6 +201,7 @@ impl Front {
         }
         let version = match reply.body() {
             super::body::AnswerBody::Message(Some(part)) => negotiated(&part.bytes),
+            // The answer is in the stream; the version is learnt from the client's next header.
             super::body::AnswerBody::Stream(_) => Some(String::new()),
             super::body::AnswerBody::Message(None) | super::body::AnswerBody::Whole(_) => None,
         };
@@ -203,6 +210,7 @@ impl Front {
                 session.set_version(&version);
                 reply.headers_mut().insert(SESSION.clone(), id);
             }
+            // A failed handshake leaves no session, so that retries do not pile up.
             _ => self.end(&session.id),
         }
         reply
@@ -313,6 +321,7 @@ impl Accepts {
             }
             for kind in value.to_str().unwrap_or_default().split(',') {
                 let kind = kind.split(';').next().unwrap_or_default().trim();
+                // Wildcards are valid, and some HTTP libraries send nothing else.
                 let is = |wanted: &str, group: &str| {
                     kind.eq_ignore_ascii_case(wanted) || kind == "*/*" || kind == group
                 };

@@ -26,6 +26,7 @@ pub fn get(state_folder: &Path) -> io::Result<String> {
 fn read(state_folder: &Path) -> io::Result<Option<String>> {
     let path = state_folder.join(FILE_NAME);
     let text = match private::read_secret(&path, MAX_TOKEN_FILE_BYTES) {
+        // A file that is not text counts as empty, and is replaced by the caller.
         Ok(text) => String::from_utf8(text).unwrap_or_default(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {

@@ -197,6 +197,7 @@ impl Reply {
 
     /// Whether the daemon takes the client's own streams.
     pub(crate) fn takes_streams(&self) -> bool {
+        // Absent in replies of daemons that do not know the offer.
         self.result["streams"] == true
     }
 
@@ -207,6 +208,7 @@ impl Reply {
 
 /// Whether an error means that no daemon listens, or no longer.
 pub(crate) fn is_nobody(error: &io::Error) -> bool {
+    // A daemon that ends closes its socket, which shows as any of these.
     use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound, UnexpectedEof};
     matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset | BrokenPipe | UnexpectedEof)
 }
@@ -236,6 +238,7 @@ pub(crate) async fn say(writer: &ByteWriter, words: &impl Serialize) -> io::Resu
 pub(crate) async fn hear<T: for<'a> Deserialize<'a>>(reader: &mut ByteReader) -> io::Result<T> {
     let mut buffer = BytesMut::new();
     let line = async {
+        // The last byte is enough: the other side sends nothing after its line.
         while !buffer.ends_with(b"\n") {
             if reader.read(&mut buffer).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -254,6 +257,7 @@ pub(crate) fn is_newer(one: &str, other: &str) -> bool {
     let numbers = |version: &str| -> Vec<u64> {
         // Pre-release and build parts do not count.
         let plain = version.split(['-', '+']).next().unwrap_or_default();
+        // A version that cannot be read counts as the oldest.
         plain.split('.').map(|number| number.parse().unwrap_or(0)).collect()
     };
     numbers(one) > numbers(other)

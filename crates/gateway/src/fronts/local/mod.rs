@@ -22,6 +22,7 @@ pub(crate) async fn serve(
 ) {
     let Arrival { client, wants, surroundings, reader } = arrival;
     let Connection { reader: input, writer, .. } = connection;
+    // Both ends are ours, so the framing is fixed.
     hub.open_outbox(Peer::Client(client), writer, Framing::Newline);
     hub.handle(wants.event(client, surroundings));
     let framer = Framer::new(Some(Framing::Newline), max_message_bytes);

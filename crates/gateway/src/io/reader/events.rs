@@ -25,6 +25,7 @@ pub(crate) struct FrameSource {
 impl FrameSource {
     pub(crate) fn parse(self, bytes: Bytes) -> Result<Parsed, Broken> {
         let mut parsed = if self.plain { parse_knowing(bytes, true) } else { parse(bytes) };
+        // Only this framing lets line breaks through, which must not reach a newline-delimited peer.
         if let (Some(Framing::ContentLength), Ok(parsed)) = (self.framing, &mut parsed) {
             mark_multiline(parsed);
         }
@@ -61,6 +62,7 @@ pub(crate) fn understand(peer: Peer, frame: Frame, source: FrameSource, tell: &m
 
 pub(crate) fn from_client(client: ClientId, frame: Frame, source: FrameSource) -> Event {
     match frame {
+        // Noise is parsed as well: a client is owed an error for whatever is not JSON.
         Frame::Message(bytes) | Frame::Noise(bytes) => {
             Event::FromClient { client, frame: source.parse(bytes), paths: Vec::new() }
         }
@@ -76,6 +78,7 @@ pub(crate) fn from_backend(launch: Launch, frame: Frame, source: FrameSource, te
             return tell(Event::BackendTooLong { launch, length, glimpses });
         }
     };
+    // A cheap copy of a reference; the firewall needs the line if it does not parse.
     match source.parse(line.clone()) {
         Ok(Parsed::One(message)) => tell(Event::FromBackend { launch, message }),
         Ok(Parsed::Batch(members)) => {
@@ -88,6 +91,7 @@ pub(crate) fn from_backend(launch: Launch, frame: Frame, source: FrameSource, te
 fn member_event(launch: Launch, member: Result<Message, Broken>, line: &Bytes) -> Event {
     match member {
         Ok(message) => Event::FromBackend { launch, message },
+        // Other members of the batch are still delivered.
         Err(broken) => Event::BackendNoise { launch, text: line.clone(), broken: vec![broken] },
     }
 }

@@ -78,6 +78,7 @@ impl ClientReader {
         let in_one = |message: &Message| {
             let params = message.part(Part::Params).unwrap_or_default();
             match message.method() {
+                // Not part of the protocol: some clients name their folders in `initialize`, as editors do.
                 Method::Initialize => {
                     let paths = roots_in_initialize(params);
                     let paths = paths.iter().filter_map(|uri| path::of_uri(uri, Style::OWN));
@@ -101,6 +102,7 @@ impl ClientReader {
     /// Resolved paths, if all of them are cached.
     pub(crate) fn known(&self, unresolved: &Unresolved) -> Option<Vec<MemberPath>> {
         if unresolved.is_empty() {
+            // Nearly every message names no path, and needs no look into the cache.
             return Some(Vec::new());
         }
         let named: Vec<_> = unresolved.iter().map(|(_, named)| named.clone()).collect();
@@ -111,6 +113,7 @@ impl ClientReader {
     /// Resolves paths on disk, on another thread: only this client waits.
     async fn look_up(&mut self, unresolved: &Unresolved) -> Vec<MemberPath> {
         let named: Vec<_> = unresolved.iter().map(|(_, named)| named.clone()).collect();
+        // Cloned for the other thread; the originals are the cache's keys.
         let asked = named.clone();
         let places = aside::run(move || paths::look_up(asked)).await;
         self.resolver.remember(&named, &places, Instant::now());

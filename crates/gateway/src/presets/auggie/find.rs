@@ -104,6 +104,7 @@ fn follow(path: &Path, around: &Surroundings<'_>) -> Option<Script> {
     if let Some(file) = real.filter(|real| around.disk.is_file(real)) {
         return Some(Script { file, led_from });
     }
+    // A JS file outside the package is not a shim to read.
     if is_script(path) {
         return None;
     }
@@ -125,6 +126,7 @@ fn in_homes(around: &Surroundings<'_>) -> Option<Script> {
 fn package_script(package: &Path, around: &Surroundings<'_>) -> Option<PathBuf> {
     let description = around.disk.text(&package.join("package.json"))?;
     let description: serde_json::Value = serde_json::from_str(&description).ok()?;
+    // Only the package itself: another one's script must not run in its place.
     if description["name"] != AUGGIE.package {
         return None;
     }

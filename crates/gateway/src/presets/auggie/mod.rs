@@ -74,8 +74,10 @@ fn command_on(options: &Options, surroundings: &Surroundings<'_>) -> PresetComma
     let args = template::arguments(options, surroundings.vars);
     let (node, script, missing) = match find::find(options, surroundings) {
         Ok(EntryPoint { node, script }) => (node, script, None),
+        // Never started, since `missing` refuses the launch first; the words are for messages.
         Err(missing) => ("node".to_owned(), AUGGIE.name.to_owned(), Some(missing)),
     };
+    // A path may contain `${`, which would be expanded.
     let args = [template::literally(&script)].into_iter().chain(args).collect();
     PresetCommand { command: template::literally(&node), args, missing }
 }

@@ -33,6 +33,7 @@ impl Session {
         self.prime(inside, number);
         // The first answer carries the byte count of all.
         let counts = std::iter::once(bytes).chain(std::iter::repeat(0));
+        // Answers that were kept for a whole body are now events of the stream.
         for ((to, answer), count) in answers.into_iter().zip(counts) {
             self.say(inside, number, answer, What::Answer { to, is_last: false }, count);
         }
@@ -57,12 +58,14 @@ impl Session {
         if inside.is_closed {
             return Err(NoStream::Closed);
         }
+        // MCP sends each message on one stream only; with two of them it would be unclear which.
         if inside.streams.get(&OWN_STREAM).is_some_and(|stream| !stream.is_closed()) {
             return Err(NoStream::Taken);
         }
         let (sender, parts) = channel();
         inside.streams.insert(OWN_STREAM, sender);
         inside.used = Instant::now();
+        // Larger than any number, so only unread events are sent again.
         let last = EventId { stream: OWN_STREAM, number: u64::MAX };
         self.say_again(inside, OWN_STREAM, inside.log.after_or_unread(last));
         Ok(parts)
@@ -100,6 +103,7 @@ impl Session {
                 }
                 ReplayedEvent::Dropped(id, request) => BodyPart::new(event(id, &dropped(&request)), None),
             };
+            // A failed send means that the client is gone again; the event stays in the log.
             let _ = sender.send(part);
         }
     }
@@ -157,6 +161,7 @@ impl Session {
         };
         inside.used = Instant::now();
         let Some(call) = inside.calls.get_mut(&number) else { return count };
+        // A batch is finished only when each of its requests is answered.
         call.missing -= 1;
         let is_last = call.missing == 0;
         match &mut call.shape {
@@ -196,6 +201,7 @@ impl Session {
         let takes = |inside: &SessionState, number: &u64| {
             inside.calls.get(number).is_some_and(|call| call.takes_streams)
         };
+        // A message about a call precedes its answer on the same stream, as the specification asks.
         if let Some(number) = related.filter(|number| takes(inside, number)) {
             self.to_stream(inside, number);
             return Some(number);
@@ -218,9 +224,11 @@ impl Mailbox for Session {
         let answered = out.id().filter(|_| is_response).map(RawId::from_bytes);
         let count = out.len();
         let what = if out.is_request() { What::Question } else { What::Notice };
+        // A line break would end the `data` field of an event.
         let message = Bytes::from(out.on_one_line().to_vec());
         let inside = &mut *self.lock();
         if inside.is_closed {
+            // Counted as sent at once, or the core would wait for a client that has left.
             return count;
         }
         if self.transport == ClientTransport::OneStream {

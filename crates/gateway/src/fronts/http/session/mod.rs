@@ -200,6 +200,7 @@ impl Session {
         takes_streams: bool,
     ) -> Option<(u64, oneshot::Receiver<CallOutcome>)> {
         let mut inside = self.lock();
+        // JSON-RPC needs a unique id per open request; otherwise two calls would fight for one answer.
         let is_twice = ids.iter().enumerate().any(|(at, id)| ids[..at].contains(id));
         if inside.is_closed || is_twice || ids.iter().any(|id| inside.open.contains_key(id)) {
             return None;
@@ -218,6 +219,7 @@ impl Session {
     pub(crate) fn drop_call(&self, id: &RawId) -> bool {
         let inside = &mut *self.lock();
         let Some(number) = inside.open.get(id).copied() else { return false };
+        // A batch, or a stream that has begun, must be finished in the usual way.
         let is_whole = |call: &Call| !call.is_batch && matches!(call.shape, Shape::Undecided { .. });
         if !inside.calls.get(&number).is_some_and(is_whole) {
             return false;
