@@ -154,3 +154,46 @@ fn aggregates_with_different_roots() {
             start 2 at /b
     "#);
 }
+
+/// A lingering process was told the roots of a client that has left. The next client is asked before anything of it goes there.
+#[test]
+fn a_departed_clients_roots_are_not_reused() {
+    run(r#"
+        given linger 60s
+        A opens 1; with {"roots":{}}
+        A> {"id":1,"method":"tools/call","params":{}}
+            1< {"id":2,…}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A answers 1 with roots /a
+            1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}
+        1> {"id":2,"result":{}}
+            A< …
+        A leaves
+        B joins 1; with {"roots":{}}
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        B> {"id":1,"method":"tools/call","params":{}}
+        B answers 2 with roots /b
+            - no longer shared by 1
+            start 2 at /b
+    "#);
+}
+
+/// The same if the client that left has made no call.
+#[test]
+fn an_idle_departed_clients_roots_are_kept_apart() {
+    run(r#"
+        given linger 60s
+        A opens 1; with {"roots":{}}
+        1> {"id":"r","method":"roots/list"}
+            A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
+        A answers 1 with roots /a
+            1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}
+        A leaves
+        B joins 1; with {"roots":{}}
+            B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
+        B> {"id":1,"method":"tools/call","params":{}}
+        B answers 2 with roots /a
+            1< {"id":3,"method":"tools/call","params":{}}
+    "#);
+}

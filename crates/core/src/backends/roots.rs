@@ -1,5 +1,6 @@
-//! The roots reported to a backend's process, and its open `roots/list` requests. Must not know whose roots they are.
+//! The roots reported to a backend's process, and its open `roots/list` requests. Must not know what a root is.
 
+use crate::ids::ClientId;
 use std::sync::Arc;
 use switchboard_protocol::RawId;
 
@@ -8,6 +9,8 @@ pub(crate) struct BackendRoots {
     /// The answer to `roots/list` that the process got, or that its users would give. Clients with other
     /// roots do not share it.
     told: Option<Arc<str>>,
+    /// The connection that named them. It may have left since.
+    told_by: Option<ClientId>,
     /// Requests that wait for the clients' answers.
     questions: Vec<RawId>,
 }
@@ -22,8 +25,14 @@ impl BackendRoots {
         self.told.as_ref()
     }
 
-    /// Binds the process to these roots.
-    pub(crate) fn bind(&mut self, roots: Option<Arc<str>>) {
+    /// The connection whose roots the process was told.
+    pub(crate) fn told_by(&self) -> Option<ClientId> {
+        self.told_by
+    }
+
+    /// Binds the process to these roots of a connection.
+    pub(crate) fn bind(&mut self, roots: Option<Arc<str>>, connection: ClientId) {
+        self.told_by = roots.is_some().then_some(connection);
         self.told = roots;
     }
 

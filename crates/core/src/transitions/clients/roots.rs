@@ -171,9 +171,10 @@ impl Core {
                 self.leave_other_roots(client, backend);
                 continue;
             }
+            let connection = self.connection_of(client);
             let Some(b) = self.backends.get_mut(&backend) else { continue };
             if has_others {
-                b.roots_mut().bind(Some(mine.clone()));
+                b.roots_mut().bind(Some(mine.clone()), connection);
             }
             let Some(launch) = b.launch().filter(|_| b.is_ready()) else {
                 continue;

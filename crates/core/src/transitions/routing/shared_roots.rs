@@ -38,8 +38,12 @@ impl Core {
         asks && !b.settings().relays && !b.settings().is_split()
     }
 
-    /// Whether other clients hold a lease on a backend, or have used its process.
+    /// Whether other clients hold a lease on a backend, have used its process, or have told it their roots: it keeps
+    /// those when they leave.
     pub(crate) fn has_company(&self, client: ClientId, b: &Backend) -> bool {
+        if b.roots().told_by().is_some_and(|other| other != self.connection_of(client)) {
+            return true;
+        }
         let mut users = self.present_users(b).into_iter().chain(self.real_lessees(b.id()));
         users.any(|other| other != client)
     }
@@ -82,6 +86,7 @@ impl Core {
         let mine = self.roots_key(client);
         // The usual case, without a look at other clients.
         if mine.is_some() && b.roots().told() == mine.as_ref() {
+            self.inherit_roots(client, home);
             return Route::To(home);
         }
         let has_company = self.has_company(client, b);
@@ -91,8 +96,9 @@ impl Core {
             _ if has_company && is_greeting => Route::Wait,
             // The first user decides; others are checked before they use it.
             Some(mine) if b.roots().told().is_none() && !self.has_other_users(client, b) => {
+                let connection = self.connection_of(client);
                 if let Some(b) = self.backends.get_mut(&home) {
-                    b.roots_mut().bind(Some(mine));
+                    b.roots_mut().bind(Some(mine), connection);
                 }
                 Route::To(home)
             }
@@ -111,6 +117,19 @@ impl Core {
             }
             // Without a complete handshake it cannot be asked.
             None => Route::To(self.lease_alone(client, home)),
+        }
+    }
+
+    /// Lets a client take the place of an equal one that has left, so that a later change of its roots reaches the process.
+    fn inherit_roots(&mut self, client: ClientId, home: BackendId) {
+        let connection = self.connection_of(client);
+        let Some(b) = self.backends.get_mut(&home) else { return };
+        if b.roots()
+            .told_by()
+            .is_some_and(|by| by != connection && self.clients.get(&by).is_none_or(|c| c.is_lost()))
+        {
+            let roots = b.roots().told().cloned();
+            b.roots_mut().bind(roots, connection);
         }
     }
 
@@ -211,7 +230,7 @@ impl Core {
                 .get(&first)
                 .map(|c| key_of_roots(&c.named_roots(self.settings.roots.policy.style)));
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.roots_mut().bind(key);
+                b.roots_mut().bind(key, first);
             }
             self.name_roots(launch, id, first);
             return true;
@@ -259,8 +278,9 @@ impl Core {
         let is_equal = keys.windows(2).all(|pair| pair[0] == pair[1]);
         match (clients.first(), keys.into_iter().next().flatten()) {
             (Some(&client), Some(key)) if is_equal => {
+                let connection = self.connection_of(client);
                 if let Some(b) = self.backends.get_mut(&backend) {
-                    b.roots_mut().bind(Some(key));
+                    b.roots_mut().bind(Some(key), connection);
                 }
                 waiting.iter().for_each(|id| self.name_roots(launch, id, client));
                 self.check_waiting(backend, &clients);
