@@ -60,6 +60,32 @@ fn equal_roots_share_a_process() {
     );
 }
 
+/// The process of a client that has left lingers, with that client's roots.
+#[test]
+fn departed_clients_roots_are_not_reused() {
+    on_shared_routes(
+        || servers(json!({}), OFFER),
+        |site| {
+            // Stored lists belong to clients without this capability.
+            site.open_gate();
+            site.linger("60s");
+            let mut a = site.open_with(json!({ "roots": {} }));
+            ask_for_roots(&mut a, "r1");
+            a.answers("roots/list", roots("file:///tmp"));
+            patience::until_true("the server hears it", || site.told(r#""extra":0.5"#) == 1);
+            let of_a = a.process("x://a");
+            drop(a);
+            let mut b = site.open_with(json!({ "roots": {} }));
+            b.begin("resources/read", json!({ "uri": b.route.uri("x://a") }));
+            b.answers("roots/list", roots("file:///var"));
+            patience::until_true("the request is there", || site.told("resources/read") == 2);
+            assert_ne!(b.process("x://a"), of_a);
+            // Or the end of the test would wait for it.
+            site.linger("100ms");
+        },
+    );
+}
+
 #[test]
 fn roots_error_of_a_client_passes_through() {
     on_shared_routes(

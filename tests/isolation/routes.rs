@@ -172,6 +172,11 @@ impl Site {
         fs::write(self.servers.path(GATE), "").unwrap();
     }
 
+    /// Lets processes stay this long after their last client.
+    pub(crate) fn linger(&mut self, time: &str) {
+        self.servers.set("linger", json!(time));
+    }
+
     /// Connects a client that requests every list, and waits until everything has ended.
     fn store_lists(&mut self) {
         self.serve();

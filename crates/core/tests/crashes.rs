@@ -224,6 +224,24 @@ fn six_crashes_open_the_breaker() {
     run(&format!("{FIVE_CRASHES}{story}"));
 }
 
+/// The order closes the breaker also while no client is there, and the next client need not wait.
+#[test]
+fn a_restart_closes_the_breaker_for_later() {
+    let story = r#"
+        6 ends: exit code 1
+            - breaker open for 15 s
+        A leaves
+        owner restarts
+        B comes; folder /p
+        B greets
+            B< …
+        B confirms
+        B> {"id":1,"method":"tools/call"}
+            start 7 at /p
+    "#;
+    run(&format!("given linger 60s\n{FIVE_CRASHES}{story}"));
+}
+
 #[test]
 fn a_failed_trial_keeps_the_breaker_open() {
     let story = r#"

@@ -119,13 +119,17 @@ impl Core {
     /// Starts a backend for its clients, regardless of the breaker.
     fn start_by_order(&mut self, backend: BackendId) -> bool {
         let is_down = self.backends.get(&backend).is_some_and(|b| !b.has_process() && !b.is_retired());
-        if !is_down || !self.is_serving() || self.lessees(backend).next().is_none() {
+        if !is_down || !self.is_serving() {
             return false;
         }
         if let Some(b) = self.backends.get_mut(&backend) {
             b.forgive();
             // Ends a backoff, or closes the breaker.
             b.mark_stopped();
+        }
+        if self.lessees(backend).next().is_none() {
+            // The next client starts it.
+            return false;
         }
         // Its last use may be long ago: the idle time counts from the order.
         self.touch(backend);
