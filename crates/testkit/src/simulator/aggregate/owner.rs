@@ -81,10 +81,7 @@ impl AggregateWorld {
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
         let settled_at = self.ledger.requests.len();
         for client in clients {
-            let c = self.client(client);
-            c.settled_at = settled_at;
-            let environment = c.environments.values().next().copied().unwrap_or_default();
-            c.environments.insert(at, environment);
+            self.client(client).settled_at = settled_at;
         }
         for p in self.processes.values_mut().filter(|p| p.server == at) {
             p.clients.clear();
@@ -103,7 +100,7 @@ impl AggregateWorld {
             settings.offers.clear();
         }
         let there = self.clients.values().filter(|c| c.is_there());
-        let environments = there.map(|c| (c.id, server_id(at), environment(c.environments[&at]))).collect();
+        let environments = there.map(|c| (c.id, server_id(at), environment(c.environment))).collect();
         self.reconfigure(at, Some(settings).filter(|_| !is_removed), environments)
     }
 

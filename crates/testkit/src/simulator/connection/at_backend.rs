@@ -89,12 +89,8 @@ impl ConnectionWorld {
         let request = &self.ledger.requests[number];
         let (rule, is_first) = (request.rule, request.handed.is_empty());
         let (client, name, id) = (request.client, rule.name, request.id.clone());
-        if request.is_hidden {
-            return Err(format!("{launch} is given {client}'s call of a hidden tool"));
-        }
         let was_taken_back = request.is_cancelled;
-        // A handshake is repeated in the other framing, to a server that cannot have read it.
-        self.hand_over(number, launch, rule.is_repeatable || name == "initialize")?;
+        self.hand_over(number, launch)?;
         if is_first && was_taken_back && self.ledger.account_of(number).requests.len() == 1 {
             return Err(format!("{client}'s {name} with id {id} was taken back, and then handed over"));
         }

@@ -18,7 +18,7 @@ struct Arrival {
 }
 
 impl ConnectionWorld {
-    pub(super) fn at_client(&mut self, client: ClientId, out: &Outgoing, bytes: Vec<u8>) -> Check {
+    pub(super) fn bytes_at_client(&mut self, client: ClientId, out: &Outgoing, bytes: Vec<u8>) -> Check {
         self.own.deliveries += 1;
         let length = bytes.len();
         match parse(Bytes::from(bytes)) {

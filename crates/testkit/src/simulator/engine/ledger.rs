@@ -1,6 +1,7 @@
 //! The ledger: who asked what, who was given it, and which answers are still owed. Every request gets one answer, and
 //! nobody another's.
 
+use super::rules::MethodRule;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -17,6 +18,7 @@ pub(crate) const LEVELS: [&str; 8] =
 #[derive(Debug)]
 pub(crate) struct Request<R> {
     pub(crate) client: ClientId,
+    pub(crate) rule: &'static MethodRule,
     /// As the client spelled it.
     pub(crate) id: String,
     /// Progress token, as the client spelled it.
@@ -30,6 +32,8 @@ pub(crate) struct Request<R> {
     pub(crate) is_answered: bool,
     /// Taken back, or its client is gone.
     pub(crate) is_cancelled: bool,
+    /// Names something that a filter hides.
+    pub(crate) is_hidden: bool,
     pub(crate) own: R,
 }
 

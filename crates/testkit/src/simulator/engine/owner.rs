@@ -48,6 +48,15 @@ impl<S: Scenario> World<S> {
         }
     }
 
+    /// Gives some order about a server; one that is stopped is mostly started again.
+    pub(crate) fn some_order(&mut self, server: usize, root: Option<&str>) -> Check {
+        let order = match self.owner.is_held(server) {
+            true if self.rng.percent(70) => Order::Start,
+            _ => self.rng.weighted(&[(2, Order::Restart), (1, Order::Start), (2, Order::Stop)]),
+        };
+        self.order(server, root, order)
+    }
+
     /// Takes over other settings of one server, or its removal.
     pub(crate) fn reconfigure(
         &mut self,
@@ -102,10 +111,16 @@ impl<S: Scenario> World<S> {
     }
 
     /// A client's request is given to a process: to one that may have it, and a second time only if that is harmless.
-    pub(crate) fn hand_over(&mut self, number: usize, launch: Launch, is_repeatable: bool) -> Check {
+    pub(crate) fn hand_over(&mut self, number: usize, launch: Launch) -> Check {
         let request = &self.ledger.requests[number];
         let what = format!("request {} of {}", request.id, request.client);
-        let server = self.processes[&launch].server;
+        let (server, is_stopping) = (self.processes[&launch].server, self.processes[&launch].is_stopping);
+        if is_stopping {
+            return Err(format!("{launch} is told to end, and then given the {what}"));
+        }
+        if request.is_hidden {
+            return Err(format!("{launch} is given the {what}, of a tool that is hidden"));
+        }
         if request.is_answered {
             return Err(format!("{launch} is given the {what} after its answer"));
         }
@@ -115,7 +130,8 @@ impl<S: Scenario> World<S> {
         if self.owner.removed.get(&server).is_some_and(|&from| number >= from) {
             return Err(format!("{launch} is given the {what}, and its server is no longer in the config"));
         }
-        let most = if is_repeatable { 2 } else { 1 };
+        // A handshake is repeated in the other framing, to a server that cannot have read it.
+        let most = if request.rule.is_repeatable || request.rule.name == "initialize" { 2 } else { 1 };
         let is_lost = |launch: &Launch| !self.processes[launch].is_staying();
         if request.handed.len() >= most || !request.handed.iter().all(is_lost) {
             return Err(format!("{launch} is given the {what}, which {:?} had", request.handed));

@@ -144,13 +144,4 @@ impl PoolWorld {
     fn is_there(&self, request: &Request<PoolRequest>) -> bool {
         request.handed.last().is_some_and(|launch| self.processes[launch].is_staying())
     }
-
-    pub(super) fn check_end(&self) -> Check {
-        let waits =
-            |request: &&Request<PoolRequest>| request.is_open() && self.clients[&request.client].is_there();
-        if let Some(request) = self.ledger.requests.iter().find(waits) {
-            return Err(format!("{}'s request {} was never answered", request.client, request.id));
-        }
-        Ok(())
-    }
 }

@@ -9,7 +9,9 @@ use switchboard_core::{BackendId, Launch, StatePolicy};
 
 impl PoolWorld {
     pub(super) fn check_stop(&mut self, launch: Launch) -> Check {
-        let Some(why) = self.site(launch.backend).why else { return Ok(()) };
+        let site = self.site(launch.backend);
+        site.news_for.clear();
+        let Some(why) = site.why else { return Ok(()) };
         let memory = self.settings.servers[0].memory_limit;
         let is_needed = !self.in_flight(launch).is_empty();
         let stats = &mut self.stats;
