@@ -110,7 +110,7 @@ impl Scenario for Servers {
         unsubscribed_by_us tasks asks questions_answered disputes separated tasks_hidden roots_asked list_changes \
         fetched pages_served refused_pages second_answers read read_too_late kept pages long_walks told \
         surely_routed perhaps_routed not_held told_apart single_access single_hidden filtered_pages breakers \
-        retries no_room reloads servers_removed runs rests looks sections \
+        retries no_room runs rests looks sections \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
         error_overloaded error_client_too_slow error_method_not_found error_unknown_name \
         error_resource_not_found error_stale_cursor error_not_initialized let_go";

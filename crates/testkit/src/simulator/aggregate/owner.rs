@@ -29,7 +29,7 @@ impl AggregateWorld {
 
     pub(super) fn owner_acts(&mut self) -> Check {
         match self.rng.below(10) {
-            0..4 if self.plan.reloads => self.reload(),
+            0..4 if self.plan.reloads => self.changes_config(),
             4..8 => self.orders(),
             8 if self.plan.restarts => {
                 self.tell(|| "the program is killed, and started again".into());
@@ -45,7 +45,7 @@ impl AggregateWorld {
         self.order(at, None, order)
     }
 
-    fn reload(&mut self) -> Check {
+    fn changes_config(&mut self) -> Check {
         let at = self.rng.below(self.own.servers.len() + 1);
         let style = self.plan.style;
         let settings = if at == self.own.servers.len() {

@@ -102,8 +102,8 @@ impl ConnectionWorld {
     fn keep_order(&mut self, launch: Launch, parcel: usize, takes_a_turn: bool) -> Check {
         let is_narrow = self.settings.servers[0].max_in_flight < WIDE;
         let Some(client) = self.home(launch) else { return Ok(()) };
-        let client = self.client(client);
-        let lane = if is_narrow && takes_a_turn { &mut client.last_in_turn } else { &mut client.last_handed };
+        let lane =
+            self.client(client).own.lanes.entry((launch.backend, is_narrow && takes_a_turn)).or_default();
         let last = std::mem::replace(lane, parcel);
         match last > parcel {
             true => Err(format!("{launch} gets number {parcel} after number {last}, which was said later")),

@@ -215,6 +215,9 @@ impl ConnectionWorld {
 
     /// Whether a notification of this length must reach the client.
     fn client_has_room(&self, launch: Launch, length: usize) -> bool {
+        if self.owner.is_retired(launch.backend) {
+            return false;
+        }
         let limit = self.settings.limits.client_bytes / 2;
         let Some(client) = self.home(launch).filter(|&client| !self.is_lost(client)) else { return false };
         let waiting = self.clients.get(&client).map_or(0, |c| c.unread.bytes);

@@ -3,6 +3,7 @@
 use super::ConnectionWorld;
 use super::post::{Post, Unread};
 use crate::simulator::engine::{Check, Client, ClientAct, Presence, environment};
+use std::collections::BTreeMap;
 use switchboard_core::{BackendId, ClientId, Event, Launch, Moment, Peer, ServerId, Settings, Surroundings};
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
@@ -64,10 +65,8 @@ pub(crate) struct ConnectionClient {
     pub(super) has_confirmed: bool,
     /// May have had two of them on their way at once: which one `initialized` confirms is unclear.
     pub(super) is_confusing: bool,
-    /// The newest parcel that its backend was given.
-    pub(super) last_handed: usize,
-    /// The newest of those that wait their turn, which others may overtake.
-    pub(super) last_in_turn: usize,
+    /// Newest parcel that a backend was given; those that wait their turn, which others may overtake, are apart.
+    pub(super) lanes: BTreeMap<(BackendId, bool), usize>,
     /// Requests that it sent, and the log lines about them.
     pub(super) requests: usize,
     pub(super) lines: usize,
@@ -232,13 +231,16 @@ impl ConnectionWorld {
     }
 
     pub(super) fn owner_acts(&mut self) -> Check {
+        let is_reload = self.owner.is_removed(0) || self.rng.percent(25);
         for c in self.clients.values_mut() {
             // Crashes from before are forgiven, and the owner's starts do not count.
-            (c.own.backend.is_on_trial, c.own.backend.is_free, c.own.backend.is_awaited) =
-                (false, true, false);
-            c.own.backend.restarts.clear();
+            let home = &mut c.own.backend;
+            (home.is_on_trial, home.is_free) = (false, true);
+            home.is_awaited &= is_reload;
+            home.restarts.clear();
         }
-        self.some_order(0, None)
+        let is_removed = !self.owner.is_removed(0) && self.rng.percent(25);
+        if is_reload { self.reload(0, is_removed) } else { self.some_order(0, None) }
     }
 
     /// A client that can no longer answer owes nothing to any server.

@@ -83,8 +83,10 @@ impl Scenario for Post {
     const CLIENT_ACTS: Act<Self> = ConnectionWorld::client_acts;
     const PROCESS_ACTS: Act<Self> = ConnectionWorld::backend_acts;
     const CONNECT: Act<Self> = ConnectionWorld::connect;
-    const WANTS_CLIENT: fn(&ConnectionWorld) -> (bool, bool) =
-        |world| (world.clients.len() < world.plan.clients, world.clients.is_empty());
+    const WANTS_CLIENT: fn(&ConnectionWorld) -> (bool, bool) = |world| {
+        let may_come = world.clients.len() < world.plan.clients && !world.owner.is_removed(0);
+        (may_come, world.clients.is_empty())
+    };
     const SPECIAL_ACT: fn(&mut ConnectionWorld) -> Check<bool> = |world| {
         let acts = world.plan.has_orders && !world.is_ending && world.rng.percent(2);
         if acts { world.owner_acts().map(|()| true) } else { Ok(false) }
@@ -126,7 +128,7 @@ impl Scenario for Post {
         clients.into_iter().try_for_each(|client| world.client_ends_input(client))
     };
     const LATE_CLIENT: Act<Self> = |world| {
-        if world.clients.len() >= 6 {
+        if world.clients.len() >= 6 || world.owner.is_removed(0) {
             return Ok(());
         }
         world.stats.count("clients_in_the_end");

@@ -17,6 +17,11 @@ impl MethodRule {
         !matches!(self.name, "ping" | "initialize" | "tasks/result")
     }
 
+    /// Goes where its task runs.
+    pub(crate) fn is_of_task(&self) -> bool {
+        self.name.starts_with("tasks/")
+    }
+
     pub(crate) fn is_cancellable(&self) -> bool {
         !matches!(self.name, "initialize" | "shutdown")
     }

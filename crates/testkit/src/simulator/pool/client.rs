@@ -161,8 +161,32 @@ impl PoolWorld {
     }
 
     pub(super) fn owner_acts(&mut self) -> Check {
+        if self.owner.is_removed(0) || self.rng.percent(25) {
+            return self.changes_config();
+        }
         let root = self.rng.percent(30).then(|| *self.rng.pick(PROJECTS));
         self.some_order(0, root)
+    }
+}
+
+impl PoolWorld {
+    /// All clients move on, and what was learnt of another entry is discarded.
+    fn changes_config(&mut self) -> Check {
+        let clients: Vec<ClientId> = self.clients.keys().copied().collect();
+        let is_split = self.is_split();
+        for client in clients {
+            self.unsettle(client);
+            if is_split {
+                self.client(client).home.clear();
+            }
+        }
+        for request in self.ledger.requests.iter_mut().filter(|r| r.is_open() && r.handed.is_empty()) {
+            request.is_unclear = true;
+        }
+        let is_removed = !self.owner.is_removed(0) && self.rng.percent(25);
+        self.own.has_asked &= is_removed;
+        self.own.last_move = self.now;
+        self.reload(0, is_removed)
     }
 }
 

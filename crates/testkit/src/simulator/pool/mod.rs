@@ -91,7 +91,7 @@ impl Scenario for Sites {
         united_stops asks_passed_in_flight asks_passed_to_the_only_one asks_passed_by_task asks_refused \
         updates_spread logs_withheld logs_spread merged_notifications levels_restored levels_lowered \
         subscriptions_restored unsubscribed_for_others tasks tasks_found_again hidden_calls filtered_lists \
-        owner_stops owner_restarts linger_stops let_go \
+        owner_stops owner_restarts reload_stops linger_stops let_go \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_routing_failed \
         error_shutting_down error_overloaded error_unknown_name";
     const LONGEST_JUMP: (usize, usize) = (30_000, 180_000);
@@ -111,8 +111,10 @@ impl Scenario for Sites {
     const CLIENT_ACTS: Act<Self> = PoolWorld::client_acts;
     const PROCESS_ACTS: Act<Self> = PoolWorld::process_acts;
     const CONNECT: Act<Self> = PoolWorld::connect;
-    const WANTS_CLIENT: fn(&PoolWorld) -> (bool, bool) =
-        |world| (world.clients_here().len() < world.plan.clients, world.clients.is_empty());
+    const WANTS_CLIENT: fn(&PoolWorld) -> (bool, bool) = |world| {
+        let may_come = world.clients_here().len() < world.plan.clients && !world.owner.is_removed(0);
+        (may_come, world.clients.is_empty())
+    };
     const SPECIAL_ACT: fn(&mut PoolWorld) -> Check<bool> = |world| {
         let is_measured =
             world.settings.servers[0].memory_limit.or(world.settings.pool.memory_limit).is_some();

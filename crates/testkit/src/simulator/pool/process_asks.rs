@@ -19,7 +19,8 @@ impl PoolWorld {
     }
 
     pub(super) fn process_asks_sampling(&mut self, launch: Launch) -> Check {
-        if !self.plan.asks || !self.process(launch).is_staying() {
+        // Nothing is learnt from a process of an earlier config.
+        if !self.plan.asks || !self.process(launch).is_staying() || self.owner.is_retired(launch.backend) {
             return Ok(());
         }
         let tasks = &self.own.sites[&launch.backend].tasks;

@@ -7,6 +7,9 @@ use crate::simulator::engine::{Ask, Check, Phase, Request};
 use std::time::Duration;
 use switchboard_core::{BackendId, Launch, StatePolicy};
 
+/// A process of an earlier config that is of no use goes soon.
+const RETIREMENT: Duration = Duration::from_secs(1);
+
 impl PoolWorld {
     pub(super) fn check_stop(&mut self, launch: Launch) -> Check {
         let site = self.site(launch.backend);
@@ -67,6 +70,10 @@ impl PoolWorld {
             "no process came of it in time" => {
                 stats.count("spawns_too_late");
                 Ok(())
+            }
+            "its settings have changed" | "it is no longer in the config" => {
+                stats.count("reload_stops");
+                self.check_nobody_waits(launch, why)
             }
             "its owner stops it" => {
                 stats.count("owner_stops");
@@ -167,10 +174,14 @@ impl PoolWorld {
             let site = &self.own.sites[&p.launch.backend];
             // Linger counts where no client can hold it.
             let linger = self.settings.linger.filter(|_| self.users(p.launch.backend).0.is_empty());
-            let Some(ttl) = server.idle_ttl.into_iter().chain(linger).min() else { continue };
+            let retired = self.owner.retired_since(p.launch.backend);
+            let ttl = server.idle_ttl.into_iter().chain(linger).chain(retired.map(|_| RETIREMENT)).min();
+            let Some(ttl) = ttl else { continue };
             // A process that is needed when the time comes is given as much again.
             let patience = ttl * 2 + Duration::from_secs(1);
-            let is_kept = server.state != StatePolicy::None && !self.users(p.launch.backend).0.is_empty();
+            let is_kept = retired.is_none()
+                && server.state != StatePolicy::None
+                && !self.users(p.launch.backend).0.is_empty();
             let asks = |ask: &Ask| ask.launch == p.launch && !ask.is_answered;
             let is_used = !self.in_flight(p.launch).is_empty()
                 || !site.subscriptions.is_empty()
@@ -179,6 +190,7 @@ impl PoolWorld {
                 || site.tasks.iter().any(|task| !task.is_over)
                 || self.ledger.asks.iter().any(asks);
             let since = p.last_use.max(p.free_since).max(self.own.last_move).max(self.told_since);
+            let since = since.max(retired.unwrap_or_default());
             if !is_kept && !is_used && self.now.since(since) > patience {
                 return Err(format!("{} is of no use since {since:?}, and still there", p.launch));
             }
