@@ -217,6 +217,7 @@ impl Scenario for Servers {
 }
 
 impl Plain for Servers {
+    const GREETS_ONCE: bool = false;
     const ROOTS_ASKED: fn(&mut AggregateWorld, ClientId, Value) -> Check = AggregateWorld::roots_asked;
     const NOTIFIED: fn(&mut AggregateWorld, ClientId, &Value) -> Check = AggregateWorld::notified;
     const ANSWERED: fn(&mut AggregateWorld, &Answer<'_>) -> Check = AggregateWorld::answered;

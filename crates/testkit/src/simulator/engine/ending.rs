@@ -111,26 +111,24 @@ impl<S: Scenario> World<S> {
     }
 
     pub(crate) fn client_ends_input(&mut self, client: ClientId) -> Check {
-        if self.clients[&client].presence != Presence::Here {
-            return Ok(());
+        match self.clients[&client].presence {
+            Presence::Here => self.client_goes(client, Presence::Ended),
+            Presence::Ended | Presence::Lost => Ok(()),
         }
-        self.client(client).presence = Presence::Ended;
-        self.stats.count("clients_ended");
-        self.note_end();
-        S::LEAVES(self, client);
-        self.handle(Event::ClientInputEnded { client })?;
-        S::HAS_LEFT(self, client)
     }
 
     pub(crate) fn client_vanishes(&mut self, client: ClientId) -> Check {
-        if !self.clients[&client].is_there() {
-            return Ok(());
-        }
-        self.client(client).presence = Presence::Lost;
-        self.stats.count("clients_lost");
-        self.note_end();
+        if self.is_lost(client) { Ok(()) } else { self.client_goes(client, Presence::Lost) }
+    }
+
+    fn client_goes(&mut self, client: ClientId, presence: Presence) -> Check {
+        let is_lost = presence == Presence::Lost;
+        self.client(client).presence = presence;
+        self.stats.count(if is_lost { "clients_lost" } else { "clients_ended" });
+        // A program without `linger` ends with its last client.
+        self.is_ending |= self.settings.linger.is_none() && self.clients_here().is_empty();
         S::LEAVES(self, client);
-        self.handle(Event::ClientLost { client })?;
+        self.handle(if is_lost { Event::ClientLost { client } } else { Event::ClientInputEnded { client } })?;
         S::HAS_LEFT(self, client)
     }
 
@@ -155,10 +153,5 @@ impl<S: Scenario> World<S> {
             Some(open) => Err(format!("it is over, and {} waits for {}", open.client, open.id)),
             None => Ok(()),
         }
-    }
-
-    /// A program without `linger` ends with its last client.
-    fn note_end(&mut self) {
-        self.is_ending |= self.settings.linger.is_none() && self.clients_here().is_empty();
     }
 }

@@ -4,7 +4,6 @@
 use super::rules::MethodRule;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
 use switchboard_core::{ClientId, Launch, Moment};
 
 /// `Err` is a broken promise.
@@ -44,19 +43,7 @@ impl<R> Request<R> {
     }
 }
 
-impl<R> Deref for Request<R> {
-    type Target = R;
-
-    fn deref(&self) -> &R {
-        &self.own
-    }
-}
-
-impl<R> DerefMut for Request<R> {
-    fn deref_mut(&mut self) -> &mut R {
-        &mut self.own
-    }
-}
+super::parties::derefs_to_own!(Request);
 
 /// All requests of one client under one spelling of an id. Ids may be used again, and errors of ours do not say which
 /// request they mean.

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::ops::{Deref, DerefMut};
 use switchboard_core::{ClientId, Launch, Moment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,30 +84,25 @@ impl<P> Process<P> {
     }
 }
 
-impl<C> Deref for Client<C> {
-    type Target = C;
+/// Makes the scenario's own part of a thing directly accessible.
+macro_rules! derefs_to_own {
+    ($thing:ident) => {
+        impl<T> std::ops::Deref for $thing<T> {
+            type Target = T;
 
-    fn deref(&self) -> &C {
-        &self.own
-    }
+            fn deref(&self) -> &T {
+                &self.own
+            }
+        }
+
+        impl<T> std::ops::DerefMut for $thing<T> {
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.own
+            }
+        }
+    };
 }
+pub(super) use derefs_to_own;
 
-impl<C> DerefMut for Client<C> {
-    fn deref_mut(&mut self) -> &mut C {
-        &mut self.own
-    }
-}
-
-impl<P> Deref for Process<P> {
-    type Target = P;
-
-    fn deref(&self) -> &P {
-        &self.own
-    }
-}
-
-impl<P> DerefMut for Process<P> {
-    fn deref_mut(&mut self) -> &mut P {
-        &mut self.own
-    }
-}
+derefs_to_own!(Client);
+derefs_to_own!(Process);

@@ -7,6 +7,30 @@ use crate::simulator::engine::{Ask, Check, Phase, Request};
 use std::time::Duration;
 use switchboard_core::{BackendId, Launch, StatePolicy};
 
+/// Reasons for a stop, and their counters.
+const STOPS: &[(&str, &str)] = &[
+    ("another workspace needs its place", "evictions"),
+    ("nobody has used it for a while", "idle_stops"),
+    ("nobody works there any more", "unused_stops"),
+    ("its client has left it", "left_stops"),
+    ("it asks its clients questions", "separated_stops"),
+    ("its clients have different roots", "separated_stops"),
+    ("another client has more variables, and now they share one", "poorer_stops"),
+    ("another one offers the same, and its clients share that", "united_stops"),
+    ("it holds more memory than it may", "memory_stops"),
+    ("all servers together hold more memory than they may", "pool_memory_stops"),
+    ("it gave no sign of life", "health_restarts"),
+    ("a request timed out", "timeout_restarts"),
+    ("no process came of it in time", "spawns_too_late"),
+    ("its settings have changed", "reload_stops"),
+    ("it is no longer in the config", "reload_stops"),
+    ("its owner stops it", "owner_stops"),
+    ("its owner restarts it", "owner_restarts"),
+    ("it did not answer `initialize`", ""),
+    ("it refused `initialize`", ""),
+    ("switchboard ends", ""),
+];
+
 /// A process of an earlier config that is of no use goes soon.
 const RETIREMENT: Duration = Duration::from_secs(1);
 
@@ -15,76 +39,33 @@ impl PoolWorld {
         let site = self.site(launch.backend);
         site.news_for.clear();
         let Some(why) = site.why else { return Ok(()) };
-        let memory = self.settings.servers[0].memory_limit;
         let is_needed = !self.in_flight(launch).is_empty();
-        let stats = &mut self.stats;
-        match why {
-            "another workspace needs its place" => {
-                stats.count("evictions");
-                self.check_unneeded(launch, why)
-            }
-            "nobody has used it for a while" => {
-                stats.count("idle_stops");
-                self.check_idle(launch)?;
-                self.check_unneeded(launch, why)
-            }
-            "nobody works there any more" => {
-                stats.count("unused_stops");
-                self.check_unneeded(launch, why)
-            }
-            "its client has left it" => {
-                stats.count("left_stops");
+        let counter = match why {
+            "it holds more memory than it may" if is_needed => "memory_restarts",
+            "all servers together hold more memory than they may" if is_needed => "pool_memory_restarts",
+            _ => match STOPS.iter().find(|(known, _)| *known == why) {
+                Some((_, counter)) => counter,
+                None => return Err(format!("{launch} is stopped because {why}")),
+            },
+        };
+        if !counter.is_empty() {
+            self.stats.count(counter);
+        }
+        match counter {
+            "idle_stops" => self.check_idle(launch).and_then(|()| self.check_unneeded(launch, why)),
+            "evictions" | "unused_stops" => self.check_unneeded(launch, why),
+            "left_stops" | "separated_stops" | "poorer_stops" | "united_stops" | "reload_stops" => {
                 self.check_nobody_waits(launch, why)
             }
-            "it asks its clients questions" | "its clients have different roots" => {
-                stats.count("separated_stops");
-                self.check_nobody_waits(launch, why)
-            }
-            "another client has more variables, and now they share one" => {
-                stats.count("poorer_stops");
-                self.check_nobody_waits(launch, why)
-            }
-            "another one offers the same, and its clients share that" => {
-                stats.count("united_stops");
-                self.check_nobody_waits(launch, why)
-            }
-            "it holds more memory than it may" => {
-                stats.count(if is_needed { "memory_restarts" } else { "memory_stops" });
-                match memory.is_some() && self.process(launch).heavy > 1 {
+            "memory_stops" | "memory_restarts" => {
+                let is_limited = self.settings.servers[0].memory_limit.is_some();
+                match is_limited && self.process(launch).heavy > 1 {
                     true => Ok(()),
                     false => Err(format!("{launch} is stopped for its memory, of which it holds little")),
                 }
             }
-            "all servers together hold more memory than they may" => {
-                stats.count(if is_needed { "pool_memory_restarts" } else { "pool_memory_stops" });
-                Ok(())
-            }
-            "it gave no sign of life" => {
-                stats.count("health_restarts");
-                self.check_silent(launch)
-            }
-            "a request timed out" => {
-                stats.count("timeout_restarts");
-                Ok(())
-            }
-            "no process came of it in time" => {
-                stats.count("spawns_too_late");
-                Ok(())
-            }
-            "its settings have changed" | "it is no longer in the config" => {
-                stats.count("reload_stops");
-                self.check_nobody_waits(launch, why)
-            }
-            "its owner stops it" => {
-                stats.count("owner_stops");
-                Ok(())
-            }
-            "its owner restarts it" => {
-                stats.count("owner_restarts");
-                Ok(())
-            }
-            "it did not answer `initialize`" | "it refused `initialize`" | "switchboard ends" => Ok(()),
-            _ => Err(format!("{launch} is stopped because {why}")),
+            "health_restarts" => self.check_silent(launch),
+            _ => Ok(()),
         }
     }
 
