@@ -120,7 +120,7 @@ impl AggregateWorld {
                 self.handle(Event::ClientConnected { client: id, server, surroundings })
             }
             None => {
-                let turn = AggregateTurn { must_not_start: true, ..AggregateTurn::default() };
+                let turn = AggregateTurn { must_not_start: true };
                 self.stats.count("aggregates");
                 self.handle_as(
                     turn,
@@ -179,13 +179,13 @@ impl AggregateWorld {
         let text = request(id, "initialize", params);
         self.stats.count("handshakes");
         self.stats.count_if("warm_handshakes", is_known);
-        let turn = AggregateTurn { must_not_start: is_known, ..AggregateTurn::default() };
+        let turn = AggregateTurn { must_not_start: is_known };
         self.client_says(turn, client, text)
     }
 
     pub(super) fn confirms(&mut self, client: ClientId) -> Check {
         self.client(client).is_confirmed = true;
-        let turn = AggregateTurn { must_not_start: self.is_all_known(client), ..AggregateTurn::default() };
+        let turn = AggregateTurn { must_not_start: self.is_all_known(client) };
         self.client_says(turn, client, notice("notifications/initialized", "{}"))
     }
 

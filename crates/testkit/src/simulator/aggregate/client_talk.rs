@@ -50,7 +50,7 @@ impl AggregateWorld {
         let is_list = matches!(self.ledger.requests[tag].verb, Verb::List { .. });
         let must_not_start = is_list && self.is_all_known(client);
         self.stats.count_if("warm_lists", must_not_start);
-        let turn = AggregateTurn { must_not_start, ..AggregateTurn::default() };
+        let turn = AggregateTurn { must_not_start };
         let is_ready = self.is_ready_for(client, tag);
         self.client_says(turn, client, text)?;
         let request = &self.ledger.requests[tag];

@@ -46,7 +46,8 @@ mod at_single;
 mod rest;
 
 use super::engine::{
-    self, Act, Answer, Asked, Check, Client, End, Failure, Plain, Rng, Run, Scenario, Start, Stats, World,
+    self, Act, Answer, Asked, Check, Client, End, Failure, Found, Make, Plain, Rng, Run, Scenario, Stats,
+    World,
 };
 use bytes::Bytes;
 use client::AggregateClient;
@@ -144,7 +145,7 @@ impl Scenario for Servers {
         let acts = !world.is_ending && world.rng.percent(2);
         if acts { world.owner_acts().map(|()| true) } else { Ok(false) }
     };
-    const START: fn(&mut AggregateWorld, &Start) -> Check<(AggregateProcess, Duration)> = |world, start| {
+    const START: Make<Self> = |world, start| {
         world.check_start(start)?;
         let wait = match world.own.is_calm {
             true => Duration::from_millis(1),
@@ -177,11 +178,10 @@ impl Scenario for Servers {
     };
     const DURING_JUMP: Act<Self> = |world| if world.own.is_calm { world.calm_ones_act() } else { Ok(()) };
     const ERRAND: fn(&mut AggregateWorld, OfferRead) -> Check = AggregateWorld::is_read;
-    const LOOK_UP: fn(&mut AggregateWorld, Vec<String>) -> (Vec<Option<String>>, Duration) =
-        |world, paths| {
-            let wait = if world.own.is_calm { Duration::ZERO } else { world.rng.millis(0..=400) };
-            (paths.into_iter().map(Some).collect(), wait)
-        };
+    const LOOK_UP: fn(&mut AggregateWorld, Vec<String>) -> Found = |world, paths| {
+        let wait = if world.own.is_calm { Duration::ZERO } else { world.rng.millis(0..=400) };
+        (paths.into_iter().map(Some).collect(), wait)
+    };
     const LOOKED_UP: fn(&mut AggregateWorld, ClientId) = AggregateWorld::roots_moved;
     const PERFORM: fn(&mut AggregateWorld, Action) -> Check = |world, action| match action {
         Action::ReadOffer { launch, round, raw } => world.read_later(OfferRead { launch, round, raw }),

@@ -3,9 +3,8 @@
 
 use super::ConnectionWorld;
 use super::post::{Post, Unread};
-use crate::simulator::engine::{Check, Phase, ProcessAct, Start};
+use crate::simulator::engine::{Check, Made, Phase, ProcessAct, Start};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 use switchboard_core::{ClientId, Event, Launch, Peer};
 
 /// How a process behaves.
@@ -125,12 +124,12 @@ const DOOMED: &[(usize, ProcessAct<Post>)] = &[
 ];
 
 impl ConnectionWorld {
-    pub(super) fn make_backend(&mut self, start: &Start) -> Check<(Backend, Duration)> {
+    pub(super) fn make_backend(&mut self, start: &Start) -> Check<Made<Backend>> {
         self.check_restarts(start)?;
         let client = Some(ClientId(start.environment >> 8)).filter(|client| client.0 > 0);
         let client = client.or(self.home(start.launch)).expect("a start for a client");
         let server = &mut self.client(client).own.backend;
-        server.is_awaited = false;
+        server.awaited.remove(&start.launch.backend);
         let understands = server.framing == Some(start.framing);
         let chance = if self.plan.is_crashy { 60 } else { 3 };
         let temper = match () {

@@ -118,7 +118,8 @@ impl ConnectionWorld {
     /// No request waits for a process that is not coming.
     pub(super) fn check_hope(&mut self) -> Check {
         let served: BTreeSet<ClientId> = self.alive().filter_map(|launch| self.home(launch)).collect();
-        let is_without = |c: &&Client<ConnectionClient>| !c.backend.is_awaited && !served.contains(&c.id);
+        let is_without =
+            |c: &&Client<ConnectionClient>| c.backend.awaited.is_empty() && !served.contains(&c.id);
         let without: Vec<ClientId> = self.clients.values().filter(is_without).map(|c| c.id).collect();
         if without.is_empty() {
             return Ok(());

@@ -3,7 +3,7 @@
 use super::ConnectionWorld;
 use super::post::{Post, Unread};
 use crate::simulator::engine::{Check, Client, ClientAct, Presence, environment};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::{BackendId, ClientId, Event, Launch, Moment, Peer, ServerId, Settings, Surroundings};
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
@@ -37,8 +37,8 @@ pub(super) struct Home {
     pub(super) is_free: bool,
     /// Has answered a client's handshake.
     pub(super) has_greeted: bool,
-    /// Is going to be started again.
-    pub(super) is_awaited: bool,
+    /// Backends that are going to be started again.
+    pub(super) awaited: BTreeSet<BackendId>,
     /// Crashed too often; the next process is a trial, and one more crash is enough.
     pub(super) is_on_trial: bool,
 }
@@ -236,7 +236,7 @@ impl ConnectionWorld {
             // Crashes from before are forgiven, and the owner's starts do not count.
             let home = &mut c.own.backend;
             (home.is_on_trial, home.is_free) = (false, true);
-            home.is_awaited &= is_reload;
+            home.awaited.retain(|_| is_reload);
             home.restarts.clear();
         }
         let is_removed = !self.owner.is_removed(0) && self.rng.percent(25);

@@ -29,7 +29,7 @@ mod at_backend;
 mod checks;
 
 use super::engine::{
-    self, Act, Check, ClientAct, End, Failure, Flaw, ProcessAct, Rng, Run, Scenario, Start, Stats, World,
+    self, Act, Check, ClientAct, End, Failure, Flaw, Make, ProcessAct, Rng, Run, Scenario, Stats, World,
 };
 use backend::Backend;
 use client::ConnectionClient;
@@ -91,8 +91,7 @@ impl Scenario for Post {
         let acts = world.plan.has_orders && !world.is_ending && world.rng.percent(2);
         if acts { world.owner_acts().map(|()| true) } else { Ok(false) }
     };
-    const START: fn(&mut ConnectionWorld, &Start) -> Check<(Backend, Duration)> =
-        ConnectionWorld::make_backend;
+    const START: Make<Self> = ConnectionWorld::make_backend;
     const CANNOT_SPAWN: fn(&mut ConnectionWorld, Launch) -> bool = |world, launch| {
         let fails = world.rng.percent(world.plan.spawn_failures);
         world.server(launch).is_free |= fails;
@@ -156,7 +155,7 @@ impl ConnectionWorld {
             Fact::RestartIn { backend, .. } => {
                 self.stats.count("restarts");
                 let server = self.server_of(*backend);
-                server.is_awaited = true;
+                server.awaited.insert(*backend);
                 if server.is_on_trial {
                     return Err(format!("{backend} failed its trial, and is started again all the same"));
                 }
@@ -164,7 +163,7 @@ impl ConnectionWorld {
             Fact::BreakerOpened { backend, .. } => {
                 self.stats.count("breaker_openings");
                 let server = self.server_of(*backend);
-                server.is_awaited = false;
+                server.awaited.remove(backend);
                 server.is_on_trial = true;
             }
             Fact::Probing { .. } => self.stats.count("probes"),

@@ -35,4 +35,4 @@ pub(crate) use shrink::run;
 pub use stats::Stats;
 pub(crate) use variables::{ENVIRONMENTS, environment, serves};
 pub use world::Flaw;
-pub(crate) use world::{Act, ClientAct, ProcessAct, Run, Scenario, Start, World, message};
+pub(crate) use world::{Act, ClientAct, Found, Made, Make, ProcessAct, Run, Scenario, Start, World, message};

@@ -26,6 +26,11 @@ const COUNTERS: &str = "steps ticks late_ticks clients clients_ended clients_los
 pub(crate) type Act<S> = fn(&mut World<S>) -> Check;
 pub(crate) type ClientAct<S> = fn(&mut World<S>, ClientId) -> Check;
 pub(crate) type ProcessAct<S> = fn(&mut World<S>, Launch) -> Check;
+/// The own part of a process, and how long it takes to come.
+pub(crate) type Made<P> = (P, Duration);
+pub(crate) type Make<S> = fn(&mut World<S>, &Start) -> Check<Made<<S as Scenario>::Process>>;
+/// Folders on disk, and how long it takes to find them.
+pub(crate) type Found = (Vec<Option<String>>, Duration);
 
 /// The difference between one simulation and another: types, and functions that the engine calls.
 pub(crate) trait Scenario: Sized {
@@ -56,7 +61,7 @@ pub(crate) trait Scenario: Sized {
     /// Performs a special act, now and then; `false` if it did not.
     const SPECIAL_ACT: fn(&mut World<Self>) -> Check<bool>;
     /// Checks a start, and makes the process: its own part, and how long it takes to come.
-    const START: fn(&mut World<Self>, &Start) -> Check<(Self::Process, Duration)>;
+    const START: Make<Self>;
     const CANNOT_SPAWN: fn(&mut World<Self>, Launch) -> bool;
     const AT_CLIENT: fn(&mut World<Self>, ClientId, &Outgoing, Vec<u8>) -> Check;
     const AT_PROCESS: fn(&mut World<Self>, Launch, &Outgoing, Vec<u8>) -> Check;
@@ -76,7 +81,7 @@ pub(crate) trait Scenario: Sized {
     const DURING_JUMP: Act<Self> = |_| Ok(());
     const ERRAND: fn(&mut World<Self>, Self::Errand) -> Check = |_, _| Ok(());
     /// Folders of a client on disk, and how long it takes to find them. Then they are found.
-    const LOOK_UP: fn(&mut World<Self>, Vec<String>) -> (Vec<Option<String>>, Duration) =
+    const LOOK_UP: fn(&mut World<Self>, Vec<String>) -> Found =
         |_, paths| (paths.into_iter().map(Some).collect(), Duration::ZERO);
     const LOOKED_UP: fn(&mut World<Self>, ClientId) = |_, _| {};
     /// Actions that only some scenarios allow.

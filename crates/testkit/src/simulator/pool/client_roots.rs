@@ -4,7 +4,7 @@ use super::PoolTurn;
 use super::PoolWorld;
 use super::client::{Answering, some_folders};
 use super::plan::PROJECTS;
-use crate::simulator::engine::{Check, answer, notice};
+use crate::simulator::engine::{Check, Found, answer, notice};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -139,7 +139,7 @@ impl PoolWorld {
         self.client_says(PoolTurn::default(), client, answer(id, words))
     }
 
-    pub(super) fn look_up(&mut self, paths: Vec<String>) -> (Vec<Option<String>>, Duration) {
+    pub(super) fn look_up(&mut self, paths: Vec<String>) -> Found {
         let is_late = self.rng.percent(25);
         self.stats.count_if("late_lookups", is_late);
         let wait = if is_late { self.rng.millis(1..=4000) } else { Duration::ZERO };

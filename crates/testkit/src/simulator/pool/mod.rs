@@ -35,7 +35,8 @@ mod checks;
 mod rest;
 
 use super::engine::{
-    self, Act, Answer, Asked, Check, Failure, Plain, ProcessAct, Rng, Run, Scenario, Start, Stats, World,
+    self, Act, Answer, Asked, Check, Failure, Found, Make, Plain, ProcessAct, Rng, Run, Scenario, Stats,
+    World,
 };
 use client::PoolClient;
 use plan::PoolPlan;
@@ -124,7 +125,7 @@ impl Scenario for Sites {
             _ => Ok(false),
         }
     };
-    const START: fn(&mut PoolWorld, &Start) -> Check<(PoolProcess, Duration)> = PoolWorld::make_process;
+    const START: Make<Self> = PoolWorld::make_process;
     const CANNOT_SPAWN: fn(&mut PoolWorld, Launch) -> bool =
         |world, _| world.rng.percent(world.plan.spawn_failures);
     const AT_CLIENT: fn(&mut PoolWorld, ClientId, &Outgoing, Vec<u8>) -> Check = PoolWorld::at_client;
@@ -135,7 +136,7 @@ impl Scenario for Sites {
     const AFTER_TICK: Act<Self> = |world| world.check_overdue().and_then(|()| world.check_rested());
     const BEFORE_JUMP: Act<Self> =
         |world| if world.rng.percent(75) { world.healthy_work_off() } else { Ok(()) };
-    const LOOK_UP: fn(&mut PoolWorld, Vec<String>) -> (Vec<Option<String>>, Duration) = PoolWorld::look_up;
+    const LOOK_UP: fn(&mut PoolWorld, Vec<String>) -> Found = PoolWorld::look_up;
     const CHECK_STOP: ProcessAct<Self> = PoolWorld::check_stop;
     const IS_GONE: fn(&mut PoolWorld, Launch) = PoolWorld::bury;
     const LEAVES: fn(&mut PoolWorld, ClientId) = PoolWorld::forget;

@@ -1,10 +1,9 @@
 //! The processes: they come, work, hang, crash, grow, and end in their own time. What they say is in `process_talk`.
 
 use super::{PoolWorld, Sites};
-use crate::simulator::engine::{Check, Phase, ProcessAct, Start};
+use crate::simulator::engine::{Check, Made, Phase, ProcessAct, Start};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::time::Duration;
 use switchboard_core::{ClientId, Event, Launch, Moment};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -89,7 +88,7 @@ const ACTS: &[(usize, ProcessAct<Sites>)] = &[
 const FIRST_ACTS: &[(usize, ProcessAct<Sites>)] = &[(500, PoolWorld::process_answers), (4, PoolWorld::ends)];
 
 impl PoolWorld {
-    pub(super) fn make_process(&mut self, start: &Start) -> Check<(PoolProcess, Duration)> {
+    pub(super) fn make_process(&mut self, start: &Start) -> Check<Made<PoolProcess>> {
         self.check_start(start)?;
         self.stats.count_if("second_starts", start.launch.number > 1);
         let (backend, now) = (start.launch.backend, self.now);

@@ -166,7 +166,7 @@ impl PoolWorld {
 
     /// Progress for a request that was answered.
     fn progresses_late(&mut self, launch: Launch) -> Check {
-        let Some((id, number)) = self.processes[&launch].answered.clone() else { return Ok(()) };
+        let Some((id, number)) = self.processes[&launch].answered else { return Ok(()) };
         if self.ledger.requests[number].token.is_none() {
             return Ok(());
         }
