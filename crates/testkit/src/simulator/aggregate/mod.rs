@@ -58,9 +58,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use switchboard_core::catalogue::{List, OfferKey, RawList, RawOffer, StoredOffer};
-use switchboard_core::{
-    Action, BackendId, ClientId, Event, Fact, Launch, Peer, ServerId, ServerSettings, Settings,
-};
+use switchboard_core::{Action, ClientId, Event, Fact, Launch, Peer, ServerId, ServerSettings, Settings};
 use switchboard_protocol::Outgoing;
 use verb::{AggregateRequest, Task};
 
@@ -81,8 +79,6 @@ pub(crate) struct Servers {
     kept: BTreeMap<(usize, String), Vec<u8>>,
     /// Servers whose lists this run knows, by profile.
     known: BTreeSet<(usize, String)>,
-    /// Backends that wait for room.
-    in_line: BTreeSet<BackendId>,
     /// Grows with everything that may change what a client would be shown.
     change: u64,
     /// Everybody behaves.
@@ -110,8 +106,8 @@ impl Scenario for Servers {
         warm_lists from_store answers batches batch_answers cancellations progress logs updates updates_heard \
         unsubscribed_by_us tasks asks questions_answered disputes separated tasks_hidden roots_asked list_changes \
         fetched pages_served refused_pages second_answers read read_too_late kept pages long_walks told \
-        surely_routed perhaps_routed not_held told_apart single_access single_hidden filtered_pages breakers \
-        retries no_room runs rests looks sections \
+        surely_routed perhaps_routed not_held told_apart single_access single_hidden filtered_pages \
+        waits_for_room runs rests looks sections \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
         error_overloaded error_client_too_slow error_method_not_found error_unknown_name \
         error_resource_not_found error_stale_cursor error_not_initialized let_go";
@@ -237,23 +233,16 @@ impl AggregateWorld {
             {
                 return Err(format!("{client} is nobody: {fact:?}"));
             }
-            Fact::NoRoom { backend, .. } => {
-                self.stats.count("no_room");
-                self.own.in_line.insert(*backend);
-            }
             // The backend waited for room before the present turn.
-            Fact::Starting { backend, .. } => self.turn.must_not_start &= !self.own.in_line.remove(backend),
+            Fact::Starting { backend, .. } => self.turn.must_not_start &= !self.in_line.remove(backend),
             // Who of them stays is not seen from here.
             Fact::Separated { backend, .. } => {
-                self.stats.count("separated");
                 let server = self.processes.values().find(|p| p.launch.backend == *backend).map(|p| p.server);
                 let is_concerned = |c: &&Client<AggregateClient>| c.is_aggregate() || c.server == server;
                 let clients: Vec<ClientId> =
                     self.clients.values().filter(is_concerned).map(|c| c.id).collect();
                 clients.into_iter().for_each(|client| self.roots_moved(client));
             }
-            Fact::BreakerOpened { .. } => self.stats.count("breakers"),
-            Fact::Retried { .. } => self.stats.count("retries"),
             _ => {}
         }
         Ok(())

@@ -121,7 +121,7 @@ impl AggregateWorld {
         self.processes.clear();
         self.own.tasks.clear();
         self.ledger.asks.clear();
-        self.own.in_line.clear();
+        self.in_line.clear();
         self.clear_agenda();
         self.own.change += 1;
         (self.is_ending, self.is_finished) = (false, false);

@@ -67,7 +67,7 @@ impl AggregateWorld {
         if own >= settings.max_backends && !is_private && is_as_it_was && !is_auto {
             return Err(format!("{launch} is started, and its server has {own} already"));
         }
-        match self.turn.must_not_start && self.own.in_line.is_empty() {
+        match self.turn.must_not_start && self.in_line.is_empty() {
             true => Err(format!("{launch} is started, although everything is known")),
             false => Ok(()),
         }

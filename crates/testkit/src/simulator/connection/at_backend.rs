@@ -2,7 +2,7 @@
 //! that are to the byte what the client wrote.
 
 use super::ConnectionWorld;
-use super::at_client::check_claims;
+use super::at_client::{check_claims, text};
 use super::backend::{Gate, Open};
 use super::backend_talk::is_plain_number;
 use super::draft::{is_same, kind_in, number_in};
@@ -224,8 +224,4 @@ impl ConnectionWorld {
 
 fn part(message: &Message, part: Part) -> String {
     message.part(part).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
-}
-
-fn text(message: &Message) -> String {
-    String::from_utf8_lossy(message.bytes()).into_owned()
 }

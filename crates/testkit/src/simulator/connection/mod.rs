@@ -60,7 +60,7 @@ impl Scenario for Post {
         unknown_progress forged_progress progress_after_answer notifications_to_client notifications_to_backend \
         dropped_for_client dropped_for_backend asks asks_answered asks_refused asks_cancelled_by_server \
         asks_withdrawn asks_answered_twice asks_progress crashes_before_handshake crashes_during_replay restarts \
-        retries breaker_openings probes restarts_without_sign_of_life framing_retries framing_learnt \
+        probes restarts_without_sign_of_life framing_retries framing_learnt \
         clogged_clients clogged_backends clients_in_the_end shutdowns exits hidden_calls hidden_refused \
         owner_stops owner_restarts \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_overloaded \
@@ -161,13 +161,11 @@ impl ConnectionWorld {
                 }
             }
             Fact::BreakerOpened { backend, .. } => {
-                self.stats.count("breaker_openings");
                 let server = self.server_of(*backend);
                 server.awaited.remove(backend);
                 server.is_on_trial = true;
             }
             Fact::Probing { .. } => self.stats.count("probes"),
-            Fact::Retried { .. } => self.stats.count("retries"),
             Fact::LateAnswer { .. } => self.stats.count("late_answers"),
             Fact::Quarantined { .. } => self.stats.count("quarantined"),
             Fact::FramingLearnt { backend, framing } => {

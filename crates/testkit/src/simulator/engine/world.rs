@@ -15,12 +15,15 @@ use serde_json::Value;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use switchboard_core::{Action, ClientId, Core, Event, Fact, Launch, Moment, Peer, Settings, StopHow};
+use switchboard_core::{
+    Action, BackendId, ClientId, Core, Event, Fact, Launch, Moment, Peer, Settings, StopHow,
+};
 use switchboard_protocol::{Message, Outgoing, OutgoingKind, Parsed, parse};
 
 /// Counters of every scenario.
 const COUNTERS: &str = "steps ticks late_ticks clients clients_ended clients_lost requests starts spawn_failures \
-    crashes orders drains reloads servers_removed";
+    crashes orders drains reloads servers_removed \
+    breaker_openings retries";
 
 /// An act or a check of a scenario, which gets the whole world.
 pub(crate) type Act<S> = fn(&mut World<S>) -> Check;
@@ -162,6 +165,8 @@ pub(crate) struct World<S: Scenario> {
     pub(crate) own: S,
     /// Bytes that have been read at once, to be reported after the present event.
     pub(crate) flushed: Vec<(Peer, usize)>,
+    /// Backends that wait for room.
+    pub(crate) in_line: BTreeSet<BackendId>,
     excused: Option<Moment>,
     next_client: u32,
     steps: usize,
@@ -197,6 +202,7 @@ impl<S: Scenario> World<S> {
             is_finished: false,
             own,
             flushed: Vec::new(),
+            in_line: BTreeSet::new(),
             excused: None,
             next_client: 1,
             steps,
@@ -323,7 +329,7 @@ impl<S: Scenario> World<S> {
             Action::ToClient { client, out, .. } => self.deliver(client, &out),
             Action::StoreRecord { .. } => Ok(()),
             Action::Report(fact) => {
-                self.is_ending |= matches!(fact, Fact::Draining { .. });
+                self.note(&fact);
                 S::HEAR(self, &fact)
             }
             Action::Finished => self.finish(),
@@ -334,6 +340,21 @@ impl<S: Scenario> World<S> {
             }
             Action::Disconnect { client } => self.let_go(client),
             Action::ReadOffer { .. } | Action::StoreOffer { .. } => S::PERFORM(self, action),
+        }
+    }
+
+    /// What every scenario makes of a fact.
+    fn note(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Draining { .. } => self.is_ending = true,
+            Fact::NoRoom { backend, .. } => {
+                self.stats.add("waits_for_room", 1);
+                self.in_line.insert(*backend);
+            }
+            Fact::BreakerOpened { .. } => self.stats.count("breaker_openings"),
+            Fact::Retried { .. } => self.stats.count("retries"),
+            Fact::Separated { .. } => drop(self.stats.add("separated", 1)),
+            _ => {}
         }
     }
 

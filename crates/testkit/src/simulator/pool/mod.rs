@@ -43,7 +43,7 @@ use plan::PoolPlan;
 use process::PoolProcess;
 use serde_json::Value;
 use site::Site;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use switchboard_core::routing::Known;
 use switchboard_core::{BackendId, ClientId, Fact, Launch, Moment, Scope, StatePolicy};
@@ -60,8 +60,6 @@ type PoolWorld = World<Sites>;
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     sites: BTreeMap<BackendId, Site>,
-    /// Backends that wait for room.
-    in_line: BTreeSet<BackendId>,
     /// A process has asked its client something: from then on each client has processes of its own.
     has_asked: bool,
     /// Last time that any process asked its client something, or was answered.
@@ -85,7 +83,7 @@ impl Scenario for Sites {
         answers_after_cancellation progress late_progress roots_asked roots_answered roots_refused \
         roots_never_answered late_lookups roots_known homes_moved parked_and_routed placed_calls opened_roots \
         nested_roots fallbacks nowhere greeted_without_a_process roots_named_to_process roots_changed_told \
-        second_starts spawns_too_late breaker_openings retries evictions idle_stops unused_stops left_stops \
+        second_starts spawns_too_late evictions idle_stops unused_stops left_stops \
         memory_stops memory_restarts pool_memory_stops pool_memory_restarts health_restarts timeout_restarts \
         state_lost waits_for_room room_errors rooms_after_waiting shared_processes pings_answered joins_by_welcome \
         handshakes_made_later shared_by_likeness interactive_splits separated separated_stops poorer_stops \
@@ -172,13 +170,8 @@ impl PoolWorld {
                     site.why = Some(why);
                 }
             }
-            Fact::NoRoom { backend, .. } => {
-                stats.count("waits_for_room");
-                self.own.in_line.insert(*backend);
-            }
             // Which of the clients stays is not seen from here.
             Fact::Separated { backend, .. } => {
-                stats.count("separated");
                 self.own.last_move = self.now;
                 // Requests that are not sent yet go with their clients.
                 for request in self.ledger.requests.iter_mut().filter(|r| r.is_open() && r.handed.is_empty())
@@ -192,8 +185,6 @@ impl PoolWorld {
                 }
             }
             Fact::Fallback { .. } => stats.count("fallbacks"),
-            Fact::BreakerOpened { .. } => stats.count("breaker_openings"),
-            Fact::Retried { .. } => stats.count("retries"),
             Fact::StateLost { .. } => stats.count("state_lost"),
             _ => {}
         }

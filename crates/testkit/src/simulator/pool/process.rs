@@ -94,7 +94,7 @@ impl PoolWorld {
         let (backend, now) = (start.launch.backend, self.now);
         let site = self.own.sites.entry(backend).or_default();
         (site.root, site.environment, site.why) = (start.root.clone(), start.environment, None);
-        self.stats.count_if("rooms_after_waiting", self.own.in_line.remove(&backend));
+        self.stats.count_if("rooms_after_waiting", self.in_line.remove(&backend));
         let doomed = if self.plan.is_crashy { 40 } else { 3 };
         let health = match () {
             () if self.rng.percent(doomed) => Health::Doomed,
