@@ -301,14 +301,12 @@ impl<S: Scenario> World<S> {
             }
         }
         let (wake, deadline) = (self.core.wake(), self.core.next_deadline());
+        let is_missed = deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline));
         // A defect of the core: a process that is greeted when its last client is gone wants no tick for `linger`.
-        if deadline.is_some() && deadline == self.settings.linger.map(|linger| self.now + linger) {
+        if is_missed && deadline == self.settings.linger.map(|linger| self.now + linger) {
             self.excused = deadline;
         }
-        match S::KEEPS_DEADLINES
-            && deadline != self.excused
-            && deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline))
-        {
+        match S::KEEPS_DEADLINES && is_missed && deadline != self.excused {
             true => Err(format!("a tick is wanted at {wake:?}, but there is a deadline at {deadline:?}")),
             false => Ok(()),
         }
