@@ -43,7 +43,7 @@ impl ConnectionWorld {
     fn draft_answer(&mut self, launch: Launch, id: &str, failed: bool, role: Role) -> String {
         if matches!(role, Role::ServerAnswer { request: Some(_), .. } | Role::ServerNullError { .. }) {
             // A server that answers has stood its trial.
-            self.server(launch).is_on_trial = false;
+            self.server(launch).on_trial.remove(&launch.backend);
         }
         let payload = self.payload();
         let body = if failed {

@@ -39,8 +39,8 @@ pub(super) struct Home {
     pub(super) has_greeted: bool,
     /// Backends that are going to be started again.
     pub(super) awaited: BTreeSet<BackendId>,
-    /// Crashed too often; the next process is a trial, and one more crash is enough.
-    pub(super) is_on_trial: bool,
+    /// Backends that crashed too often: the next process is a trial, and one more crash is enough.
+    pub(super) on_trial: BTreeSet<BackendId>,
 }
 
 #[derive(Debug, Default)]
@@ -235,7 +235,8 @@ impl ConnectionWorld {
         for c in self.clients.values_mut() {
             // Crashes from before are forgiven, and the owner's starts do not count.
             let home = &mut c.own.backend;
-            (home.is_on_trial, home.is_free) = (false, true);
+            home.on_trial.clear();
+            home.is_free = true;
             home.awaited.retain(|_| is_reload);
             home.restarts.clear();
         }

@@ -147,7 +147,7 @@ impl ConnectionWorld {
                 let Some(client) = self.client_of(*backend) else { return Ok(()) };
                 let c = self.client(client);
                 c.backend.has_greeted = true;
-                c.backend.is_on_trial = false;
+                c.own.backend.on_trial.remove(backend);
                 if !restarted {
                     c.greeted_at = c.initializes;
                 }
@@ -156,14 +156,14 @@ impl ConnectionWorld {
                 self.stats.count("restarts");
                 let server = self.server_of(*backend);
                 server.awaited.insert(*backend);
-                if server.is_on_trial {
+                if server.on_trial.contains(backend) {
                     return Err(format!("{backend} failed its trial, and is started again all the same"));
                 }
             }
             Fact::BreakerOpened { backend, .. } => {
                 let server = self.server_of(*backend);
                 server.awaited.remove(backend);
-                server.is_on_trial = true;
+                server.on_trial.insert(*backend);
             }
             Fact::Probing { .. } => self.stats.count("probes"),
             Fact::LateAnswer { .. } => self.stats.count("late_answers"),
