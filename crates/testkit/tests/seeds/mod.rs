@@ -4,6 +4,27 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use switchboard_testkit::simulator::{Failure, Stats};
 
+/// The tests of a scenario. `SWITCHBOARD_SEED=7 cargo test -p switchboard-testkit --test pool one_seed` repeats one run.
+macro_rules! tests {
+    ($run:path, $seeds:literal) => {
+        #[test]
+        fn thousands_of_seeds() {
+            seeds::thousands($run, $seeds);
+        }
+
+        #[test]
+        fn one_seed() {
+            seeds::one($run);
+        }
+
+        #[test]
+        fn a_run_depends_on_its_seed_alone() {
+            seeds::repeats($run);
+        }
+    };
+}
+pub(crate) use tests;
+
 const THREADS: usize = 2;
 
 type Run = fn(u64) -> Result<Stats, Box<Failure>>;

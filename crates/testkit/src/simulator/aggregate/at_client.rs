@@ -3,81 +3,38 @@
 use super::AggregateWorld;
 use super::client::Stage;
 use super::verb::{AggregateRequest, Verb};
-use crate::simulator::engine::{Check, Request, serves};
+use crate::simulator::engine::{Answer, Check, Request, parsed};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 use std::time::Duration;
 use switchboard_core::ClientId;
 use switchboard_core::catalogue::{List, decode_resource};
 
-type Words<'a> = BTreeMap<String, &'a RawValue>;
-
 impl AggregateWorld {
-    pub(super) fn at_client(&mut self, client: ClientId, bytes: &[u8]) -> Check {
-        let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
-        if text.starts_with('[') {
-            self.stats.count("batch_answers");
-            let members: Vec<Words<'_>> = parsed(text)?;
-            return members.into_iter().try_for_each(|words| self.answer_at_client(client, &words));
-        }
-        let words: Words<'_> = parsed(text)?;
-        match (words.get("method"), words.get("id")) {
-            (Some(_), Some(_)) => self.question_at_client(client, &parsed(text)?),
-            (Some(_), None) => {
-                let words: Value = parsed(text)?;
-                self.notice_at_client(client, &words)?;
-                self.turn.heard.push((client, words));
-                Ok(())
-            }
-            (None, _) => self.answer_at_client(client, &words),
-        }
-    }
-
-    fn question_at_client(&mut self, client: ClientId, words: &Value) -> Check {
-        let (id, now) = (words["id"].clone(), self.now);
-        if words["method"] == "roots/list" {
-            self.stats.count("roots_asked");
-            let c = self.client(client);
-            let is_changed = std::mem::take(&mut c.has_other_roots);
-            // After five seconds it is no longer waited for.
-            let can_name = c.has_roots;
-            c.asked_roots.retain(|(_, since)| !can_name || now.since(*since) < Duration::from_secs(5));
-            // A client without roots is asked as for anything else.
-            if c.has_roots && !c.asked_roots.is_empty() && !is_changed {
-                return Err(format!("{client} is asked for its roots, and was a moment ago"));
-            }
-            c.asked_roots.push((id, now));
-            c.is_given_up = false;
-            return Ok(());
-        }
-        let (number, launch) = self.ledger.pass_on(client, words)?;
-        let p = &self.processes[&launch];
-        let (server, environment) = (p.server, p.environment);
+    pub(super) fn roots_asked(&mut self, client: ClientId, id: Value) -> Check {
+        let now = self.now;
         let c = self.client(client);
-        if c.server.is_some_and(|own| own != server)
-            || !c.environments.get(&server).is_some_and(|own| serves(environment, *own))
-        {
-            return Err(format!("{client} is asked by a server that is not its own: {words}"));
+        let is_changed = std::mem::take(&mut c.has_other_roots);
+        // After five seconds it is no longer waited for.
+        let can_name = c.has_roots;
+        c.asked_roots.retain(|(_, since)| !can_name || now.since(*since) < Duration::from_secs(5));
+        // A client without roots is asked as for anything else.
+        if c.has_roots && !c.asked_roots.is_empty() && !is_changed {
+            return Err(format!("{client} is asked for its roots, and was a moment ago"));
         }
-        c.questions.push((id, number));
+        c.asked_roots.push((id, now));
+        c.is_given_up = false;
         Ok(())
     }
 
-    fn notice_at_client(&mut self, client: ClientId, words: &Value) -> Check {
-        let c = self.client(client);
+    pub(super) fn notified(&mut self, client: ClientId, words: &Value) -> Check {
         let lists: &[List] = match words["method"].as_str() {
-            Some("notifications/cancelled") => {
-                let id = &words["params"]["requestId"];
-                c.questions.retain(|question| question.0 != *id);
-                return Ok(());
-            }
             Some("notifications/tools/list_changed") => &[List::Tools],
             Some("notifications/prompts/list_changed") => &[List::Prompts],
             Some("notifications/resources/list_changed") => &[List::Resources, List::Templates],
             _ => return Ok(()),
         };
-        if !c.is_aggregate() {
+        if !self.clients[&client].is_aggregate() {
             return Ok(());
         }
         // An answer in a batch arrives with the rest of the batch.
@@ -96,29 +53,22 @@ impl AggregateWorld {
         Ok(())
     }
 
-    fn answer_at_client(&mut self, client: ClientId, words: &Words<'_>) -> Check {
-        let id = words.get("id").map(|id| id.get()).unwrap_or_default();
-        let tag = self.ledger.answered(client, id)?;
+    pub(super) fn answered(&mut self, answer: &Answer<'_>) -> Check {
+        let Answer { client, number: tag, words } = *answer;
         let request = &self.ledger.requests[tag];
         let (is_cancelled, verb, said) = (request.is_cancelled, request.verb.clone(), request.said.clone());
-        let got = match (words.get("result"), words.get("error")) {
-            (Some(result), None) => format!(r#""result":{}"#, result.get()),
-            (None, Some(error)) => format!(r#""error":{}"#, error.get()),
-            _ => return Err(format!("{client} gets no answer that is one: {words:?}")),
-        };
+        let failed = answer.failed();
+        let key = if failed { "error" } else { "result" };
+        let got = format!(r#""{key}":{}"#, words[key].get());
         let is_servers = said.as_deref().is_some_and(|said| self.is_same(tag, said, &got));
         let is_too_slow = said.is_some() && got.contains("client_too_slow");
         if is_cancelled && !is_servers && !is_too_slow && !self.ledger.requests[tag].is_in_batch {
             return Err(format!("{client} took a request back, and we answer it: {words:?}"));
         }
-        let failed = words.contains_key("error");
         match (is_servers, failed) {
             (true, _) => self.stats.count("answers"),
-            (false, true) => {
-                let error: Value = parsed(words["error"].get())?;
-                self.our_error(client, tag, &error)?;
-            }
-            (false, false) => self.our_answer(client, tag, words["result"])?,
+            (false, true) => self.our_error(client, tag, &parsed(words[key].get())?)?,
+            (false, false) => self.our_answer(client, tag, words[key])?,
         }
         let c = self.client(client);
         match verb {
@@ -222,10 +172,7 @@ impl AggregateWorld {
     }
 
     fn our_error(&mut self, client: ClientId, tag: usize, error: &Value) -> Check {
-        let kind = error.pointer("/data/kind").and_then(Value::as_str).unwrap_or_default();
-        if !self.stats.add(&format!("error_{kind}"), 1) {
-            return Err(format!("{client} gets an error of an unknown kind: {error}"));
-        }
+        let kind = self.kind_of_error(client, error)?;
         if matches!(kind, "unknown_name" | "resource_not_found") {
             self.check_hidden(tag)?;
         }
@@ -265,8 +212,4 @@ impl AggregateWorld {
             _ => Err(format!("{client} goes on in a list, and nothing has changed")),
         }
     }
-}
-
-pub(super) fn parsed<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Check<T> {
-    serde_json::from_str(text).map_err(|error| format!("no JSON: {error} in {text}"))
 }

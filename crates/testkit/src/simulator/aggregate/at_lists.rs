@@ -1,9 +1,8 @@
 //! The pages of a list, as a client of many servers gets them.
 
 use super::AggregateWorld;
-use super::at_client::parsed;
 use super::verb::Verb;
-use crate::simulator::engine::Check;
+use crate::simulator::engine::{Check, Words, parsed};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ impl AggregateWorld {
         result: &RawValue,
     ) -> Check {
         self.stats.count("pages");
-        let result: BTreeMap<String, &RawValue> = parsed(result.get())?;
+        let result: Words<'_> = parsed(result.get())?;
         let Some(raw) = result.get(list.member()) else {
             return Err(format!("{client} asks for {list:?}, and gets {result:?}"));
         };

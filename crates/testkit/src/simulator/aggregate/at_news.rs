@@ -6,20 +6,8 @@ use serde_json::{Value, json};
 use switchboard_core::{ClientId, Launch};
 
 impl AggregateWorld {
-    /// Who heard this in the last turn, each once.
-    fn hearers(&self, method: &str) -> Check<Vec<(ClientId, Value)>> {
-        let heard: Vec<(ClientId, Value)> =
-            self.turn.heard.iter().filter(|(_, words)| words["method"] == method).cloned().collect();
-        for (at, (client, words)) in heard.iter().enumerate() {
-            if heard[..at].iter().any(|(other, _)| other == client) {
-                return Err(format!("{client} hears it twice: {words}"));
-            }
-        }
-        Ok(heard)
-    }
-
     pub(super) fn check_log(&self, launch: Launch, rank: usize, has_logger: bool) -> Check {
-        let heard = self.hearers("notifications/message")?;
+        let heard = self.hearers()?;
         let p = &self.processes[&launch];
         let name = self.name_of(p.server);
         for (client, words) in &heard {
@@ -48,7 +36,7 @@ impl AggregateWorld {
             [] => heard.iter().find(|(client, _)| heard.len() > 1 && !has_level(client)),
             // A client that is gone is forgotten in the end.
             [only] if self.is_lost(only) => heard.iter().find(|(client, _)| !has_level(client)),
-            [only] => heard.iter().find(|(client, _)| *client != only),
+            [only] => heard.iter().find(|(client, _)| **client != only),
             [_, _, ..] => heard.iter().find(|(client, _)| !has_level(client)),
         };
         if let Some((client, _)) = stranger.filter(|_| is_seen) {
@@ -66,8 +54,7 @@ impl AggregateWorld {
             let c = &self.clients[client];
             self.is_sure(**client) && !c.is_level_open && c.level.is_none_or(|level| level <= rank)
         };
-        let missed =
-            p.clients.iter().filter(wants).find(|client| !heard.iter().any(|(other, _)| other == *client));
+        let missed = p.clients.iter().filter(wants).find(|client| !heard.contains_key(client));
         match missed.filter(|_| !p.is_stopping) {
             Some(client) => Err(format!("{client} does not hear what {launch} logs")),
             None => Ok(()),
@@ -95,7 +82,7 @@ impl AggregateWorld {
     }
 
     pub(super) fn check_update(&mut self, launch: Launch, uri: &str) -> Check {
-        let heard = self.hearers("notifications/resources/updated")?;
+        let heard = self.hearers()?;
         let p = &self.processes[&launch];
         let listeners: Vec<ClientId> =
             p.listeners.iter().filter(|(of, _)| of == uri).map(|(_, client)| *client).collect();
@@ -117,31 +104,11 @@ impl AggregateWorld {
                 return Err(format!("{client} listens no longer, and hears {words}"));
             }
         }
-        let missed = listeners
-            .iter()
-            .find(|client| self.is_sure(**client) && !heard.iter().any(|(other, _)| other == *client));
+        let missed = listeners.iter().find(|client| self.is_sure(**client) && !heard.contains_key(client));
         if let Some(client) = missed.filter(|_| !p.is_stopping) {
             return Err(format!("{client} listens to {uri} of {launch}, and does not hear of it"));
         }
         self.stats.add("updates_heard", listeners.len() as u64);
         Ok(())
-    }
-
-    pub(super) fn check_progress(&self, tag: usize) -> Check {
-        let heard = self.hearers("notifications/progress")?;
-        let request = &self.ledger.requests[tag];
-        let token: Value = serde_json::from_str(request.token.as_deref().unwrap_or("null"))
-            .map_err(|error| error.to_string())?;
-        for (client, words) in &heard {
-            if *client != request.client || words["params"]["progressToken"] != token {
-                return Err(format!("{client} hears {words}, which is for {} and {token}", request.client));
-            }
-        }
-        // In a batch it may have its answer already.
-        let is_open = request.is_open() && !request.is_in_batch;
-        match heard.is_empty() && is_open && self.is_sure(request.client) {
-            true => Err(format!("{} does not hear how its request goes on", request.client)),
-            false => Ok(()),
-        }
     }
 }

@@ -2,70 +2,32 @@
 
 use super::AggregateWorld;
 use super::at_lists::may_be_called;
+use super::at_single::heard_name;
 use super::client_talk::decoded;
 use super::process::{Assigned, Job};
 use super::verb::Verb;
-use crate::simulator::engine::{Check, Phase, serves};
+use crate::simulator::engine::{Asked, Check, Phase};
 use serde_json::Value;
 use switchboard_core::Launch;
 use switchboard_core::catalogue::List;
 
 impl AggregateWorld {
-    pub(super) fn at_process(&mut self, launch: Launch, bytes: &[u8]) -> Check {
-        let text = String::from_utf8_lossy(bytes).into_owned();
-        let words: Value =
-            serde_json::from_slice(bytes).map_err(|error| format!("no JSON for {launch}: {error}"))?;
-        match (words.get("method").and_then(Value::as_str), words.get("id")) {
-            (Some(method), Some(id)) => self.request_at_process(launch, method, id, &words, &text),
-            (Some(method), None) => self.notice_at_process(launch, method, &words),
-            (None, _) => self.answer_at_process(launch, &words),
-        }
-    }
-
-    fn notice_at_process(&mut self, launch: Launch, method: &str, words: &Value) -> Check {
+    pub(super) fn told(&mut self, launch: Launch, method: &str, words: &Value) -> Check {
         let first = self.name_of(0).to_owned();
         let rules = &self.settings.aggregates.notifications;
         let is_bound = rules.iter().any(|(of, servers)| *of == method && servers.contains(&first));
         let from = words["params"]["from"].as_str().unwrap_or_default();
         let is_aggregates = self.clients.values().any(|c| c.is_aggregate() && c.id.to_string() == from);
-        let p = self.process(launch);
-        match method {
-            "notifications/initialized" if !p.is_greeted && p.class.is_none() => {
-                Err(format!("{launch} hears that its client is ready before any handshake"))
-            }
-            "notifications/initialized" => {
-                p.is_confirmed = true;
-                Ok(())
-            }
-            "notifications/cancelled" => {
-                let id = words["params"]["requestId"].as_u64().unwrap_or_default();
-                if !p.given.contains(&id) {
-                    return Err(format!("{launch} is told to stop what it was not given: {words}"));
-                }
-                Ok(())
-            }
-            _ if is_bound && is_aggregates && p.server != 0 => {
-                Err(format!("{launch} hears {words}, which is for another server"))
-            }
-            _ => Ok(()),
+        match is_bound && is_aggregates && self.processes[&launch].server != 0 {
+            true => Err(format!("{launch} hears {words}, which is for another server")),
+            false => Ok(()),
         }
     }
 
-    fn request_at_process(
-        &mut self,
-        launch: Launch,
-        method: &str,
-        id: &Value,
-        words: &Value,
-        text: &str,
-    ) -> Check {
-        let minted = id.as_u64().ok_or_else(|| format!("{launch} is given the id {id}"))?;
-        let p = self.process(launch);
-        if !p.given.insert(minted) {
-            return Err(format!("{launch} is given the id {id} for the second time"));
-        }
+    pub(super) fn requested(&mut self, asked: &Asked<'_>) -> Check {
+        let Asked { launch, id, method, tag, words, text } = *asked;
+        let p = &self.processes[&launch];
         let (server, has_class, is_confirmed) = (p.server, p.class.is_some(), p.is_confirmed);
-        let tag = words["params"]["tag"].as_u64().map(|tag| tag as usize);
         let list = List::ALL.into_iter().find(|list| list.method().name() == Some(method));
         let job = match (method, tag, list) {
             ("initialize", ..) => {
@@ -126,7 +88,7 @@ impl AggregateWorld {
             Job::Client(_) => self.rng.percent(4),
             Job::Other => self.rng.percent(4),
         };
-        self.process(launch).open.push(Assigned { id: minted, job, is_ignored });
+        self.process(launch).open.push(Assigned { id, job, is_ignored });
         Ok(())
     }
 
@@ -135,13 +97,7 @@ impl AggregateWorld {
         let request = &self.ledger.requests[tag];
         let c = &self.clients[&request.client];
         let server = p.server;
-        if !request.is_open() {
-            return Err(format!("{launch} is given what {} no longer waits for: {words}", c.id));
-        }
-        if !c.environments.get(&server).is_some_and(|own| serves(p.environment, *own)) {
-            return Err(format!("{launch} lacks variables of {}", c.id));
-        }
-        if c.server.is_some_and(|own| own != server) || !c.has_in_profile(server) {
+        if !c.has_in_profile(server) {
             return Err(format!("{launch} is no server of {}", c.id));
         }
         let client = request.client;
@@ -150,8 +106,8 @@ impl AggregateWorld {
             false => self.check_single_access(launch, tag, words)?,
         }
         let verb = self.ledger.requests[tag].verb.clone();
-        self.hand_over(tag, launch, verb.is_repeatable())?;
-        if verb.is_use() {
+        self.give(tag, launch)?;
+        if self.ledger.requests[tag].rule.is_use {
             let is_disputed = self.processes[&launch].is_disputed;
             if is_disputed && !matches!(verb, Verb::Task { .. }) {
                 return Err(format!("{launch} asked what may have been about several, and is given {words}"));
@@ -189,14 +145,7 @@ impl AggregateWorld {
         let (Some(list), Some(public)) = (request.verb.list(), request.name.as_deref()) else {
             return Ok(());
         };
-        let params = &words["params"];
-        let heard = match request.verb {
-            Verb::Call { .. } | Verb::Get => &params["name"],
-            Verb::Complete { list: List::Prompts } => &params["ref"]["name"],
-            Verb::Complete { .. } => &params["ref"]["uri"],
-            _ => &params["uri"],
-        };
-        let heard = heard.as_str().unwrap_or_default();
+        let heard = heard_name(request, words);
         if matches!(request.verb, Verb::Call { .. } | Verb::Get)
             && !text.contains(r#""arguments":{"n":1.50}"#)
         {
@@ -233,8 +182,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    fn answer_at_process(&mut self, launch: Launch, words: &Value) -> Check {
-        let number = self.ledger.answer_ask(launch, words)?;
+    pub(super) fn replied(&mut self, launch: Launch, number: usize, words: &Value) -> Check {
         let ask = &self.ledger.asks[number];
         let by = words["result"]["by"].as_str();
         if by.is_some_and(|by| Some(by.to_owned()) != ask.client.map(|client| client.to_string())) {

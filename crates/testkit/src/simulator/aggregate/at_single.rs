@@ -3,13 +3,11 @@
 //! A reload may have happened on the way, so each of the filters that a server ever had may have been applied.
 
 use super::AggregateWorld;
-use super::at_client::parsed;
 use super::menu::{Item, is_shown};
 use super::verb::{AggregateRequest, Verb};
-use crate::simulator::engine::{Check, Request};
+use crate::simulator::engine::{Check, Request, Words, parsed};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 use switchboard_core::Launch;
 use switchboard_core::catalogue::{Filter, List, Naming};
 
@@ -76,7 +74,7 @@ impl AggregateWorld {
 }
 
 /// The name in a request, at its server.
-fn heard_name<'a>(request: &Request<AggregateRequest>, words: &'a Value) -> &'a str {
+pub(super) fn heard_name<'a>(request: &Request<AggregateRequest>, words: &'a Value) -> &'a str {
     let params = &words["params"];
     let heard = match request.verb {
         Verb::Call { .. } | Verb::Get => &params["name"],
@@ -91,8 +89,8 @@ fn heard_name<'a>(request: &Request<AggregateRequest>, words: &'a Value) -> &'a 
 type PageParts<'a> = (Vec<&'a RawValue>, Vec<(String, &'a str)>);
 
 fn page_of(text: &str, list: List) -> Option<PageParts<'_>> {
-    let answer: BTreeMap<String, &RawValue> = parsed(text).ok()?;
-    let mut result: BTreeMap<String, &RawValue> = parsed(answer.get("result")?.get()).ok()?;
+    let answer: Words<'_> = parsed(text).ok()?;
+    let mut result: Words<'_> = parsed(answer.get("result")?.get()).ok()?;
     let items: Vec<&RawValue> = parsed(result.remove(list.member())?.get()).ok()?;
     Some((items, result.into_iter().map(|(key, value)| (key, value.get())).collect()))
 }

@@ -3,23 +3,22 @@
 use super::plan::{ROOTS, VERSIONS};
 use super::verb::Verb;
 use super::{AggregateTurn, AggregateWorld, server_id};
-use crate::simulator::engine::{Check, Client, Presence, environment as environment_of};
-use bytes::Bytes;
+use crate::simulator::engine::{Check, Client, answer, environment as environment_of, notice, request};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use switchboard_core::{Capabilities, ClientId, Event, Moment, Peer, Surroundings};
-use switchboard_protocol::parse;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Stage {
+    #[default]
     New,
     Asked,
     Greeted,
 }
 
 /// A list, as far as the client has walked through it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Walk {
     /// How the world was when it began.
     pub(super) change: u64,
@@ -31,19 +30,14 @@ pub(super) struct Walk {
     pub(super) is_complete: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct AggregateClient {
-    /// The one that it is a client of, if not of all.
-    pub(super) server: Option<usize>,
     /// The servers that it wants, if not all.
     pub(super) only: Option<Vec<usize>>,
     pub(super) class: usize,
     pub(super) version: &'static str,
     pub(super) has_roots: bool,
-    pub(super) environments: BTreeMap<usize, u32>,
     pub(super) stage: Stage,
-    pub(super) is_confirmed: bool,
-    pub(super) next_id: u64,
     pub(super) is_reading: bool,
     pub(super) unread: usize,
     pub(super) walks: BTreeMap<u64, Walk>,
@@ -53,7 +47,6 @@ pub(crate) struct AggregateClient {
     pub(super) is_told: [bool; 4],
     /// Was shown the list before its newest handshake.
     pub(super) is_anew: [bool; 4],
-    pub(super) level: Option<usize>,
     /// A request for another level is on its way.
     pub(super) is_level_open: bool,
     /// By which names it has asked for what, of which server.
@@ -66,22 +59,13 @@ pub(crate) struct AggregateClient {
     pub(super) is_given_up: bool,
     /// Has announced other roots since the last such question.
     pub(super) has_other_roots: bool,
-    pub(super) questions: Vec<(Value, usize)>,
     /// Requests before this one may be handled elsewhere.
     pub(super) settled_at: usize,
 }
 
 impl AggregateClient {
-    pub(super) fn is_aggregate(&self) -> bool {
-        self.server.is_none()
-    }
-
     pub(super) fn has_in_profile(&self, server: usize) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(&server))
-    }
-
-    pub(super) fn is_asked(&self) -> bool {
-        !(self.asked_roots.is_empty() && self.questions.is_empty())
     }
 
     pub(super) fn capabilities(&self) -> String {
@@ -115,43 +99,18 @@ impl AggregateWorld {
             (0..self.own.servers.len()).filter(|&at| !self.owner.is_removed(at)).collect();
         let server = (self.rng.percent(22) && !there.is_empty()).then(|| *self.rng.pick(&there));
         let environment = self.rng.below(self.plan.environments as usize) as u32;
-        let environments = (0..self.own.servers.len()).map(|at| (at, environment)).collect();
         let has_profile = server.is_none() && self.plan.has_profiles && self.rng.percent(50);
         let only = has_profile.then(|| self.listed().into_iter().filter(|_| self.rng.percent(60)).collect());
         self.stats.count_if("profiles", has_profile);
         let wanted = only.as_ref().map(|only: &Vec<usize>| only.iter().map(|at| server_id(*at)).collect());
-        let client = AggregateClient {
-            server,
-            only,
-            class: self.rng.below(self.plan.classes),
-            version: VERSIONS[self.rng.below(self.plan.versions)],
-            has_roots: self.rng.percent(50),
-            environments,
-            stage: Stage::New,
-            is_confirmed: false,
-            next_id: 0,
-            is_reading: true,
-            unread: 0,
-            walks: BTreeMap::new(),
-            shown: [None; 4],
-            is_told: [false; 4],
-            is_anew: [false; 4],
-            level: None,
-            is_level_open: false,
-            spellings: BTreeMap::new(),
-            has_greeted_again: false,
-            asked_roots: Vec::new(),
-            is_given_up: false,
-            has_other_roots: false,
-            questions: Vec::new(),
-            settled_at: 0,
-        };
-        let envs = client
-            .environments
-            .iter()
-            .map(|(at, number)| (server_id(*at), environment_of(*number)))
-            .collect();
-        let id = self.add_client(client);
+        let class = self.rng.below(self.plan.classes);
+        let version = VERSIONS[self.rng.below(self.plan.versions)];
+        let has_roots = self.rng.percent(50);
+        let fresh =
+            AggregateClient { only, class, version, has_roots, is_reading: true, ..Default::default() };
+        let id = self.add_client(server, environment, fresh);
+        let of_all = |at| (server_id(at), environment_of(environment));
+        let environments = (0..self.own.servers.len()).map(of_all).collect();
         let working_folder = Some(self.rng.pick(ROOTS).to_string());
         let environment = environment_of(environment);
         let surroundings = Surroundings { environment, working_folder, ..Surroundings::default() };
@@ -161,11 +120,11 @@ impl AggregateWorld {
                 self.handle(Event::ClientConnected { client: id, server, surroundings })
             }
             None => {
-                let turn = AggregateTurn { must_not_start: true, ..AggregateTurn::default() };
+                let turn = AggregateTurn { must_not_start: true };
                 self.stats.count("aggregates");
                 self.handle_as(
                     turn,
-                    Event::AggregateConnected { client: id, surroundings, environments: envs, only: wanted },
+                    Event::AggregateConnected { client: id, surroundings, environments, only: wanted },
                 )
             }
         }
@@ -175,7 +134,7 @@ impl AggregateWorld {
         let here = self.clients_here();
         let Some(client) = self.rng.choose(&here) else { return Ok(()) };
         let c = &self.clients[&client];
-        let (stage, is_confirmed, is_asked) = (c.stage, c.is_confirmed, c.is_asked());
+        let (stage, is_confirmed, is_asked) = (c.stage, c.is_confirmed, is_asked(c));
         match self.rng.below(100) {
             0..84 if stage == Stage::New && self.rng.percent(95) => self.greets(client),
             0..60 if stage == Stage::Greeted && !is_confirmed => self.confirms(client),
@@ -205,7 +164,7 @@ impl AggregateWorld {
         }
         let c = self.client(client);
         c.has_greeted_again |= c.stage == Stage::Greeted;
-        (c.stage, c.is_confirmed) = (Stage::Asked, false);
+        (c.own.stage, c.is_confirmed) = (Stage::Asked, false);
         for list in 0..4 {
             c.is_anew[list] = c.shown[list].is_some();
         }
@@ -214,19 +173,20 @@ impl AggregateWorld {
         let is_known = self.is_all_known(client);
         let tag = self.enter(client, Verb::Initialize, None);
         let id = &self.ledger.requests[tag].id;
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{capabilities},"clientInfo":{{"name":"sim"}},"tag":{tag}}}}}"#
+        let params = format!(
+            r#"{{"protocolVersion":"{version}","capabilities":{capabilities},"clientInfo":{{"name":"sim"}},"tag":{tag}}}"#
         );
+        let text = request(id, "initialize", params);
         self.stats.count("handshakes");
         self.stats.count_if("warm_handshakes", is_known);
-        let turn = AggregateTurn { must_not_start: is_known, ..AggregateTurn::default() };
+        let turn = AggregateTurn { must_not_start: is_known };
         self.client_says(turn, client, text)
     }
 
     pub(super) fn confirms(&mut self, client: ClientId) -> Check {
         self.client(client).is_confirmed = true;
-        let turn = AggregateTurn { must_not_start: self.is_all_known(client), ..AggregateTurn::default() };
-        self.client_says(turn, client, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned())
+        let turn = AggregateTurn { must_not_start: self.is_all_known(client) };
+        self.client_says(turn, client, notice("notifications/initialized", "{}"))
     }
 
     /// Whether the lists of all servers for this client are known without a start.
@@ -237,11 +197,6 @@ impl AggregateWorld {
             settings.lazy && self.own.known.contains(&(at, c.profile(settings.capabilities)))
         };
         c.is_aggregate() && self.listed_for(client).iter().all(is_known)
-    }
-
-    pub(super) fn client_says(&mut self, turn: AggregateTurn, client: ClientId, text: String) -> Check {
-        let frame = parse(Bytes::from(text));
-        self.handle_as(turn, Event::FromClient { client, frame, paths: Vec::new() })
     }
 
     fn notifies(&mut self, client: ClientId) -> Check {
@@ -255,7 +210,7 @@ impl AggregateWorld {
                 "notifications/roots/list_changed"
             }
         };
-        let text = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"from":"{client}"}}}}"#);
+        let text = notice(method, format_args!(r#"{{"from":"{client}"}}"#));
         self.client_says(AggregateTurn::default(), client, text)
     }
 
@@ -270,20 +225,6 @@ impl AggregateWorld {
     pub(super) fn read_all(&mut self) -> Check {
         let slow: Vec<ClientId> = self.clients.values().filter(|c| !c.is_reading).map(|c| c.id).collect();
         slow.into_iter().try_for_each(|client| self.reads_or_not(client))
-    }
-
-    /// We have no more to do with it.
-    pub(super) fn let_go(&mut self, client: ClientId) -> Check {
-        if !self.is_ending {
-            return Err(format!("{client} is let go, and nobody said so"));
-        }
-        if let Some(open) = self.ledger.open_of(client).first() {
-            return Err(format!("{client} is let go, and waits for {}", self.ledger.requests[*open].id));
-        }
-        self.client(client).presence = Presence::Lost;
-        self.ledger.void(client);
-        self.moved(client);
-        Ok(())
     }
 
     /// A client may use other backends from now on.
@@ -343,11 +284,15 @@ impl AggregateWorld {
             return Ok(());
         };
         self.stats.count("questions_answered");
-        let text = if self.rng.percent(90) {
-            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
-        } else {
-            format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-1,"message":"no"}}}}"#)
+        let words = match self.rng.percent(90) {
+            true => format!(r#""result":{result}"#),
+            false => r#""error":{"code":-1,"message":"no"}"#.to_owned(),
         };
-        self.client_says(AggregateTurn::default(), client, text)
+        self.client_says(AggregateTurn::default(), client, answer(id, words))
     }
+}
+
+/// Whether it has a question to answer.
+pub(super) fn is_asked(c: &Client<AggregateClient>) -> bool {
+    !(c.asked_roots.is_empty() && c.questions.is_empty())
 }

@@ -3,7 +3,7 @@
 use super::client::{Stage, Walk};
 use super::verb::{AggregateRequest, Verb};
 use super::{AggregateTurn, AggregateWorld};
-use crate::simulator::engine::{Check, LEVELS, Phase};
+use crate::simulator::engine::{Check, LEVELS, Phase, request};
 use serde_json::json;
 use switchboard_core::ClientId;
 use switchboard_core::catalogue::{List, decode_resource, decode_template};
@@ -50,7 +50,7 @@ impl AggregateWorld {
         let is_list = matches!(self.ledger.requests[tag].verb, Verb::List { .. });
         let must_not_start = is_list && self.is_all_known(client);
         self.stats.count_if("warm_lists", must_not_start);
-        let turn = AggregateTurn { must_not_start, ..AggregateTurn::default() };
+        let turn = AggregateTurn { must_not_start };
         let is_ready = self.is_ready_for(client, tag);
         self.client_says(turn, client, text)?;
         let request = &self.ledger.requests[tag];
@@ -93,9 +93,10 @@ impl AggregateWorld {
             _ => format!("\"\\u0069{number}\""),
         };
         let meant = self.meant(client, &verb, name.as_deref());
+        let method = verb.method();
         let own =
             AggregateRequest { verb, name, meant, waits_since: self.now, is_in_batch: false, said: None };
-        self.book(client, None, id, None, own)
+        self.book(client, None, method, id, None, own)
     }
 
     /// The item that a name stands for in the list that the client was shown, if that must still be so.
@@ -142,7 +143,7 @@ impl AggregateWorld {
         let own: Vec<usize> = (0..self.own.tasks.len())
             .filter(|&task| guesses || self.own.tasks[task].client == client)
             .collect();
-        (!own.is_empty()).then(|| *self.rng.pick(&own))
+        self.rng.choose(&own)
     }
 
     fn some_name(&mut self, client: ClientId, list: List) -> String {
@@ -220,11 +221,7 @@ impl AggregateWorld {
             params.push_str(&format!(r#""_meta":{{"progressToken":{token}}},"#));
             self.ledger.requests[tag].token = Some(token);
         }
-        let (id, method) = (&self.ledger.requests[tag].id, verb.method());
-        (
-            tag,
-            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}"tag":{tag}}}}}"#),
-        )
+        self.spelled(tag, &params)
     }
 
     /// The next page of a walk, or the first of another.
@@ -238,10 +235,8 @@ impl AggregateWorld {
         let under_way: Vec<u64> = c.walks.keys().filter(is_under_way).copied().collect();
         if self.rng.percent(2) {
             let verb = Verb::List { list, walk: u64::MAX, is_first: false };
-            let tag = self.enter(client, verb.clone(), None);
-            let (id, method) = (&self.ledger.requests[tag].id, verb.method());
-            let params = format!(r#"{{"cursor":"bm9uc2Vuc2U","tag":{tag}}}"#);
-            return (tag, format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
+            let tag = self.enter(client, verb, None);
+            return self.spelled(tag, r#""cursor":"bm9uc2Vuc2U","#);
         }
         if !under_way.is_empty() && self.rng.percent(60) {
             let walk = *self.rng.pick(&under_way);
@@ -265,35 +260,27 @@ impl AggregateWorld {
         let c = self.client(client);
         match &cursor {
             None => {
-                let walk =
-                    Walk { change, items: Vec::new(), cursor: None, has_begun: false, is_complete: false };
-                c.walks.insert(number, walk);
+                c.walks.insert(number, Walk { change, ..Walk::default() });
             }
             // The same page is not asked for twice.
             Some(_) => c.walks.get_mut(&number).expect("it has begun").cursor = None,
         }
         let cursor = cursor.map(|cursor| format!(r#""cursor":"{cursor}","#)).unwrap_or_default();
-        let (id, method) = (&self.ledger.requests[tag].id, verb.method());
-        (
-            tag,
-            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{cursor}"tag":{tag}}}}}"#),
-        )
+        self.spelled(tag, &cursor)
+    }
+
+    /// A request with its members, each with a comma, and its tag.
+    fn spelled(&self, tag: usize, members: &str) -> (usize, String) {
+        let asked = &self.ledger.requests[tag];
+        let params = format!(r#"{{{members}"tag":{tag}}}"#);
+        (tag, request(&asked.id, asked.rule.name, params))
     }
 
     pub(super) fn cancels(&mut self, client: ClientId) -> Check {
-        let mut open = self.ledger.open_of(client);
-        open.retain(|tag| self.ledger.requests[*tag].verb != Verb::Initialize);
-        if open.is_empty() || self.clients[&client].stage != Stage::Greeted {
-            return Ok(());
+        match self.clients[&client].stage {
+            Stage::Greeted => self.cancels_one(client).map(|_| ()),
+            Stage::New | Stage::Asked => Ok(()),
         }
-        let tag = *self.rng.pick(&open);
-        self.ledger.requests[tag].is_cancelled = true;
-        self.stats.count("cancellations");
-        let id = &self.ledger.requests[tag].id;
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
-        );
-        self.client_says(AggregateTurn::default(), client, text)
     }
 
     /// The server's own URI for the one that a client names.

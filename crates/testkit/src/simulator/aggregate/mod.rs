@@ -45,7 +45,10 @@ mod at_process;
 mod at_single;
 mod rest;
 
-use super::engine::{self, Check, Client, End, Failure, Rng, Scenario, Start, Stats, World};
+use super::engine::{
+    self, Act, Answer, Asked, Check, Client, End, Failure, Found, Make, Plain, Rng, Run, Scenario, Stats,
+    World,
+};
 use bytes::Bytes;
 use client::AggregateClient;
 use menu::{Item, Server};
@@ -55,9 +58,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use switchboard_core::catalogue::{List, OfferKey, RawList, RawOffer, StoredOffer};
-use switchboard_core::{
-    Action, BackendId, ClientId, Event, Fact, Launch, Peer, ServerId, ServerSettings, Settings,
-};
+use switchboard_core::{Action, ClientId, Event, Fact, Launch, Peer, ServerId, ServerSettings, Settings};
 use switchboard_protocol::Outgoing;
 use verb::{AggregateRequest, Task};
 
@@ -78,8 +79,6 @@ pub(crate) struct Servers {
     kept: BTreeMap<(usize, String), Vec<u8>>,
     /// Servers whose lists this run knows, by profile.
     known: BTreeSet<(usize, String)>,
-    /// Backends that wait for room.
-    in_line: BTreeSet<BackendId>,
     /// Grows with everything that may change what a client would be shown.
     change: u64,
     /// Everybody behaves.
@@ -91,14 +90,14 @@ pub(crate) struct Servers {
 pub(crate) struct AggregateTurn {
     /// No process may be started because of it.
     must_not_start: bool,
-    /// Clients that were given a notification, and which.
-    heard: Vec<(ClientId, Value)>,
 }
 
+/// Lists of a process that are being made out.
 #[derive(Debug)]
-pub(crate) enum Later {
-    Read { launch: Launch, round: u32, raw: Box<RawOffer> },
-    LookUp { client: ClientId, inquiry: u32, paths: Vec<String> },
+pub(crate) struct OfferRead {
+    launch: Launch,
+    round: u32,
+    raw: Box<RawOffer>,
 }
 
 impl Scenario for Servers {
@@ -107,11 +106,11 @@ impl Scenario for Servers {
         warm_lists from_store answers batches batch_answers cancellations progress logs updates updates_heard \
         unsubscribed_by_us tasks asks questions_answered disputes separated tasks_hidden roots_asked list_changes \
         fetched pages_served refused_pages second_answers read read_too_late kept pages long_walks told \
-        surely_routed perhaps_routed not_held told_apart single_access single_hidden filtered_pages breakers \
-        retries no_room reloads servers_removed runs rests looks sections \
+        surely_routed perhaps_routed not_held told_apart single_access single_hidden filtered_pages \
+        waits_for_room runs rests looks sections \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
         error_overloaded error_client_too_slow error_method_not_found error_unknown_name \
-        error_resource_not_found error_stale_cursor error_not_initialized";
+        error_resource_not_found error_stale_cursor error_not_initialized let_go";
     const LONGEST_JUMP: (usize, usize) = (30_000, 120_000);
     // A retry that fell due while no client lacked the server counts again when one does, and is made with the next tick.
     const KEEPS_DEADLINES: bool = false;
@@ -121,151 +120,106 @@ impl Scenario for Servers {
     type Process = AggregateProcess;
     type Request = AggregateRequest;
     type Turn = AggregateTurn;
-    type Errand = Later;
+    type Errand = OfferRead;
 
-    fn draw(rng: &mut Rng, seed: u64) -> (Settings, AggregatePlan, Self, usize) {
+    const DRAW: fn(&mut Rng, u64) -> Run<Self> = |rng, seed| {
         let plan = AggregatePlan::draw(rng);
-        (plan::settings(rng, &plan, seed), plan, Self::default(), rng.within(30..=220))
-    }
-
-    fn end(_: &AggregatePlan) -> End {
-        End::Drain
-    }
-
-    fn begin(world: &mut AggregateWorld) {
-        for settings in world.settings.servers.clone() {
-            world.add_server(settings);
-        }
-    }
-
-    fn begin_anew(world: &mut AggregateWorld) -> Check<bool> {
-        world.begin_anew().map(|()| true)
-    }
-
-    fn client_acts(world: &mut AggregateWorld) -> Check {
-        world.client_acts()
-    }
-
-    fn process_acts(world: &mut AggregateWorld) -> Check {
-        world.process_acts()
-    }
-
-    fn connect(world: &mut AggregateWorld) -> Check {
-        world.connect()
-    }
-
-    fn wants_client(world: &AggregateWorld) -> (bool, bool) {
+        let settings = plan::settings(rng, &plan, seed);
+        Run { settings, plan, own: Self::default(), steps: rng.within(30..=220), end: End::Drain }
+    };
+    const BEGIN: fn(&mut AggregateWorld) =
+        |world| world.settings.servers.clone().into_iter().for_each(|settings| world.add_server(settings));
+    const BEGIN_ANEW: fn(&mut AggregateWorld) -> Check<bool> = |world| world.begin_anew().map(|()| true);
+    const CLIENT_ACTS: Act<Self> = AggregateWorld::client_acts;
+    const PROCESS_ACTS: Act<Self> = AggregateWorld::process_acts;
+    const CONNECT: Act<Self> = AggregateWorld::connect;
+    const WANTS_CLIENT: fn(&AggregateWorld) -> (bool, bool) = |world| {
         let here = world.clients_here().len();
         (!world.is_ending && here < world.plan.clients, !world.is_ending && here == 0)
-    }
-
-    fn special_act(world: &mut AggregateWorld) -> Check<bool> {
-        if world.is_ending || !world.rng.percent(2) {
-            return Ok(false);
-        }
-        world.owner_acts().map(|()| true)
-    }
-
-    fn start(world: &mut AggregateWorld, start: &Start) -> Check<(AggregateProcess, Duration)> {
+    };
+    const SPECIAL_ACT: fn(&mut AggregateWorld) -> Check<bool> = |world| {
+        let acts = !world.is_ending && world.rng.percent(2);
+        if acts { world.owner_acts().map(|()| true) } else { Ok(false) }
+    };
+    const START: Make<Self> = |world, start| {
         world.check_start(start)?;
         let wait = match world.own.is_calm {
             true => Duration::from_millis(1),
             false => world.rng.wait(&[(17, (0, 200)), (2, (200, 4000)), (1, (4000, 40_000))]),
         };
         Ok((AggregateProcess::default(), wait))
-    }
-
-    fn cannot_spawn(world: &mut AggregateWorld, launch: Launch) -> bool {
+    };
+    const CANNOT_SPAWN: fn(&mut AggregateWorld, Launch) -> bool = |world, launch| {
         let server = &world.own.servers[world.processes[&launch].server];
         server.cannot_start || (!world.own.is_calm && world.rng.percent(world.plan.spawn_failures))
-    }
-
-    fn at_client(world: &mut AggregateWorld, client: ClientId, _: &Outgoing, bytes: Vec<u8>) -> Check {
-        let c = world.client(client);
-        if c.is_reading {
-            world.flushed.push((Peer::Client(client), bytes.len()));
-        } else {
-            c.unread += bytes.len();
-        }
-        world.at_client(client, &bytes)
-    }
-
-    fn at_process(world: &mut AggregateWorld, launch: Launch, _: &Outgoing, bytes: Vec<u8>) -> Check {
-        world.flushed.push((Peer::Backend(launch), bytes.len()));
-        world.at_process(launch, &bytes)
-    }
-
-    fn hear(world: &mut AggregateWorld, fact: &Fact) -> Check {
-        world.hear(fact)
-    }
-
-    fn after_tick(world: &mut AggregateWorld) -> Check {
+    };
+    const AT_CLIENT: fn(&mut AggregateWorld, ClientId, &Outgoing, Vec<u8>) -> Check =
+        |world, client, out, bytes| {
+            let c = world.client(client);
+            match c.is_reading {
+                true => world.flushed.push((Peer::Client(client), bytes.len())),
+                false => c.unread += bytes.len(),
+            }
+            world.at_client(client, out, bytes)
+        };
+    const AT_PROCESS: fn(&mut AggregateWorld, Launch, &Outgoing, Vec<u8>) -> Check =
+        |world, launch, out, bytes| {
+            world.flushed.push((Peer::Backend(launch), bytes.len()));
+            world.at_process(launch, out, bytes)
+        };
+    const HEAR: fn(&mut AggregateWorld, &Fact) -> Check = AggregateWorld::hear;
+    const AFTER_TICK: Act<Self> = |world| {
         world.roots_given_up();
         world.check_lists_wait()
-    }
-
-    fn during_jump(world: &mut AggregateWorld) -> Check {
-        if world.own.is_calm { world.calm_ones_act() } else { Ok(()) }
-    }
-
-    fn errand(world: &mut AggregateWorld, later: Later) -> Check {
-        world.happens(later)
-    }
-
-    fn perform(world: &mut AggregateWorld, action: Action) -> Check {
-        match action {
-            Action::LookUp { client, inquiry, paths } => {
-                let wait = if world.own.is_calm { Duration::ZERO } else { world.rng.millis(0..=400) };
-                world.later(wait, Later::LookUp { client, inquiry, paths });
-                Ok(())
-            }
-            Action::ReadOffer { launch, round, raw } => world.read_later(launch, round, raw),
-            Action::StoreOffer { server, key, offer } => {
-                world.stats.count("kept");
-                let key = (server.0 as usize, key.profile.to_string());
-                world.own.known.insert(key.clone());
-                world.own.kept.insert(key, offer.store());
-                Ok(())
-            }
-            Action::Disconnect { client } => world.let_go(client),
-            other => Err(format!("nobody here expects {other:?}")),
+    };
+    const DURING_JUMP: Act<Self> = |world| if world.own.is_calm { world.calm_ones_act() } else { Ok(()) };
+    const ERRAND: fn(&mut AggregateWorld, OfferRead) -> Check = AggregateWorld::is_read;
+    const LOOK_UP: fn(&mut AggregateWorld, Vec<String>) -> Found = |world, paths| {
+        let wait = if world.own.is_calm { Duration::ZERO } else { world.rng.millis(0..=400) };
+        (paths.into_iter().map(Some).collect(), wait)
+    };
+    const LOOKED_UP: fn(&mut AggregateWorld, ClientId) = AggregateWorld::roots_moved;
+    const PERFORM: fn(&mut AggregateWorld, Action) -> Check = |world, action| match action {
+        Action::ReadOffer { launch, round, raw } => world.read_later(OfferRead { launch, round, raw }),
+        Action::StoreOffer { server, key, offer } => {
+            world.stats.count("kept");
+            let key = (server.0 as usize, key.profile.to_string());
+            world.own.known.insert(key.clone());
+            world.own.kept.insert(key, offer.store());
+            Ok(())
         }
-    }
-
-    fn is_gone(world: &mut AggregateWorld, launch: Launch) {
-        world.bury(launch);
-    }
-
-    fn leaves(world: &mut AggregateWorld, client: ClientId) {
+        other => Err(format!("nobody here expects {other:?}")),
+    };
+    const IS_GONE: fn(&mut AggregateWorld, Launch) = AggregateWorld::bury;
+    const LEAVES: fn(&mut AggregateWorld, ClientId) = |world, client| {
         if world.is_lost(client) {
             world.ledger.void(client);
             world.moved(client);
         }
-    }
-
-    fn settle(world: &mut AggregateWorld) -> Check {
-        if world.rng.percent(80) { world.comes_to_rest() } else { Ok(()) }
-    }
-
-    fn check_finished(world: &mut AggregateWorld) -> Check {
-        match world.ledger.requests.iter().find(|request| request.is_open()) {
-            Some(open) => Err(format!("everything is finished, and {} waits for {}", open.client, open.id)),
-            None => Ok(()),
-        }
-    }
-
-    fn end_allowance(world: &AggregateWorld) -> Duration {
+    };
+    const SETTLE: Act<Self> = |world| if world.rng.percent(80) { world.comes_to_rest() } else { Ok(()) };
+    const END_ALLOWANCE: fn(&AggregateWorld) -> Duration = |world| {
         let graces = world.own.servers.iter().map(|server| server.settings.shutdown_grace);
         graces.max().unwrap_or_default() * 4 + Duration::from_secs(50)
-    }
-
-    fn check_end(world: &mut AggregateWorld) -> Check {
+    };
+    const CHECK_END: Act<Self> = |world| {
+        world.check_all_answered()?;
         let there = world.clients.values().find(|c| c.is_there());
         match there.filter(|_| world.settings.linger.is_some()) {
             Some(c) => Err(format!("it is over, and {} was not let go", c.id)),
             None => Ok(()),
         }
-    }
+    };
+}
+
+impl Plain for Servers {
+    const GREETS_ONCE: bool = false;
+    const ROOTS_ASKED: fn(&mut AggregateWorld, ClientId, Value) -> Check = AggregateWorld::roots_asked;
+    const NOTIFIED: fn(&mut AggregateWorld, ClientId, &Value) -> Check = AggregateWorld::notified;
+    const ANSWERED: fn(&mut AggregateWorld, &Answer<'_>) -> Check = AggregateWorld::answered;
+    const REQUESTED: fn(&mut AggregateWorld, &Asked<'_>) -> Check = AggregateWorld::requested;
+    const TOLD: fn(&mut AggregateWorld, Launch, &str, &Value) -> Check = AggregateWorld::told;
+    const REPLIED: fn(&mut AggregateWorld, Launch, usize, &Value) -> Check = AggregateWorld::replied;
 }
 
 impl AggregateWorld {
@@ -279,35 +233,29 @@ impl AggregateWorld {
             {
                 return Err(format!("{client} is nobody: {fact:?}"));
             }
-            Fact::NoRoom { backend, .. } => {
-                self.stats.count("no_room");
-                self.own.in_line.insert(*backend);
-            }
             // The backend waited for room before the present turn.
-            Fact::Starting { backend, .. } => self.turn.must_not_start &= !self.own.in_line.remove(backend),
+            Fact::Starting { backend, .. } => self.turn.must_not_start &= !self.in_line.remove(backend),
             // Who of them stays is not seen from here.
             Fact::Separated { backend, .. } => {
-                self.stats.count("separated");
                 let server = self.processes.values().find(|p| p.launch.backend == *backend).map(|p| p.server);
                 let is_concerned = |c: &&Client<AggregateClient>| c.is_aggregate() || c.server == server;
                 let clients: Vec<ClientId> =
                     self.clients.values().filter(is_concerned).map(|c| c.id).collect();
                 clients.into_iter().for_each(|client| self.roots_moved(client));
             }
-            Fact::BreakerOpened { .. } => self.stats.count("breakers"),
-            Fact::Retried { .. } => self.stats.count("retries"),
             _ => {}
         }
         Ok(())
     }
 
     /// Lists are made out elsewhere, sooner or later; of a process that is gone perhaps never.
-    fn read_later(&mut self, launch: Launch, round: u32, raw: Box<RawOffer>) -> Check {
+    fn read_later(&mut self, offer: OfferRead) -> Check {
+        let launch = offer.launch;
         self.stats.count("read");
         let Some(server) = self.processes.get(&launch).map(|p| p.server) else {
             return Err(format!("{launch} is not there, and what it offers is to be read"));
         };
-        for (list, raw) in List::ALL.into_iter().zip(&raw.lists) {
+        for (list, raw) in List::ALL.into_iter().zip(&offer.raw.lists) {
             let marks = match raw {
                 RawList::Pages(pages) => marks_of(list, pages).unwrap_or_default(),
                 RawList::Absent => Vec::new(),
@@ -321,29 +269,18 @@ impl AggregateWorld {
             6..9 => self.rng.millis(1..=300),
             _ => self.rng.millis(300..=8000),
         };
-        self.later(wait, Later::Read { launch, round, raw });
+        self.later(wait, offer);
         Ok(())
     }
 
-    fn happens(&mut self, later: Later) -> Check {
-        match later {
-            Later::Read { launch, round, raw } => {
-                let is_there = self.processes.get(&launch).is_some_and(|p| p.is_alive());
-                if !is_there {
-                    self.stats.count("read_too_late");
-                    if self.rng.percent(50) {
-                        return Ok(());
-                    }
-                }
-                self.own.change += 1;
-                self.handle(Event::OfferRead { launch, round, offer: raw.read().into() })
-            }
-            Later::LookUp { client, inquiry, paths } => {
-                self.roots_moved(client);
-                let roots = paths.into_iter().map(Some).collect();
-                self.handle(Event::RootsLookedUp { client, inquiry, roots })
-            }
+    fn is_read(&mut self, OfferRead { launch, round, raw }: OfferRead) -> Check {
+        let is_there = self.processes.get(&launch).is_some_and(|p| p.is_alive());
+        self.stats.count_if("read_too_late", !is_there);
+        if !is_there && self.rng.percent(50) {
+            return Ok(());
         }
+        self.own.change += 1;
+        self.handle(Event::OfferRead { launch, round, offer: raw.read().into() })
     }
 
     /// Servers that a client of all of them sees.

@@ -29,7 +29,7 @@ impl AggregateWorld {
 
     pub(super) fn owner_acts(&mut self) -> Check {
         match self.rng.below(10) {
-            0..4 if self.plan.reloads => self.reload(),
+            0..4 if self.plan.reloads => self.changes_config(),
             4..8 => self.orders(),
             8 if self.plan.restarts => {
                 self.tell(|| "the program is killed, and started again".into());
@@ -45,7 +45,7 @@ impl AggregateWorld {
         self.order(at, None, order)
     }
 
-    fn reload(&mut self) -> Check {
+    fn changes_config(&mut self) -> Check {
         let at = self.rng.below(self.own.servers.len() + 1);
         let style = self.plan.style;
         let settings = if at == self.own.servers.len() {
@@ -81,10 +81,7 @@ impl AggregateWorld {
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
         let settled_at = self.ledger.requests.len();
         for client in clients {
-            let c = self.client(client);
-            c.settled_at = settled_at;
-            let environment = c.environments.values().next().copied().unwrap_or_default();
-            c.environments.insert(at, environment);
+            self.client(client).settled_at = settled_at;
         }
         for p in self.processes.values_mut().filter(|p| p.server == at) {
             p.clients.clear();
@@ -103,7 +100,7 @@ impl AggregateWorld {
             settings.offers.clear();
         }
         let there = self.clients.values().filter(|c| c.is_there());
-        let environments = there.map(|c| (c.id, server_id(at), environment(c.environments[&at]))).collect();
+        let environments = there.map(|c| (c.id, server_id(at), environment(c.environment))).collect();
         self.reconfigure(at, Some(settings).filter(|_| !is_removed), environments)
     }
 
@@ -124,7 +121,7 @@ impl AggregateWorld {
         self.processes.clear();
         self.own.tasks.clear();
         self.ledger.asks.clear();
-        self.own.in_line.clear();
+        self.in_line.clear();
         self.clear_agenda();
         self.own.change += 1;
         (self.is_ending, self.is_finished) = (false, false);

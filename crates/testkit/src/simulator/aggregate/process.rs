@@ -1,7 +1,7 @@
 //! Processes: made, late or never; they crash, and end slowly.
 
 use super::AggregateWorld;
-use super::client::AggregateClient;
+use super::client::{AggregateClient, is_asked};
 use crate::simulator::engine::{Check, Client, Phase, Presence, Process, Start};
 use std::collections::BTreeSet;
 use switchboard_core::catalogue::List;
@@ -12,8 +12,6 @@ use switchboard_core::{ClientId, Launch, Scope, StatePolicy};
 pub(crate) struct AggregateProcess {
     /// Abilities of its client, once declared.
     pub(super) class: Option<usize>,
-    pub(super) is_greeted: bool,
-    pub(super) is_confirmed: bool,
     pub(super) open: Vec<Assigned>,
     /// Clients that it has worked for, and that cannot have gone elsewhere since.
     pub(super) clients: BTreeSet<ClientId>,
@@ -69,7 +67,7 @@ impl AggregateWorld {
         if own >= settings.max_backends && !is_private && is_as_it_was && !is_auto {
             return Err(format!("{launch} is started, and its server has {own} already"));
         }
-        match self.turn.must_not_start && self.own.in_line.is_empty() {
+        match self.turn.must_not_start && self.in_line.is_empty() {
             true => Err(format!("{launch} is started, although everything is known")),
             false => Ok(()),
         }
@@ -87,15 +85,14 @@ impl AggregateWorld {
     }
 
     pub(super) fn process_acts(&mut self) -> Check {
-        let there: Vec<Launch> =
-            self.processes.values().filter(|p| p.phase == Phase::Alive).map(|p| p.launch).collect();
+        let there = self.running();
         let Some(launch) = self.rng.choose(&there) else { return Ok(()) };
         let server = self.processes[&launch].server;
         let crash = if self.own.servers[server].is_crashy { 6 } else { 1 };
         match self.rng.below(100) {
             chance if chance < crash => self.ends(launch),
             chance if chance < 72 => self.answers_one(launch),
-            _ => self.process_says(launch),
+            _ => self.process_talks(launch),
         }
     }
 
@@ -104,10 +101,7 @@ impl AggregateWorld {
         let p = &self.processes[&launch];
         let can: Vec<usize> =
             (0..p.open.len()).filter(|&at| !p.open[at].is_ignored || self.own.is_calm).collect();
-        if can.is_empty() {
-            return Ok(());
-        }
-        let at = *self.rng.pick(&can);
+        let Some(at) = self.rng.choose(&can) else { return Ok(()) };
         let open = self.process(launch).open.remove(at);
         self.answer_open(launch, &open)
     }
@@ -117,7 +111,7 @@ impl AggregateWorld {
         for _ in 0..5_000 {
             let has_work = |p: &&Process<AggregateProcess>| p.phase == Phase::Alive && !p.open.is_empty();
             let busy = self.processes.values().find(has_work).map(|p| p.launch);
-            let is_asked = |c: &&Client<AggregateClient>| c.presence == Presence::Here && c.is_asked();
+            let is_asked = |c: &&Client<AggregateClient>| c.presence == Presence::Here && is_asked(c);
             let asked = self.clients.values().find(is_asked).map(|c| c.id);
             match (busy, asked) {
                 (Some(launch), _) => self.answers_one(launch)?,

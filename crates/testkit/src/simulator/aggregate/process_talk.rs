@@ -3,20 +3,12 @@
 use super::process::{AggregateProcess, Assigned, Job};
 use super::verb::{Task, Verb};
 use super::{AggregateTurn, AggregateWorld};
-use crate::simulator::engine::{Check, LEVELS, Process, message};
+use crate::simulator::engine::{Check, LEVELS, Process, answer};
 use serde_json::json;
+use switchboard_core::Launch;
 use switchboard_core::catalogue::List;
-use switchboard_core::{Event, Launch};
 
 impl AggregateWorld {
-    pub(super) fn says(&mut self, launch: Launch, text: String) -> Check {
-        self.says_in(AggregateTurn::default(), launch, text)
-    }
-
-    fn says_in(&mut self, turn: AggregateTurn, launch: Launch, text: String) -> Check {
-        self.handle_as(turn, Event::FromBackend { launch, message: message(text)? })
-    }
-
     pub(super) fn answer_open(&mut self, launch: Launch, open: &Assigned) -> Check {
         let id = open.id;
         let words = match &open.job {
@@ -25,11 +17,11 @@ impl AggregateWorld {
             Job::Client(tag) => self.words_for(launch, *tag),
             Job::Other => r#""result":{}"#.to_owned(),
         };
-        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},{words}}}"#);
-        self.says(launch, text.clone())?;
+        let text = answer(id, words);
+        self.process_says(AggregateTurn::default(), launch, text.clone())?;
         if !self.own.is_calm && self.rng.percent(3) && self.processes[&launch].is_alive() {
             self.stats.count("second_answers");
-            return self.says(launch, text);
+            return self.process_says(AggregateTurn::default(), launch, text);
         }
         Ok(())
     }
@@ -124,7 +116,7 @@ impl AggregateWorld {
     }
 
     /// Something that nobody asked for.
-    pub(super) fn process_says(&mut self, launch: Launch) -> Check {
+    pub(super) fn process_talks(&mut self, launch: Launch) -> Check {
         let p = &self.processes[&launch];
         if !p.is_greeted || p.is_stopping {
             return Ok(());
@@ -172,8 +164,7 @@ impl AggregateWorld {
                     List::Prompts => "prompts",
                     List::Resources | List::Templates => "resources",
                 };
-                let text = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{what}/list_changed"}}"#);
-                self.says(launch, text)?;
+                self.process_notifies(launch, &format!("notifications/{what}/list_changed"), "{}")?;
             }
         }
         Ok(())
@@ -183,10 +174,8 @@ impl AggregateWorld {
         let rank = self.rng.below(8);
         let level = LEVELS[rank];
         let logger = *self.rng.pick(&["", r#","logger":"db""#]);
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}"{logger},"data":{{"by":"{launch}"}}}}}}"#
-        );
-        self.says(launch, text)?;
+        let params = format!(r#"{{"level":"{level}"{logger},"data":{{"by":"{launch}"}}}}"#);
+        self.process_notifies(launch, "notifications/message", params)?;
         self.stats.count("logs");
         self.check_log(launch, rank, !logger.is_empty())
     }
@@ -197,11 +186,8 @@ impl AggregateWorld {
             true => "file:///w/1".to_owned(),
             false => self.rng.pick(&listeners).0.clone(),
         };
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":{},"by":"{launch}"}}}}"#,
-            json!(uri)
-        );
-        self.says(launch, text)?;
+        let params = json!({ "uri": uri, "by": launch.to_string() });
+        self.process_notifies(launch, "notifications/resources/updated", params)?;
         self.stats.count("updates");
         self.check_update(launch, &uri)
     }
@@ -212,18 +198,13 @@ impl AggregateWorld {
             Job::Greet | Job::Page { .. } | Job::Other => false,
         };
         let open: Vec<Assigned> = self.processes[&launch].open.iter().filter(has_token).cloned().collect();
-        if open.is_empty() {
-            return Ok(());
-        }
-        let open = self.rng.pick(&open).clone();
-        let Job::Client(tag) = open.job else { return Ok(()) };
-        let id = open.id;
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{tag}}}}}"#
-        );
-        self.says(launch, text)?;
-        self.stats.count("progress");
-        self.check_progress(tag)
+        let Some(Assigned { id, job: Job::Client(tag), .. }) = self.rng.choose(&open) else { return Ok(()) };
+        let params = format!(r#"{{"progressToken":{id},"progress":{tag}}}"#);
+        self.process_notifies(launch, "notifications/progress", params)?;
+        // In a batch it may have its answer already.
+        let request = &self.ledger.requests[tag];
+        let must_hear = !request.is_in_batch && self.is_sure(request.client);
+        self.check_progress(tag, must_hear)
     }
 
     fn asks_something(&mut self, launch: Launch) -> Check {
@@ -235,17 +216,18 @@ impl AggregateWorld {
         let params =
             if method == "roots/list" { String::new() } else { format!(r#","params":{{"ask":{number}}}"#) };
         self.stats.count("asks");
-        if method == "roots/list" {
+        let is_for_roots = method == "roots/list";
+        if is_for_roots {
             // Clients with other roots than it has been told move on.
             for client in self.processes[&launch].clients.clone() {
                 self.roots_moved(client);
             }
-        }
-        if method != "roots/list" {
+        } else {
             let server = self.processes[&launch].server;
             self.own.servers[server].has_asked = true;
         }
-        self.says(launch, format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"{method}"{params}}}"#))?;
-        if method == "roots/list" { Ok(()) } else { self.check_question(launch, number) }
+        let text = format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"{method}"{params}}}"#);
+        self.process_says(AggregateTurn::default(), launch, text)?;
+        if is_for_roots { Ok(()) } else { self.check_question(launch, number) }
     }
 }

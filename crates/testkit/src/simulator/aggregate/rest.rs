@@ -91,7 +91,7 @@ impl AggregateWorld {
 
     /// A request for a list makes every server known that can be started.
     fn look_for_strangers(&mut self, client: ClientId) -> Check {
-        let before = self.stats.get("no_room");
+        let before = self.stats.get("waits_for_room");
         self.walk(client, List::Tools)?;
         self.advance(SHORT)?;
         let shown = self.walk(client, List::Tools)?;
@@ -99,7 +99,8 @@ impl AggregateWorld {
         let status = self.core.status();
         let mut instances = status.servers.iter().flat_map(|server| &server.instances);
         let waits_for_room = instances.any(|instance| instance.state == "queued");
-        if self.settings.pool.max_backends < 32 || self.stats.get("no_room") > before || waits_for_room {
+        if self.settings.pool.max_backends < 32 || self.stats.get("waits_for_room") > before || waits_for_room
+        {
             return Ok(());
         }
         for at in self.listed_for(client) {

@@ -36,14 +36,6 @@ pub(super) enum Verb {
 }
 
 impl Verb {
-    /// Carries a client's affairs into a process.
-    pub(super) fn is_use(&self) -> bool {
-        !matches!(
-            self,
-            Self::Initialize | Self::Ping | Self::List { .. } | Self::SetLevel { .. } | Self::TasksList
-        )
-    }
-
     pub(super) fn method(&self) -> &'static str {
         match self {
             Self::Initialize => "initialize",
@@ -58,7 +50,7 @@ impl Verb {
             Self::SetLevel { .. } => "logging/setLevel",
             Self::Task { method, .. } => method,
             Self::TasksList => "tasks/list",
-            Self::Unknown => "custom/thing",
+            Self::Unknown => "acme/unknown",
         }
     }
 
@@ -70,25 +62,6 @@ impl Verb {
             Self::Read | Self::Subscribe | Self::Unsubscribe => Some(List::Resources),
             Self::Complete { list } => Some(*list),
             _ => None,
-        }
-    }
-
-    /// May be handed over a second time after a crash.
-    pub(super) fn is_repeatable(&self) -> bool {
-        match self {
-            Self::Initialize
-            | Self::Ping
-            | Self::List { .. }
-            | Self::Get
-            | Self::Read
-            | Self::Complete { .. }
-            | Self::SetLevel { .. } => true,
-            Self::Call { .. }
-            | Self::Subscribe
-            | Self::Unsubscribe
-            | Self::Task { .. }
-            | Self::TasksList
-            | Self::Unknown => false,
         }
     }
 }

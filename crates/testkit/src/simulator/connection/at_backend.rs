@@ -2,7 +2,7 @@
 //! that are to the byte what the client wrote.
 
 use super::ConnectionWorld;
-use super::at_client::check_claims;
+use super::at_client::{check_claims, text};
 use super::backend::{Gate, Open};
 use super::backend_talk::is_plain_number;
 use super::draft::{is_same, kind_in, number_in};
@@ -89,12 +89,8 @@ impl ConnectionWorld {
         let request = &self.ledger.requests[number];
         let (rule, is_first) = (request.rule, request.handed.is_empty());
         let (client, name, id) = (request.client, rule.name, request.id.clone());
-        if request.is_hidden {
-            return Err(format!("{launch} is given {client}'s call of a hidden tool"));
-        }
         let was_taken_back = request.is_cancelled;
-        // A handshake is repeated in the other framing, to a server that cannot have read it.
-        self.hand_over(number, launch, rule.is_repeatable || name == "initialize")?;
+        self.hand_over(number, launch)?;
         if is_first && was_taken_back && self.ledger.account_of(number).requests.len() == 1 {
             return Err(format!("{client}'s {name} with id {id} was taken back, and then handed over"));
         }
@@ -106,8 +102,8 @@ impl ConnectionWorld {
     fn keep_order(&mut self, launch: Launch, parcel: usize, takes_a_turn: bool) -> Check {
         let is_narrow = self.settings.servers[0].max_in_flight < WIDE;
         let Some(client) = self.home(launch) else { return Ok(()) };
-        let client = self.client(client);
-        let lane = if is_narrow && takes_a_turn { &mut client.last_in_turn } else { &mut client.last_handed };
+        let lane =
+            self.client(client).own.lanes.entry((launch.backend, is_narrow && takes_a_turn)).or_default();
         let last = std::mem::replace(lane, parcel);
         match last > parcel {
             true => Err(format!("{launch} gets number {parcel} after number {last}, which was said later")),
@@ -228,8 +224,4 @@ impl ConnectionWorld {
 
 fn part(message: &Message, part: Part) -> String {
     message.part(part).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
-}
-
-fn text(message: &Message) -> String {
-    String::from_utf8_lossy(message.bytes()).into_owned()
 }

@@ -2,15 +2,16 @@
 //! `backend_talk`.
 
 use super::ConnectionWorld;
-use super::post::Unread;
-use crate::simulator::engine::{Check, Phase, Start};
+use super::post::{Post, Unread};
+use crate::simulator::engine::{Check, Made, Phase, ProcessAct, Start};
 use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::{ClientId, Event, Launch, Peer};
 
 /// How a process behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Temper {
     /// Reads and answers.
+    #[default]
     Healthy,
     /// Reads, and answers when it likes, also wrongly.
     Chaotic,
@@ -25,9 +26,10 @@ enum Temper {
 }
 
 /// Whether a process may be sent what clients say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Gate {
     /// No message was sent so far.
+    #[default]
     Fresh,
     /// Hears the handshake of an earlier process, and has not answered.
     Replaying,
@@ -46,7 +48,7 @@ pub(super) struct Open {
 }
 
 /// A process, beside what every scenario knows of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Backend {
     pub(super) gate: Gate,
     temper: Temper,
@@ -62,9 +64,7 @@ pub(crate) struct Backend {
     pub(super) confirmed: BTreeSet<usize>,
 }
 
-type Act = fn(&mut ConnectionWorld, Launch) -> Check;
-
-const HEALTHY: &[(usize, Act)] = &[
+const HEALTHY: &[(usize, ProcessAct<Post>)] = &[
     (20, ConnectionWorld::backend_reads),
     (50, ConnectionWorld::backend_answers_many),
     (10, ConnectionWorld::backend_answers),
@@ -75,7 +75,7 @@ const HEALTHY: &[(usize, Act)] = &[
     (1, ConnectionWorld::backend_makes_noise),
     (1, ConnectionWorld::ends),
 ];
-const CHAOTIC: &[(usize, Act)] = &[
+const CHAOTIC: &[(usize, ProcessAct<Post>)] = &[
     (10, ConnectionWorld::backend_reads),
     (2, ConnectionWorld::backend_toggles_reading),
     (12, ConnectionWorld::backend_answers),
@@ -93,43 +93,44 @@ const CHAOTIC: &[(usize, Act)] = &[
     (3, ConnectionWorld::backend_makes_noise),
     (2, ConnectionWorld::ends),
 ];
-const MUTE: &[(usize, Act)] = &[
+const MUTE: &[(usize, ProcessAct<Post>)] = &[
     (60, ConnectionWorld::backend_reads),
     (60, ConnectionWorld::rests),
     (2, ConnectionWorld::backend_progresses),
     (1, ConnectionWorld::ends),
 ];
-const DEAF: &[(usize, Act)] = &[
+const DEAF: &[(usize, ProcessAct<Post>)] = &[
     (50, ConnectionWorld::rests),
     (5, ConnectionWorld::backend_notifies),
     (5, ConnectionWorld::backend_asks),
     (1, ConnectionWorld::backend_toggles_reading),
 ];
-const FOREIGN: &[(usize, Act)] = &[
+const FOREIGN: &[(usize, ProcessAct<Post>)] = &[
     (60, ConnectionWorld::backend_reads),
     (60, ConnectionWorld::rests),
     (5, ConnectionWorld::backend_babbles),
     (1, ConnectionWorld::ends),
 ];
-const CLOGGED: &[(usize, Act)] = &[
+const CLOGGED: &[(usize, ProcessAct<Post>)] = &[
     (40, ConnectionWorld::backend_reads),
     (20, ConnectionWorld::rests),
     (1, ConnectionWorld::backend_toggles_reading),
     (1, ConnectionWorld::ends),
 ];
-const DOOMED: &[(usize, Act)] = &[
+const DOOMED: &[(usize, ProcessAct<Post>)] = &[
     (10, ConnectionWorld::backend_reads),
     (10, ConnectionWorld::backend_answers),
     (8, ConnectionWorld::ends),
 ];
 
 impl ConnectionWorld {
-    pub(super) fn make_backend(&mut self, start: &Start) -> Backend {
+    pub(super) fn make_backend(&mut self, start: &Start) -> Check<Made<Backend>> {
+        self.check_restarts(start)?;
         let client = Some(ClientId(start.environment >> 8)).filter(|client| client.0 > 0);
         let client = client.or(self.home(start.launch)).expect("a start for a client");
-        let server = &mut self.client(client).own.server;
-        server.is_awaited = false;
-        let understands = server.framing == start.framing;
+        let server = &mut self.client(client).own.backend;
+        server.awaited.remove(&start.launch.backend);
+        let understands = server.framing == Some(start.framing);
         let chance = if self.plan.is_crashy { 60 } else { 3 };
         let temper = match () {
             () if !understands => Temper::Foreign,
@@ -141,17 +142,8 @@ impl ConnectionWorld {
                 (4, Temper::Deaf),
             ]),
         };
-        Backend {
-            gate: Gate::Fresh,
-            temper,
-            is_reading: temper != Temper::Deaf,
-            unread: Unread::default(),
-            open: Vec::new(),
-            answered: Vec::new(),
-            seen: BTreeMap::new(),
-            asks: Vec::new(),
-            confirmed: BTreeSet::new(),
-        }
+        let backend = Backend { temper, is_reading: temper != Temper::Deaf, ..Backend::default() };
+        Ok((backend, self.rng.millis(0..=2000)))
     }
 
     pub(super) fn backend_acts(&mut self) -> Check {
@@ -216,9 +208,8 @@ impl ConnectionWorld {
 
     /// Healthy processes do not let time pass with work undone.
     pub(super) fn healthy_work_off(&mut self) -> Check {
-        for launch in self.alive().collect::<Vec<_>>() {
-            let process = self.process(launch);
-            if process.temper != Temper::Healthy || process.phase != Phase::Alive {
+        for launch in self.running() {
+            if self.process(launch).temper != Temper::Healthy {
                 continue;
             }
             self.backend_reads(launch)?;

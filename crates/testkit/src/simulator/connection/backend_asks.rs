@@ -1,7 +1,7 @@
 //! Questions of backends: in ids of their own, some broken, some taken back.
 
 use super::ConnectionWorld;
-use super::draft::{Draft, Piece, member, object, payload, place};
+use super::draft::{Piece, member, object, place};
 use super::post::{Asked, Role};
 use crate::simulator::engine::Check;
 use switchboard_core::Launch;
@@ -14,19 +14,16 @@ impl ConnectionWorld {
         let id = self.spell_ask(launch);
         let token =
             self.rng.percent(40).then(|| if self.rng.percent(50) { id.clone() } else { "\"t\"".into() });
-        let number = self.own.next_number();
-        let mut params = payload(&mut self.rng, number, self.plan.longest);
+        let mut params = self.payload();
         if token.is_some() {
             params.push(object(&mut self.rng, "_meta", vec![place("progressToken", Piece::Token)]));
         }
         let params = object(&mut self.rng, "params", params);
         let name = *self.rng.pick(&["sampling/createMessage", "roots/list", "elicitation/create", "ping"]);
         let members = vec![place("id", Piece::Id), member("method", format_args!("\"{name}\"")), params];
+        let ask = self.new_ask(launch, id.clone(), token.clone());
         let is_bare = self.is_bare(launch);
-        let draft = Draft::compose(&mut self.rng, members, &id, token.as_deref(), is_bare);
-        let text = draft.written();
-        let ask = self.new_ask(launch, id, token);
-        self.own.post(draft, Role::Ask(ask));
+        let text = self.compose(members, &id, token.as_deref(), is_bare, Role::Ask(ask));
         self.touch_all(launch);
         self.stats.count("asks");
         self.backend_says(launch, text)?;
@@ -76,14 +73,12 @@ impl ConnectionWorld {
 
     pub(super) fn backend_cancels(&mut self, launch: Launch) -> Check {
         let asks = self.process(launch).asks.clone();
-        if asks.is_empty() {
-            return Ok(());
-        }
-        let ask = *self.rng.pick(&asks);
+        let Some(ask) = self.rng.choose(&asks) else { return Ok(()) };
         let id = self.own.asks[ask].id.clone();
         self.own.asks[ask].is_cancelled = true;
         let role = Role::ServerCancel { ask };
-        let text = self.draft_notification(launch, "notifications/cancelled", &id, Some("requestId"), role);
+        let (name, key) = ("notifications/cancelled", Some("requestId"));
+        let text = self.draft_notice(name, key, &id, self.is_bare(launch), role);
         self.backend_says(launch, text)
     }
 

@@ -3,7 +3,7 @@
 
 use super::ConnectionWorld;
 use super::backend::{Gate, Open};
-use super::draft::{Draft, Piece, member, object, payload, place};
+use super::draft::{Piece, member, object, place};
 use super::post::Role;
 use crate::simulator::engine::{Check, Phase};
 use bytes::Bytes;
@@ -36,29 +36,23 @@ impl ConnectionWorld {
     }
 
     pub(super) fn is_bare(&self, launch: Launch) -> bool {
-        self.home(launch).is_some_and(|client| self.clients[&client].server.is_bare)
+        self.home(launch).is_some_and(|client| self.clients[&client].backend.is_bare)
     }
 
     /// Writes an answer. `request` is whose it is, or `None` if it may reach nobody.
     fn draft_answer(&mut self, launch: Launch, id: &str, failed: bool, role: Role) -> String {
         if matches!(role, Role::ServerAnswer { request: Some(_), .. } | Role::ServerNullError { .. }) {
             // A server that answers has stood its trial.
-            self.server(launch).is_on_trial = false;
+            self.server(launch).on_trial.remove(&launch.backend);
         }
-        let number = self.own.next_number();
-        let payload = payload(&mut self.rng, number, self.plan.longest);
+        let payload = self.payload();
         let body = if failed {
             let data = object(&mut self.rng, "data", payload);
             object(&mut self.rng, "error", vec![member("code", -32050), member("message", "\"no\""), data])
         } else {
             object(&mut self.rng, "result", payload)
         };
-        let is_bare = self.is_bare(launch);
-        let members = vec![place("id", Piece::Id), body];
-        let draft = Draft::compose(&mut self.rng, members, id, None, is_bare);
-        let text = draft.written();
-        self.own.post(draft, role);
-        text
+        self.compose(vec![place("id", Piece::Id), body], id, None, self.is_bare(launch), role)
     }
 
     /// Takes a request that this process has read, the newest or any.
@@ -187,12 +181,7 @@ impl ConnectionWorld {
 
     /// An answer to something that this backend was never asked, perhaps to another backend's request.
     pub(super) fn backend_answers_nobody(&mut self, launch: Launch) -> Check {
-        let others: Vec<String> = self
-            .processes
-            .values()
-            .filter(|process| process.launch.backend != launch.backend)
-            .flat_map(|process| process.seen.keys().cloned())
-            .collect();
+        let others = self.ids_of_others(launch);
         let id = if others.is_empty() || self.rng.percent(30) {
             self.rng.pick(&["4000000000", "\"nobody\"", "0", "-1", "1.5"]).to_string()
         } else {
@@ -208,35 +197,14 @@ impl ConnectionWorld {
         self.backend_says(launch, text)
     }
 
-    pub(super) fn draft_notification(
-        &mut self,
-        launch: Launch,
-        name: &str,
-        id: &str,
-        key: Option<&str>,
-        role: Role,
-    ) -> String {
-        let number = self.own.next_number();
-        let mut params = payload(&mut self.rng, number, self.plan.longest);
-        if let Some(key) = key {
-            params.push(place(key, Piece::Id));
-        }
-        let params = object(&mut self.rng, "params", params);
-        let is_bare = self.is_bare(launch);
-        let members = vec![member("method", format_args!("\"{name}\"")), params];
-        let draft = Draft::compose(&mut self.rng, members, id, None, is_bare);
-        let text = draft.written();
-        self.own.post(draft, role);
-        text
-    }
-
     pub(super) fn backend_notifies(&mut self, launch: Launch) -> Check {
         if self.core.is_clogged(Peer::Backend(launch)) {
             return Ok(());
         }
         let name = *self.rng.pick(&["notifications/message", "notifications/tools/list_changed"]);
         let number = self.own.next_number();
-        let text = self.draft_notification(launch, name, "", None, Role::ServerNotification { launch });
+        let text =
+            self.draft_notice(name, None, "", self.is_bare(launch), Role::ServerNotification { launch });
         let had_room = self.client_has_room(launch, text.len());
         self.backend_says(launch, text)?;
         if had_room && self.own.parcel(number)?.arrivals == 0 {
@@ -247,6 +215,9 @@ impl ConnectionWorld {
 
     /// Whether a notification of this length must reach the client.
     fn client_has_room(&self, launch: Launch, length: usize) -> bool {
+        if self.owner.is_retired(launch.backend) {
+            return false;
+        }
         let limit = self.settings.limits.client_bytes / 2;
         let Some(client) = self.home(launch).filter(|&client| !self.is_lost(client)) else { return false };
         let waiting = self.clients.get(&client).map_or(0, |c| c.unread.bytes);
@@ -267,26 +238,29 @@ impl ConnectionWorld {
             self.ledger.requests[number].touched = self.now;
         }
         let role = Role::ServerProgress { launch, request };
-        let text =
-            self.draft_notification(launch, "notifications/progress", &minted, Some("progressToken"), role);
-        self.backend_says(launch, text)
+        self.backend_says_progress(launch, &minted, role)
     }
 
     /// Progress under a token that nobody gave to this backend.
     pub(super) fn backend_strays(&mut self, launch: Launch) -> Check {
-        let others: Vec<String> = self
-            .processes
-            .values()
-            .filter(|process| process.launch.backend != launch.backend)
-            .flat_map(|process| process.seen.keys().cloned())
-            .collect();
+        let others = self.ids_of_others(launch);
         let is_made_up = others.is_empty() || self.rng.percent(50);
         let token = if is_made_up { LOST.into() } else { self.rng.pick(&others).clone() };
         self.stats.count("stray_progress");
         let role = Role::ServerProgress { launch, request: None };
-        let text =
-            self.draft_notification(launch, "notifications/progress", &token, Some("progressToken"), role);
+        self.backend_says_progress(launch, &token, role)
+    }
+
+    fn backend_says_progress(&mut self, launch: Launch, token: &str, role: Role) -> Check {
+        let (name, key) = ("notifications/progress", Some("progressToken"));
+        let text = self.draft_notice(name, key, token, self.is_bare(launch), role);
         self.backend_says(launch, text)
+    }
+
+    /// Ids that other backends were sent.
+    fn ids_of_others(&self, launch: Launch) -> Vec<String> {
+        let others = self.processes.values().filter(|p| p.launch.backend != launch.backend);
+        others.flat_map(|p| p.seen.keys().cloned()).collect()
     }
 
     /// Things on stdout that are no messages.
@@ -317,16 +291,9 @@ impl ConnectionWorld {
 
     /// A process that is gone: what it said last arrives only now. Nothing may come of it.
     pub(super) fn dead_speaks(&mut self) -> Check {
-        let dead: Vec<Launch> = self
-            .processes
-            .values()
-            .filter(|p| p.phase == Phase::Gone)
-            .map(|process| process.launch)
-            .collect();
-        if dead.is_empty() {
-            return Ok(());
-        }
-        let launch = *self.rng.pick(&dead);
+        let dead = self.processes.values().filter(|p| p.phase == Phase::Gone);
+        let dead: Vec<Launch> = dead.map(|p| p.launch).collect();
+        let Some(launch) = self.rng.choose(&dead) else { return Ok(()) };
         let process = self.process(launch);
         let Some(id) = process.open.last().or(process.answered.last()).map(|open| open.minted.clone()) else {
             return Ok(());

@@ -1,9 +1,12 @@
 //! The promises about the whole: time, limits, restarts, and what must be true in the end.
 
 use super::ConnectionWorld;
+use super::backend::Backend;
 use super::client::ConnectionClient;
+use super::post::Unread;
 use crate::simulator::engine::{Account, Check, Client, Key, Presence, Start};
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::time::Duration;
 use switchboard_core::{ClientId, Launch, Moment, RetryAfterCrash};
 use switchboard_protocol::Message;
@@ -67,6 +70,11 @@ impl ConnectionWorld {
         request.is_answered || self.is_lost(request.client) || self.ledger.account_of(number).due() == 0
     }
 
+    /// Whether a client waits for this request, and its id stands for no other.
+    fn waits_alone(&mut self, number: usize) -> bool {
+        !self.is_over(number) && self.ledger.account_of(number).requests.len() == 1
+    }
+
     fn is_overdue(&self, number: usize) -> bool {
         self.ledger.requests[number].is_answered
             || self.latest_answer(number).is_some_and(|latest| latest <= self.now)
@@ -103,12 +111,8 @@ impl ConnectionWorld {
             let may_wait = (retries && request.rule.is_repeatable && request.handed.len() == 1)
                 || (request.rule.name == "initialize" && was_stopped)
                 || request.batch.is_some();
-            if !was_here || may_wait || self.is_over(number) {
-                continue;
-            }
-            if self.ledger.account_of(number).requests.len() == 1 {
-                let request = &self.ledger.requests[number];
-                let (client, name, id) = (request.client, request.rule.name, &request.id);
+            let (client, name, id) = (request.client, request.rule.name, request.id.clone());
+            if was_here && !may_wait && self.waits_alone(number) {
                 return Err(format!("{launch} ended, and {client}'s {name} with id {id} was not answered"));
             }
         }
@@ -118,7 +122,8 @@ impl ConnectionWorld {
     /// No request waits for a process that is not coming.
     pub(super) fn check_hope(&mut self) -> Check {
         let served: BTreeSet<ClientId> = self.alive().filter_map(|launch| self.home(launch)).collect();
-        let is_without = |c: &&Client<ConnectionClient>| !c.server.is_awaited && !served.contains(&c.id);
+        let is_without =
+            |c: &&Client<ConnectionClient>| c.backend.awaited.is_empty() && !served.contains(&c.id);
         let without: Vec<ClientId> = self.clients.values().filter(is_without).map(|c| c.id).collect();
         if without.is_empty() {
             return Ok(());
@@ -127,11 +132,7 @@ impl ConnectionWorld {
             let request = &self.ledger.requests[number];
             let (client, name) = (request.client, request.rule.name);
             let is_clear = request.batch.is_none() && name != "shutdown";
-            if is_clear
-                && without.contains(&client)
-                && !self.is_over(number)
-                && self.ledger.account_of(number).requests.len() == 1
-            {
+            if is_clear && without.contains(&client) && self.waits_alone(number) {
                 return Err(format!("{client}'s {name} waits for a process, and none is coming"));
             }
         }
@@ -142,36 +143,20 @@ impl ConnectionWorld {
     pub(super) fn check_client_outbox(&self, client: ClientId) -> Check {
         let Some(c) = self.clients.get(&client) else { return Ok(()) };
         let limits = &self.settings.limits;
-        let answers = c.unread.bytes - c.unread.small_bytes;
         // While a batch is put together, notifications still have their half. An empty outbox takes anything.
         let single = c.unread.largest;
         let most = limits.client_bytes.max(single) + (limits.client_bytes / 2).max(single);
-        if answers > most {
-            return Err(format!("{answers} bytes of messages wait for {client}, more than {most}"));
-        }
         let errors = limits.pending_per_client.saturating_add(2 * MOST_MEMBERS) * ERROR_BYTES;
-        let most = 2 * limits.client_bytes + c.unread.largest + errors;
-        match c.unread.bytes {
-            bytes if bytes > most => Err(format!("{bytes} bytes wait for {client}, more than {most}")),
-            _ => Ok(()),
-        }
+        check_outbox(client, &c.unread, most, 2 * limits.client_bytes + single + errors)
     }
 
     pub(super) fn check_backend_outbox(&self, launch: Launch) -> Check {
-        let Some(process) = self.processes.get(&launch) else { return Ok(()) };
+        let Some(Backend { unread, .. }) = self.processes.get(&launch).map(|p| &p.own) else { return Ok(()) };
         let limits = &self.settings.limits;
-        let requests = process.unread.bytes - process.unread.small_bytes;
         // A replayed handshake comes before what waited for it, and `jsonrpc` may have been added to each.
-        let most = limits.backend_bytes + 2 * process.unread.largest + 20 * process.unread.len();
-        if requests > most {
-            return Err(format!("{requests} bytes of messages wait for {launch}, more than {most}"));
-        }
+        let most = limits.backend_bytes + 2 * unread.largest + 20 * unread.len();
         let errors = limits.asked_per_backend.saturating_add(4) * ERROR_BYTES;
-        let most = 2 * limits.backend_bytes + process.unread.largest + errors;
-        match process.unread.bytes {
-            bytes if bytes > most => Err(format!("{bytes} bytes wait for {launch}, more than {most}")),
-            _ => Ok(()),
-        }
+        check_outbox(launch, unread, most, 2 * limits.backend_bytes + unread.largest + errors)
     }
 
     /// Answers owed to a client, the members of batches aside.
@@ -262,5 +247,15 @@ impl ConnectionWorld {
         self.tell(|| "time passes until everything must be answered".into());
         self.advance(latest.since(self.now) + Duration::from_millis(1))?;
         self.tick()
+    }
+}
+
+/// Messages of others take `most` bytes at most, and those of ours included `most_of_all`.
+fn check_outbox<T>(of: impl Display, unread: &Unread<T>, most: usize, most_of_all: usize) -> Check {
+    let (bytes, others) = (unread.bytes, unread.bytes - unread.small_bytes);
+    match (others > most, bytes > most_of_all) {
+        (true, _) => Err(format!("{others} bytes of messages wait for {of}, more than {most}")),
+        (false, true) => Err(format!("{bytes} bytes wait for {of}, more than {most_of_all}")),
+        (false, false) => Ok(()),
     }
 }

@@ -1,15 +1,17 @@
 //! Clients: they come, read or do not, and go. What they say is in `client_talk`.
 
 use super::ConnectionWorld;
-use super::post::Unread;
-use crate::simulator::engine::{Check, Client, Presence};
-use switchboard_core::{BackendId, ClientId, Event, Launch, Moment, Order, Peer, ServerId, Settings};
+use super::post::{Post, Unread};
+use crate::simulator::engine::{Check, Client, ClientAct, Presence, environment};
+use std::collections::{BTreeMap, BTreeSet};
+use switchboard_core::{BackendId, ClientId, Event, Launch, Moment, Peer, ServerId, Settings, Surroundings};
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
 /// Whether a client sends `jsonrpc`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Manner {
+    #[default]
     Standard,
     Bare,
     Mixed,
@@ -24,24 +26,24 @@ pub(super) enum Letter {
 }
 
 /// The server of one client: what all its processes have in common.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Home {
     pub(super) is_bare: bool,
     /// The framing that it understands.
-    pub(super) framing: Framing,
+    pub(super) framing: Option<Framing>,
     /// Restarts within the last minute.
     pub(super) restarts: Vec<Moment>,
     /// The next start does not count: none was possible, the other framing is tried, or the owner wants it.
     pub(super) is_free: bool,
     /// Has answered a client's handshake.
     pub(super) has_greeted: bool,
-    /// Is going to be started again.
-    pub(super) is_awaited: bool,
-    /// Crashed too often; the next process is a trial, and one more crash is enough.
-    pub(super) is_on_trial: bool,
+    /// Backends that are going to be started again.
+    pub(super) awaited: BTreeSet<BackendId>,
+    /// Backends that crashed too often: the next process is a trial, and one more crash is enough.
+    pub(super) on_trial: BTreeSet<BackendId>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ConnectionClient {
     pub(super) manner: Manner,
     has_spoken: bool,
@@ -52,7 +54,6 @@ pub(crate) struct ConnectionClient {
     /// Reads everything at once, as long as it reads.
     is_eager: bool,
     pub(super) unread: Unread<Letter>,
-    pub(super) next_id: usize,
     pub(super) used_ids: Vec<String>,
     /// Questions of servers, read and not answered, and answered.
     pub(super) asks: Vec<usize>,
@@ -64,14 +65,12 @@ pub(crate) struct ConnectionClient {
     pub(super) has_confirmed: bool,
     /// May have had two of them on their way at once: which one `initialized` confirms is unclear.
     pub(super) is_confusing: bool,
-    /// The newest parcel that its backend was given.
-    pub(super) last_handed: usize,
-    /// The newest of those that wait their turn, which others may overtake.
-    pub(super) last_in_turn: usize,
+    /// Newest parcel that a backend was given; those that wait their turn, which others may overtake, are apart.
+    pub(super) lanes: BTreeMap<(BackendId, bool), usize>,
     /// Requests that it sent, and the log lines about them.
     pub(super) requests: usize,
     pub(super) lines: usize,
-    pub(super) server: Home,
+    pub(super) backend: Home,
 }
 
 impl ConnectionClient {
@@ -93,9 +92,7 @@ impl ConnectionClient {
     }
 }
 
-type Act = fn(&mut ConnectionWorld, ClientId) -> Check;
-
-const ACTS: &[(usize, Act)] = &[
+const ACTS: &[(usize, ClientAct<Post>)] = &[
     (420, ConnectionWorld::client_requests),
     (60, ConnectionWorld::client_sends_batch),
     (4, ConnectionWorld::client_initializes),
@@ -113,13 +110,13 @@ const ACTS: &[(usize, Act)] = &[
     (1, ConnectionWorld::client_exits),
 ];
 /// Acts of a client that does not even read.
-const SILENT_ACTS: &[(usize, Act)] = &[
+const SILENT_ACTS: &[(usize, ClientAct<Post>)] = &[
     (80, ConnectionWorld::client_reads),
     (20, ConnectionWorld::client_toggles_reading),
     (3, ConnectionWorld::client_vanishes),
 ];
 /// Frames that a lost client had sent before may still be on their way.
-const LATE_ACTS: &[(usize, Act)] = &[
+const LATE_ACTS: &[(usize, ClientAct<Post>)] = &[
     (1, ConnectionWorld::client_requests),
     (1, ConnectionWorld::client_sends_batch),
     (1, ConnectionWorld::client_sends_garbage),
@@ -131,40 +128,14 @@ impl ConnectionWorld {
         let framing = self.some_framing();
         let manner = self.rng.weighted(&[(70, Manner::Standard), (20, Manner::Bare), (10, Manner::Mixed)]);
         self.stats.count_if("bare_clients", manner == Manner::Bare);
-        let server = Home {
-            is_bare: self.rng.percent(15),
-            framing,
-            restarts: Vec::new(),
-            is_free: false,
-            has_greeted: false,
-            is_awaited: false,
-            is_on_trial: false,
-        };
+        let server = Home { is_bare: self.rng.percent(15), framing: Some(framing), ..Home::default() };
         let is_eager = self.rng.percent(70);
-        let client = self.add_client(ConnectionClient {
-            manner,
-            has_spoken: false,
-            has_spoken_standard: false,
-            is_unclear: false,
-            is_reading: true,
-            is_eager,
-            unread: Unread::default(),
-            next_id: 0,
-            used_ids: Vec::new(),
-            asks: Vec::new(),
-            answered_asks: Vec::new(),
-            initializes: 0,
-            greeted_at: 0,
-            has_confirmed: false,
-            is_confusing: false,
-            last_handed: 0,
-            last_in_turn: 0,
-            requests: 0,
-            lines: 0,
-            server,
-        });
+        let fresh =
+            ConnectionClient { manner, is_reading: true, is_eager, backend: server, ..Default::default() };
+        let client = self.add_client(Some(0), 0, fresh);
         // Names the client, so that a start tells whose it is.
-        let surroundings = self.surroundings(client.0 << 8);
+        let environment = environment(client.0 << 8);
+        let surroundings = Surroundings { environment, ..Surroundings::default() };
         self.handle(Event::ClientConnected { client, server: ServerId(0), surroundings })
     }
 
@@ -180,7 +151,7 @@ impl ConnectionWorld {
 
     pub(super) fn server_of(&mut self, backend: BackendId) -> &mut Home {
         let client = self.client_of(backend).expect("a backend that was started");
-        &mut self.client(client).own.server
+        &mut self.client(client).own.backend
     }
 
     pub(super) fn server(&mut self, launch: Launch) -> &mut Home {
@@ -206,7 +177,7 @@ impl ConnectionWorld {
             return Ok(());
         }
         let presence = self.clients[&client].presence;
-        let act: Act = match presence {
+        let act: ClientAct<Post> = match presence {
             Presence::Lost => self.rng.weighted(LATE_ACTS),
             _ if self.wants_greeting(client) && self.rng.percent(75) => Self::client_initializes,
             _ => self.rng.weighted(ACTS),
@@ -222,7 +193,7 @@ impl ConnectionWorld {
             request.client == client && request.rule.name == "initialize"
         };
         let initializes: Vec<usize> = self.own.watched.iter().copied().filter(is_initialize).collect();
-        !self.clients[&client].server.has_greeted
+        !self.clients[&client].backend.has_greeted
             && !initializes.into_iter().any(|number| !self.is_over(number))
     }
 
@@ -260,17 +231,17 @@ impl ConnectionWorld {
     }
 
     pub(super) fn owner_acts(&mut self) -> Check {
-        let is_held = self.owner.is_held(0);
-        let order = match is_held {
-            true if self.rng.percent(70) => Order::Start,
-            _ => self.rng.weighted(&[(2, Order::Restart), (1, Order::Start), (2, Order::Stop)]),
-        };
+        let is_reload = self.owner.is_removed(0) || self.rng.percent(25);
         for c in self.clients.values_mut() {
             // Crashes from before are forgiven, and the owner's starts do not count.
-            (c.own.server.is_on_trial, c.own.server.is_free, c.own.server.is_awaited) = (false, true, false);
-            c.own.server.restarts.clear();
+            let home = &mut c.own.backend;
+            home.on_trial.clear();
+            home.is_free = true;
+            home.awaited.retain(|_| is_reload);
+            home.restarts.clear();
         }
-        self.order(0, None, order)
+        let is_removed = !self.owner.is_removed(0) && self.rng.percent(25);
+        if is_reload { self.reload(0, is_removed) } else { self.some_order(0, None) }
     }
 
     /// A client that can no longer answer owes nothing to any server.

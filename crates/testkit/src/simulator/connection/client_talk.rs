@@ -1,71 +1,49 @@
 //! Messages of clients: requests with ids of all spellings, batches, cancellations, and things that are no
 //! messages. What they answer is in `client_answers`.
 
+use super::ConnectionWorld;
 use super::checks::MOST_MEMBERS;
 use super::client::Manner;
 use super::draft::{Draft, Piece, member, number_in, object, payload, place};
 use super::plan::HIDDEN;
 use super::post::{Batch, Role};
-use super::{ConnectionWorld, Sent};
 use crate::simulator::engine::Check;
 use bytes::Bytes;
 use switchboard_core::{ClientId, Event};
 use switchboard_protocol::hunt::Hunter;
 use switchboard_protocol::parse;
 
-/// A method as the scenario's own table has it: the specification, not a copy of the code.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct MethodRule {
-    pub(super) name: &'static str,
-    /// May be handed over a second time after a crash.
-    pub(super) is_repeatable: bool,
-    /// Has the short deadline, which only its own progress moves.
-    pub(super) is_short: bool,
-}
-
-impl MethodRule {
-    /// Waits while the backend works on as many others as it may.
-    pub(super) fn takes_a_turn(&self) -> bool {
-        !matches!(self.name, "ping" | "initialize" | "tasks/result")
-    }
-
-    fn is_cancellable(&self) -> bool {
-        !matches!(self.name, "initialize" | "shutdown")
-    }
-}
-
-const fn rule(name: &'static str, is_repeatable: bool, is_short: bool) -> MethodRule {
-    MethodRule { name, is_repeatable, is_short }
-}
-
-static INITIALIZE: MethodRule = rule("initialize", false, true);
-static SHUTDOWN: MethodRule = rule("shutdown", false, false);
-static RULES: &[MethodRule] = &[
-    rule("tools/call", false, false),
-    rule("tools/call", false, false),
-    rule("tools/call", false, false),
-    rule("tools/call", false, false),
-    rule("tools/list", true, true),
-    rule("prompts/list", true, true),
-    rule("resources/list", true, true),
-    rule("resources/templates/list", true, true),
-    rule("resources/read", true, false),
-    rule("prompts/get", true, false),
-    rule("completion/complete", true, false),
-    rule("ping", true, true),
-    rule("logging/setLevel", true, true),
-    rule("tasks/result", false, false),
-    rule("acme/unknown", false, false),
-    rule("server/discover", false, false),
+const METHODS: &[&str] = &[
+    "tools/call",
+    "tools/call",
+    "tools/call",
+    "tools/call",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/get",
+    "completion/complete",
+    "ping",
+    "logging/setLevel",
+    "tasks/result",
+    "acme/unknown",
+    "server/discover",
 ];
 
 impl ConnectionWorld {
     /// Gives a frame to the core, after parsing it as the gateway would.
-    pub(super) fn client_says(&mut self, client: ClientId, text: String) -> Check {
+    fn client_writes(&mut self, client: ClientId, text: String) -> Check {
         let frame = parse(Bytes::from(text));
         self.handle(Event::FromClient { client, frame, paths: Vec::new() })?;
         self.client(client).is_unclear = false;
         Ok(())
+    }
+
+    pub(super) fn client_sends(&mut self, client: ClientId, text: String, is_bare: bool) -> Check {
+        self.client(client).speaks(is_bare, false);
+        self.client_writes(client, text)
     }
 
     /// Whether the next message leaves `jsonrpc` out.
@@ -79,27 +57,25 @@ impl ConnectionWorld {
 
     pub(super) fn client_requests(&mut self, client: ClientId) -> Check {
         let is_bare = self.rolls_bare(client);
-        let rule = self.rng.pick(RULES);
+        let method = *self.rng.pick(METHODS);
         let id = self.spell_id(client);
-        let text = self.draft_request(client, rule, id, None, is_bare);
-        self.client(client).speaks(is_bare, false);
-        self.client_says(client, text)
+        let text = self.draft_request(client, method, id, None, is_bare);
+        self.client_sends(client, text, is_bare)
     }
 
     pub(super) fn client_initializes(&mut self, client: ClientId) -> Check {
         let is_bare = self.rolls_bare(client);
-        let requests = &self.ledger.requests;
-        let is_second =
-            requests.iter().any(|r| r.client == client && r.rule == &INITIALIZE && !r.is_answered);
+        let mut own = self.ledger.requests.iter().filter(|request| request.client == client);
+        let is_second = own.any(|request| request.rule.name == "initialize" && !request.is_answered);
         let id = self.spell_id(client);
-        let text = self.draft_request(client, &INITIALIZE, id, None, is_bare);
+        let text = self.draft_request(client, "initialize", id, None, is_bare);
         let c = self.client(client);
         c.is_confusing |= is_second;
         c.initializes += 1;
         c.has_confirmed = false;
-        c.speaks(is_bare, false);
-        self.stats.count_if("second_initializes", self.clients[&client].greeted_at > 0);
-        self.client_says(client, text)?;
+        let is_again = c.greeted_at > 0;
+        self.stats.count_if("second_initializes", is_again);
+        self.client_sends(client, text, is_bare)?;
         if self.rng.percent(50) { self.client_confirms(client) } else { Ok(()) }
     }
 
@@ -107,7 +83,7 @@ impl ConnectionWorld {
     fn draft_request(
         &mut self,
         client: ClientId,
-        rule: &'static MethodRule,
+        method: &str,
         id: String,
         batch: Option<usize>,
         is_bare: bool,
@@ -118,10 +94,10 @@ impl ConnectionWorld {
             1 => format!("\"token-{number}\""),
             _ => self.rng.below(4).to_string(),
         });
-        let is_hidden = self.plan.is_filtered && rule.name == "tools/call" && self.rng.percent(10);
+        let is_hidden = self.plan.is_filtered && method == "tools/call" && self.rng.percent(10);
         self.stats.count_if("hidden_calls", is_hidden);
-        let is_task = rule.name == "tools/call" && self.rng.percent(15);
-        let mut params = self.params(rule, number, is_hidden);
+        let is_task = method == "tools/call" && self.rng.percent(15);
+        let mut params = self.params(method, is_hidden);
         if is_task {
             params.push(member("task", r#"{ "ttl":60000 }"#));
         }
@@ -129,23 +105,21 @@ impl ConnectionWorld {
             params.push(object(&mut self.rng, "_meta", vec![place("progressToken", Piece::Token)]));
         }
         let params = object(&mut self.rng, "params", params);
-        let name = if self.rng.percent(10) { rule.name.replace('/', "\\/") } else { rule.name.into() };
+        let name = if self.rng.percent(10) { method.replace('/', "\\/") } else { method.into() };
         let mut members = vec![place("id", Piece::Id), member("method", format_args!("\"{name}\"")), params];
         if self.rng.percent(15) {
             members.push(member("extra", r#"{"unknown":1.0}"#));
         }
-        let draft = Draft::compose(&mut self.rng, members, &id, token.as_deref(), is_bare);
-        let text = draft.written();
-        let request = self.book(client, batch, id, token, Sent { rule, is_hidden });
+        let request = self.book(client, batch, method, id.clone(), token.clone(), ());
+        self.ledger.requests[request].is_hidden = is_hidden;
         self.own.watched.push(request);
-        self.own.post(draft, Role::Request(request));
-        self.client(client).requests += usize::from(rule.name != "shutdown");
-        text
+        self.client(client).requests += usize::from(method != "shutdown");
+        self.compose(members, &id, token.as_deref(), is_bare, Role::Request(request))
     }
 
-    fn params(&mut self, rule: &MethodRule, number: usize, is_hidden: bool) -> Vec<Vec<Piece>> {
-        let payload = payload(&mut self.rng, number, self.plan.longest);
-        match rule.name {
+    fn params(&mut self, method: &str, is_hidden: bool) -> Vec<Vec<Piece>> {
+        let payload = self.payload();
+        match method {
             "tools/call" | "prompts/get" => {
                 let name = if is_hidden { HIDDEN } else { "echo" };
                 vec![member("name", format_args!("\"{name}\"")), object(&mut self.rng, "arguments", payload)]
@@ -204,10 +178,10 @@ impl ConnectionWorld {
                 0..2 => self.draft_client_notice(client, is_bare),
                 2..4 => self.bad_member(client, batch, at),
                 _ => {
-                    let rule = self.rng.pick(RULES);
+                    let method = *self.rng.pick(METHODS);
                     let id = batch_id(batch, if self.rng.percent(10) { 0 } else { at });
                     self.own.batches[batch].owed += 1;
-                    self.draft_request(client, rule, id, Some(batch), is_bare)
+                    self.draft_request(client, method, id, Some(batch), is_bare)
                 }
             };
             texts.push(text);
@@ -218,7 +192,7 @@ impl ConnectionWorld {
         if texts.iter().any(|text| number_in(text.as_bytes()).is_some()) {
             self.client(client).speaks(is_bare, true);
         }
-        self.client_says(client, format!("[{}]", texts.join(" ,")))?;
+        self.client_writes(client, format!("[{}]", texts.join(" ,")))?;
         if only_notifications && self.own.deliveries > before {
             return Err(format!("{client} sent notifications only, and was answered"));
         }
@@ -244,6 +218,7 @@ impl ConnectionWorld {
         self.draft_notice(name, None, "", is_bare, Role::ClientNotification { client, is_initialized: false })
     }
 
+    /// Writes a notification, perhaps with an id under this key.
     pub(super) fn draft_notice(
         &mut self,
         name: &str,
@@ -252,14 +227,28 @@ impl ConnectionWorld {
         is_bare: bool,
         role: Role,
     ) -> String {
-        let number = self.own.next_number();
-        let mut params = payload(&mut self.rng, number, self.plan.longest);
-        if let Some(key) = key {
-            params.push(place(key, Piece::Id));
-        }
+        let mut params = self.payload();
+        params.extend(key.map(|key| place(key, Piece::Id)));
         let params = object(&mut self.rng, "params", params);
         let members = vec![member("method", format_args!("\"{name}\"")), params];
-        let draft = Draft::compose(&mut self.rng, members, id, None, is_bare);
+        self.compose(members, id, None, is_bare, role)
+    }
+
+    /// What makes the next message known.
+    pub(super) fn payload(&mut self) -> Vec<Vec<Piece>> {
+        payload(&mut self.rng, self.own.next_number(), self.plan.longest)
+    }
+
+    /// Writes a message, and posts it; returns its text.
+    pub(super) fn compose(
+        &mut self,
+        members: Vec<Vec<Piece>>,
+        id: &str,
+        token: Option<&str>,
+        is_bare: bool,
+        role: Role,
+    ) -> String {
+        let draft = Draft::compose(&mut self.rng, members, id, token, is_bare);
         let text = draft.written();
         self.own.post(draft, role);
         text
@@ -268,8 +257,7 @@ impl ConnectionWorld {
     pub(super) fn client_notifies(&mut self, client: ClientId) -> Check {
         let is_bare = self.rolls_bare(client);
         let text = self.draft_client_notice(client, is_bare);
-        self.client(client).speaks(is_bare, false);
-        self.client_says(client, text)
+        self.client_sends(client, text, is_bare)
     }
 
     pub(super) fn client_confirms(&mut self, client: ClientId) -> Check {
@@ -281,8 +269,7 @@ impl ConnectionWorld {
         let role = Role::ClientNotification { client, is_initialized: true };
         let text = self.draft_notice("notifications/initialized", None, "", is_bare, role);
         self.client(client).has_confirmed = true;
-        self.client(client).speaks(is_bare, false);
-        self.client_says(client, text)
+        self.client_sends(client, text, is_bare)
     }
 
     /// Takes back a request that is open, or was, or never was.
@@ -308,8 +295,7 @@ impl ConnectionWorld {
         let role = Role::ClientCancel { client, wanted: id.clone() };
         let text = self.draft_notice("notifications/cancelled", Some("requestId"), &id, is_bare, role);
         let number = self.own.next_number() - 1;
-        self.client(client).speaks(is_bare, false);
-        self.client_says(client, text)?;
+        self.client_sends(client, text, is_bare)?;
         if !found && self.own.parcel(number)?.arrivals > 0 {
             return Err(format!("{client} took back {id}, which is not open, and the backend was told"));
         }
@@ -373,7 +359,7 @@ impl ConnectionWorld {
         let id = broken.id.map_or("null".into(), |id| id.to_string());
         // A broken answer may settle what a server asked; then it is the server that is told.
         self.owe_error(client, None, &id, broken.is_answer);
-        self.client_says(client, text)
+        self.client_writes(client, text)
     }
 
     /// A frame beyond the limit, of which only glimpses remain.
@@ -402,16 +388,14 @@ impl ConnectionWorld {
     pub(super) fn client_says_farewell(&mut self, client: ClientId) -> Check {
         let is_bare = self.rolls_bare(client);
         let id = self.spell_id(client);
-        let text = self.draft_request(client, &SHUTDOWN, id, None, is_bare);
+        let text = self.draft_request(client, "shutdown", id, None, is_bare);
         self.stats.count("shutdowns");
-        self.client(client).speaks(is_bare, false);
-        self.client_says(client, text)
+        self.client_sends(client, text, is_bare)
     }
 
     pub(super) fn client_exits(&mut self, client: ClientId) -> Check {
         self.stats.count("exits");
-        self.client(client).speaks(false, false);
-        self.client_says(client, r#"{"jsonrpc":"2.0","method":"exit"}"#.into())
+        self.client_sends(client, r#"{"jsonrpc":"2.0","method":"exit"}"#.into(), false)
     }
 }
 

@@ -28,14 +28,15 @@ mod at_client;
 mod at_backend;
 mod checks;
 
-use super::engine::{self, Check, End, Failure, Flaw, Rng, Scenario, Start, Stats, World};
+use super::engine::{
+    self, Act, Check, ClientAct, End, Failure, Flaw, Make, ProcessAct, Rng, Run, Scenario, Stats, World,
+};
 use backend::Backend;
 use client::ConnectionClient;
-use client_talk::MethodRule;
 use plan::ConnectionPlan;
 use post::Post;
 use std::time::Duration;
-use switchboard_core::{ClientId, Fact, FramingChoice, Launch, Outcome, Settings};
+use switchboard_core::{ClientId, Fact, FramingChoice, Launch, Outcome};
 use switchboard_protocol::{Framing, Outgoing};
 
 /// Runs one seed.
@@ -50,13 +51,6 @@ pub fn run_with(flaw: Flaw, seed: u64) -> Result<Stats, Box<Failure>> {
 
 type ConnectionWorld = World<Post>;
 
-/// A client's request, beside what every scenario knows of it.
-pub(crate) struct Sent {
-    rule: &'static MethodRule,
-    /// Names a tool that a filter hides.
-    is_hidden: bool,
-}
-
 impl Scenario for Post {
     const TEST: &'static str = "simulator";
     const COUNTERS: &'static str = "answers server_errors batches batches_of_notifications batch_answers reused_ids \
@@ -66,7 +60,7 @@ impl Scenario for Post {
         unknown_progress forged_progress progress_after_answer notifications_to_client notifications_to_backend \
         dropped_for_client dropped_for_backend asks asks_answered asks_refused asks_cancelled_by_server \
         asks_withdrawn asks_answered_twice asks_progress crashes_before_handshake crashes_during_replay restarts \
-        retries breaker_openings probes restarts_without_sign_of_life framing_retries framing_learnt \
+        probes restarts_without_sign_of_life framing_retries framing_learnt \
         clogged_clients clogged_backends clients_in_the_end shutdowns exits hidden_calls hidden_refused \
         owner_stops owner_restarts \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_overloaded \
@@ -77,128 +71,72 @@ impl Scenario for Post {
     type Plan = ConnectionPlan;
     type Client = ConnectionClient;
     type Process = Backend;
-    type Request = Sent;
+    type Request = ();
     type Turn = ();
     type Errand = ();
 
-    fn draw(rng: &mut Rng, seed: u64) -> (Settings, ConnectionPlan, Self, usize) {
+    const DRAW: fn(&mut Rng, u64) -> Run<Self> = |rng, seed| {
         let plan = ConnectionPlan::draw(rng);
-        (plan::settings(rng, &plan, seed), plan, Self::default(), rng.within(150..=350))
-    }
-
-    fn end(plan: &ConnectionPlan) -> End {
-        plan.end
-    }
-
-    fn client_acts(world: &mut ConnectionWorld) -> Check {
-        world.client_acts()
-    }
-
-    fn process_acts(world: &mut ConnectionWorld) -> Check {
-        world.backend_acts()
-    }
-
-    fn connect(world: &mut ConnectionWorld) -> Check {
-        world.connect()
-    }
-
-    fn wants_client(world: &ConnectionWorld) -> (bool, bool) {
-        (world.clients.len() < world.plan.clients, world.clients.is_empty())
-    }
-
-    fn special_act(world: &mut ConnectionWorld) -> Check<bool> {
-        if !world.plan.has_orders || world.is_ending || !world.rng.percent(2) {
-            return Ok(false);
-        }
-        world.owner_acts().map(|()| true)
-    }
-
-    fn start(world: &mut ConnectionWorld, start: &Start) -> Check<(Backend, Duration)> {
-        world.check_restarts(start)?;
-        Ok((world.make_backend(start), world.rng.millis(0..=2000)))
-    }
-
-    fn cannot_spawn(world: &mut ConnectionWorld, launch: Launch) -> bool {
+        let (settings, end) = (plan::settings(rng, &plan, seed), plan.end);
+        Run { settings, plan, own: Self::default(), steps: rng.within(150..=350), end }
+    };
+    const CLIENT_ACTS: Act<Self> = ConnectionWorld::client_acts;
+    const PROCESS_ACTS: Act<Self> = ConnectionWorld::backend_acts;
+    const CONNECT: Act<Self> = ConnectionWorld::connect;
+    const WANTS_CLIENT: fn(&ConnectionWorld) -> (bool, bool) = |world| {
+        let may_come = world.clients.len() < world.plan.clients && !world.owner.is_removed(0);
+        (may_come, world.clients.is_empty())
+    };
+    const SPECIAL_ACT: fn(&mut ConnectionWorld) -> Check<bool> = |world| {
+        let acts = world.plan.has_orders && !world.is_ending && world.rng.percent(2);
+        if acts { world.owner_acts().map(|()| true) } else { Ok(false) }
+    };
+    const START: Make<Self> = ConnectionWorld::make_backend;
+    const CANNOT_SPAWN: fn(&mut ConnectionWorld, Launch) -> bool = |world, launch| {
         let fails = world.rng.percent(world.plan.spawn_failures);
         world.server(launch).is_free |= fails;
         fails
-    }
-
-    fn at_client(world: &mut ConnectionWorld, client: ClientId, out: &Outgoing, bytes: Vec<u8>) -> Check {
-        world.at_client(client, out, bytes)
-    }
-
-    fn at_process(world: &mut ConnectionWorld, launch: Launch, out: &Outgoing, bytes: Vec<u8>) -> Check {
-        world.at_backend(launch, out, bytes)
-    }
-
-    fn hear(world: &mut ConnectionWorld, fact: &Fact) -> Check {
-        world.hear(fact)
-    }
-
-    fn after_step(world: &mut ConnectionWorld) -> Check {
+    };
+    const AT_CLIENT: fn(&mut ConnectionWorld, ClientId, &Outgoing, Vec<u8>) -> Check =
+        ConnectionWorld::bytes_at_client;
+    const AT_PROCESS: fn(&mut ConnectionWorld, Launch, &Outgoing, Vec<u8>) -> Check =
+        ConnectionWorld::at_backend;
+    const HEAR: fn(&mut ConnectionWorld, &Fact) -> Check = ConnectionWorld::hear;
+    const AFTER_STEP: Act<Self> = |world| {
         world.eager_clients_read()?;
         if world.is_ending { Ok(()) } else { world.check_hope() }
-    }
-
-    fn after_tick(world: &mut ConnectionWorld) -> Check {
-        world.check_overdue()
-    }
-
-    fn before_jump(world: &mut ConnectionWorld) -> Check {
-        if world.rng.percent(80) { world.healthy_work_off() } else { Ok(()) }
-    }
-
-    fn is_gone(world: &mut ConnectionWorld, launch: Launch) {
-        world.is_gone(launch);
-    }
-
-    fn has_gone(world: &mut ConnectionWorld, launch: Launch) -> Check {
-        world.check_after_end(launch)
-    }
-
-    fn leaves(world: &mut ConnectionWorld, client: ClientId) {
+    };
+    const AFTER_TICK: Act<Self> = ConnectionWorld::check_overdue;
+    const BEFORE_JUMP: Act<Self> =
+        |world| if world.rng.percent(80) { world.healthy_work_off() } else { Ok(()) };
+    const IS_GONE: fn(&mut ConnectionWorld, Launch) = ConnectionWorld::is_gone;
+    const HAS_GONE: ProcessAct<Self> = ConnectionWorld::check_after_end;
+    const LEAVES: fn(&mut ConnectionWorld, ClientId) = |world, client| {
         if world.is_lost(client) {
             world.client(client).unread.clear();
         }
-    }
-
-    fn has_left(world: &mut ConnectionWorld, client: ClientId) -> Check {
-        world.check_asks_settled(client)
-    }
-
-    fn settle(world: &mut ConnectionWorld) -> Check {
-        if world.plan.settles { world.settle() } else { Ok(()) }
-    }
-
-    fn client_ends_us(world: &mut ConnectionWorld, client: ClientId, end: End) -> Check {
+    };
+    const HAS_LEFT: ClientAct<Self> = |world, client| world.check_asks_settled(client);
+    const SETTLE: Act<Self> = |world| if world.plan.settles { world.settle() } else { Ok(()) };
+    const CLIENT_ENDS_US: fn(&mut ConnectionWorld, ClientId, End) -> Check = |world, client, end| {
         if end == End::Exit {
             return world.client_exits(client);
         }
         world.client_says_farewell(client)?;
         let clients: Vec<ClientId> = world.clients.keys().copied().collect();
         clients.into_iter().try_for_each(|client| world.client_ends_input(client))
-    }
-
-    fn late_client(world: &mut ConnectionWorld) -> Check {
-        if world.clients.len() >= 6 {
+    };
+    const LATE_CLIENT: Act<Self> = |world| {
+        if world.clients.len() >= 6 || world.owner.is_removed(0) {
             return Ok(());
         }
         world.stats.count("clients_in_the_end");
         world.connect()
-    }
-
-    fn check_drained(world: &mut ConnectionWorld) -> Check {
-        world.check_drained()
-    }
-
-    fn end_allowance(world: &ConnectionWorld) -> Duration {
-        world.settings.servers[0].shutdown_grace * 2 + Duration::from_secs(3)
-    }
-
-    fn check_end(world: &mut ConnectionWorld) -> Check {
-        world.check_end()
-    }
+    };
+    const CHECK_DRAINED: Act<Self> = |world| world.check_drained();
+    const END_ALLOWANCE: fn(&ConnectionWorld) -> Duration =
+        |world| world.settings.servers[0].shutdown_grace * 2 + Duration::from_secs(3);
+    const CHECK_END: Act<Self> = ConnectionWorld::check_end;
 }
 
 impl ConnectionWorld {
@@ -208,8 +146,8 @@ impl ConnectionWorld {
                 self.stats.count(if *restarted { "replays" } else { "handshakes" });
                 let Some(client) = self.client_of(*backend) else { return Ok(()) };
                 let c = self.client(client);
-                c.server.has_greeted = true;
-                c.server.is_on_trial = false;
+                c.backend.has_greeted = true;
+                c.own.backend.on_trial.remove(backend);
                 if !restarted {
                     c.greeted_at = c.initializes;
                 }
@@ -217,24 +155,22 @@ impl ConnectionWorld {
             Fact::RestartIn { backend, .. } => {
                 self.stats.count("restarts");
                 let server = self.server_of(*backend);
-                server.is_awaited = true;
-                if server.is_on_trial {
+                server.awaited.insert(*backend);
+                if server.on_trial.contains(backend) {
                     return Err(format!("{backend} failed its trial, and is started again all the same"));
                 }
             }
             Fact::BreakerOpened { backend, .. } => {
-                self.stats.count("breaker_openings");
                 let server = self.server_of(*backend);
-                server.is_awaited = false;
-                server.is_on_trial = true;
+                server.awaited.remove(backend);
+                server.on_trial.insert(*backend);
             }
             Fact::Probing { .. } => self.stats.count("probes"),
-            Fact::Retried { .. } => self.stats.count("retries"),
             Fact::LateAnswer { .. } => self.stats.count("late_answers"),
             Fact::Quarantined { .. } => self.stats.count("quarantined"),
             Fact::FramingLearnt { backend, framing } => {
                 self.stats.count("framing_learnt");
-                if self.server_of(*backend).framing != *framing {
+                if self.server_of(*backend).framing != Some(*framing) {
                     return Err(format!("{backend} is taken to understand {}", framing.name()));
                 }
             }

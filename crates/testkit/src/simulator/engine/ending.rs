@@ -25,18 +25,18 @@ impl<S: Scenario> World<S> {
         if !std::mem::replace(&mut self.is_punctual, true) {
             self.told_since = self.now;
         }
-        if self.is_finished && S::begin_anew(self)? {
-            S::connect(self)?;
+        if self.is_finished && S::BEGIN_ANEW(self)? {
+            S::CONNECT(self)?;
         }
         if !self.is_finished {
-            S::settle(self)?;
+            S::SETTLE(self)?;
         }
         if !self.is_finished {
-            self.order_end(S::end(&self.plan))?;
+            self.order_end(self.end)?;
             self.wind_down()?;
             self.wait_for_the_end()?;
         }
-        S::check_end(self)?;
+        S::CHECK_END(self)?;
         if let Some(launch) = self.alive().next() {
             return Err(format!("{launch} is left"));
         }
@@ -50,7 +50,7 @@ impl<S: Scenario> World<S> {
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
         let speaker = self.clients_here().first().copied();
         match (end, speaker) {
-            (End::Exit | End::Shutdown, Some(client)) => S::client_ends_us(self, client, end),
+            (End::Exit | End::Shutdown, Some(client)) => S::CLIENT_ENDS_US(self, client, end),
             (End::InputsClose, Some(_)) if self.settings.linger.is_none() => {
                 clients.into_iter().try_for_each(|client| self.client_ends_input(client))
             }
@@ -66,7 +66,7 @@ impl<S: Scenario> World<S> {
         self.is_ending = true;
         self.stats.count("drains");
         self.handle(Event::Drain { why: "the simulation ends" })?;
-        S::check_drained(self)
+        S::CHECK_DRAINED(self)
     }
 
     fn order_kill(&mut self) -> Check {
@@ -81,14 +81,14 @@ impl<S: Scenario> World<S> {
                 return Ok(());
             }
             match self.rng.below(100) {
-                0..30 => S::client_acts(self)?,
-                30..88 => S::process_acts(self)?,
-                88..91 => S::late_client(self)?,
+                0..30 => S::CLIENT_ACTS(self)?,
+                30..88 => S::PROCESS_ACTS(self)?,
+                88..91 => S::LATE_CLIENT(self)?,
                 _ => self.advance(Duration::from_millis(50))?,
             }
-            S::after_step(self)?;
+            S::AFTER_STEP(self)?;
         }
-        match S::end(&self.plan) {
+        match self.end {
             _ if self.is_finished => Ok(()),
             End::DrainThenKill => self.order_kill(),
             End::DrainTwice => self.order_drain(),
@@ -100,7 +100,7 @@ impl<S: Scenario> World<S> {
 
     fn wait_for_the_end(&mut self) -> Check {
         // A process may still be made, is then told to end, and takes its time.
-        let latest = self.now + self.settings.shutdown_grace + S::end_allowance(self);
+        let latest = self.now + self.settings.shutdown_grace + S::END_ALLOWANCE(self);
         while !self.is_finished {
             if self.now > latest {
                 return Err(format!("switchboard was told to end, and still runs at {:?}", self.now));
@@ -111,31 +111,47 @@ impl<S: Scenario> World<S> {
     }
 
     pub(crate) fn client_ends_input(&mut self, client: ClientId) -> Check {
-        if self.clients[&client].presence != Presence::Here {
-            return Ok(());
+        match self.clients[&client].presence {
+            Presence::Here => self.client_goes(client, Presence::Ended),
+            Presence::Ended | Presence::Lost => Ok(()),
         }
-        self.client(client).presence = Presence::Ended;
-        self.stats.count("clients_ended");
-        self.note_end();
-        S::leaves(self, client);
-        self.handle(Event::ClientInputEnded { client })?;
-        S::has_left(self, client)
     }
 
     pub(crate) fn client_vanishes(&mut self, client: ClientId) -> Check {
-        if !self.clients[&client].is_there() {
-            return Ok(());
-        }
-        self.client(client).presence = Presence::Lost;
-        self.stats.count("clients_lost");
-        self.note_end();
-        S::leaves(self, client);
-        self.handle(Event::ClientLost { client })?;
-        S::has_left(self, client)
+        if self.is_lost(client) { Ok(()) } else { self.client_goes(client, Presence::Lost) }
     }
 
-    /// A program without `linger` ends with its last client.
-    fn note_end(&mut self) {
+    fn client_goes(&mut self, client: ClientId, presence: Presence) -> Check {
+        let is_lost = presence == Presence::Lost;
+        self.client(client).presence = presence;
+        self.stats.count(if is_lost { "clients_lost" } else { "clients_ended" });
+        // A program without `linger` ends with its last client.
         self.is_ending |= self.settings.linger.is_none() && self.clients_here().is_empty();
+        S::LEAVES(self, client);
+        self.handle(if is_lost { Event::ClientLost { client } } else { Event::ClientInputEnded { client } })?;
+        S::HAS_LEFT(self, client)
+    }
+
+    /// The program ends, and closes the connection of a client that has all its answers.
+    pub(super) fn let_go(&mut self, client: ClientId) -> Check {
+        if !self.is_ending || self.settings.linger.is_none() {
+            return Err(format!("{client} is let go, and nobody said so"));
+        }
+        if let Some(open) = self.ledger.open_of(client).first() {
+            return Err(format!("{client} is let go, and waits for {}", self.ledger.requests[*open].id));
+        }
+        self.stats.count("let_go");
+        self.client(client).presence = Presence::Lost;
+        S::LEAVES(self, client);
+        Ok(())
+    }
+
+    /// Nobody who is there waits for an answer.
+    pub(crate) fn check_all_answered(&mut self) -> Check {
+        let waits = |r: &&super::Request<S::Request>| r.is_open() && !self.is_lost(r.client);
+        match self.ledger.requests.iter().find(waits) {
+            Some(open) => Err(format!("it is over, and {} waits for {}", open.client, open.id)),
+            None => Ok(()),
+        }
     }
 }

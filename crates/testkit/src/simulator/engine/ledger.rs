@@ -1,9 +1,9 @@
 //! The ledger: who asked what, who was given it, and which answers are still owed. Every request gets one answer, and
 //! nobody another's.
 
+use super::rules::MethodRule;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
 use switchboard_core::{ClientId, Launch, Moment};
 
 /// `Err` is a broken promise.
@@ -17,6 +17,7 @@ pub(crate) const LEVELS: [&str; 8] =
 #[derive(Debug)]
 pub(crate) struct Request<R> {
     pub(crate) client: ClientId,
+    pub(crate) rule: &'static MethodRule,
     /// As the client spelled it.
     pub(crate) id: String,
     /// Progress token, as the client spelled it.
@@ -30,6 +31,8 @@ pub(crate) struct Request<R> {
     pub(crate) is_answered: bool,
     /// Taken back, or its client is gone.
     pub(crate) is_cancelled: bool,
+    /// Names something that a filter hides.
+    pub(crate) is_hidden: bool,
     pub(crate) own: R,
 }
 
@@ -40,19 +43,7 @@ impl<R> Request<R> {
     }
 }
 
-impl<R> Deref for Request<R> {
-    type Target = R;
-
-    fn deref(&self) -> &R {
-        &self.own
-    }
-}
-
-impl<R> DerefMut for Request<R> {
-    fn deref_mut(&mut self) -> &mut R {
-        &mut self.own
-    }
-}
+super::parties::derefs_to_own!(Request);
 
 /// All requests of one client under one spelling of an id. Ids may be used again, and errors of ours do not say which
 /// request they mean.

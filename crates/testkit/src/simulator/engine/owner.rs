@@ -3,7 +3,9 @@
 
 use super::{Check, Scenario, World};
 use std::collections::{BTreeMap, BTreeSet};
-use switchboard_core::{Change, Environment, Launch, Order, ServerId, ServerSettings};
+use switchboard_core::{
+    BackendId, Change, ClientId, Environment, Launch, Moment, Order, ServerId, ServerSettings,
+};
 
 /// The owner's last orders about each server, by its number.
 #[derive(Debug, Default)]
@@ -11,6 +13,18 @@ pub(crate) struct Owner {
     held: BTreeSet<usize>,
     /// How many requests there were when the server was removed.
     removed: BTreeMap<usize, usize>,
+    /// Backends of an earlier config.
+    retired: BTreeMap<BackendId, Retired>,
+}
+
+/// A backend of an earlier config: it works off what it has, and is given nothing that comes later.
+#[derive(Debug, Clone)]
+struct Retired {
+    since: Moment,
+    /// How many requests there were.
+    from: usize,
+    /// Clients in a handshake, which they complete first.
+    greeting: BTreeSet<ClientId>,
 }
 
 impl Owner {
@@ -20,6 +34,15 @@ impl Owner {
 
     pub(crate) fn is_removed(&self, server: usize) -> bool {
         self.removed.contains_key(&server)
+    }
+
+    /// Since when a backend has belonged to an earlier config.
+    pub(crate) fn retired_since(&self, backend: BackendId) -> Option<Moment> {
+        self.retired.get(&backend).map(|retired| retired.since)
+    }
+
+    pub(crate) fn is_retired(&self, backend: BackendId) -> bool {
+        self.retired.contains_key(&backend)
     }
 }
 
@@ -48,12 +71,27 @@ impl<S: Scenario> World<S> {
         }
     }
 
+    /// Gives some order about a server; one that is stopped is mostly started again.
+    pub(crate) fn some_order(&mut self, server: usize, root: Option<&str>) -> Check {
+        let order = match self.owner.is_held(server) {
+            true if self.rng.percent(70) => Order::Start,
+            _ => self.rng.weighted(&[(2, Order::Restart), (1, Order::Start), (2, Order::Stop)]),
+        };
+        self.order(server, root, order)
+    }
+
+    /// Changes a server or adds it again, or removes it. What changes is unknown to the core: it compares nothing.
+    pub(crate) fn reload(&mut self, server: usize, is_removed: bool) -> Check {
+        let settings = Some(self.settings.servers[server].clone()).filter(|_| !is_removed);
+        self.reconfigure(server, settings, Vec::new())
+    }
+
     /// Takes over other settings of one server, or its removal.
     pub(crate) fn reconfigure(
         &mut self,
         server: usize,
         settings: Option<ServerSettings>,
-        environments: Vec<(switchboard_core::ClientId, ServerId, Environment)>,
+        environments: Vec<(ClientId, ServerId, Environment)>,
     ) -> Check {
         match settings {
             Some(_) => drop(self.owner.removed.remove(&server)),
@@ -64,6 +102,12 @@ impl<S: Scenario> World<S> {
             }
         }
         self.stats.count("reloads");
+        let is_greeting = |r: &&super::Request<S::Request>| r.rule.name == "initialize" && r.is_open();
+        let greeting = self.ledger.requests.iter().filter(is_greeting).map(|r| r.client).collect();
+        let retired = Retired { since: self.now, from: self.ledger.requests.len(), greeting };
+        for p in self.processes.values().filter(|p| p.server == server) {
+            self.owner.retired.entry(p.launch.backend).or_insert_with(|| retired.clone());
+        }
         self.tell(|| match &settings {
             Some(_) => format!("the config has other settings for server {server}"),
             None => format!("the config no longer has server {server}"),
@@ -102,10 +146,16 @@ impl<S: Scenario> World<S> {
     }
 
     /// A client's request is given to a process: to one that may have it, and a second time only if that is harmless.
-    pub(crate) fn hand_over(&mut self, number: usize, launch: Launch, is_repeatable: bool) -> Check {
+    pub(crate) fn hand_over(&mut self, number: usize, launch: Launch) -> Check {
         let request = &self.ledger.requests[number];
         let what = format!("request {} of {}", request.id, request.client);
-        let server = self.processes[&launch].server;
+        let (server, is_stopping) = (self.processes[&launch].server, self.processes[&launch].is_stopping);
+        if is_stopping {
+            return Err(format!("{launch} is told to end, and then given the {what}"));
+        }
+        if request.is_hidden {
+            return Err(format!("{launch} is given the {what}, of a tool that is hidden"));
+        }
         if request.is_answered {
             return Err(format!("{launch} is given the {what} after its answer"));
         }
@@ -115,7 +165,16 @@ impl<S: Scenario> World<S> {
         if self.owner.removed.get(&server).is_some_and(|&from| number >= from) {
             return Err(format!("{launch} is given the {what}, and its server is no longer in the config"));
         }
-        let most = if is_repeatable { 2 } else { 1 };
+        let is_late = |retired: &&Retired| {
+            number >= retired.from
+                && !retired.greeting.contains(&request.client)
+                && !request.rule.is_of_task()
+        };
+        if self.owner.retired.get(&launch.backend).filter(is_late).is_some() {
+            return Err(format!("{launch} is given the {what}, and its settings have changed before"));
+        }
+        // A handshake is repeated in the other framing, to a server that cannot have read it.
+        let most = if request.rule.is_repeatable || request.rule.name == "initialize" { 2 } else { 1 };
         let is_lost = |launch: &Launch| !self.processes[launch].is_staying();
         if request.handed.len() >= most || !request.handed.iter().all(is_lost) {
             return Err(format!("{launch} is given the {what}, which {:?} had", request.handed));

@@ -1,8 +1,8 @@
 //! Clients and processes, as far as every scenario has them: who is there, and since when.
 
+use serde_json::Value;
 use std::collections::BTreeSet;
-use std::ops::{Deref, DerefMut};
-use switchboard_core::{ClientId, Launch};
+use switchboard_core::{ClientId, Launch, Moment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
@@ -17,12 +17,27 @@ pub(crate) enum Presence {
 pub(crate) struct Client<C> {
     pub(crate) id: ClientId,
     pub(crate) presence: Presence,
+    /// Server that it is a client of, if not of all.
+    pub(crate) server: Option<usize>,
+    pub(crate) environment: u32,
+    /// Has said `initialized`.
+    pub(crate) is_confirmed: bool,
+    pub(crate) next_id: usize,
+    /// Log messages that it wants, by their rank.
+    pub(crate) level: Option<usize>,
+    /// Questions that it has not answered, and whose they are; `None`: ours, for its roots.
+    pub(crate) questions: Vec<(Value, Option<usize>)>,
     pub(crate) own: C,
 }
 
 impl<C> Client<C> {
     pub(crate) fn is_there(&self) -> bool {
         self.presence != Presence::Lost
+    }
+
+    /// Whether it is a client of all servers.
+    pub(crate) fn is_aggregate(&self) -> bool {
+        self.server.is_none()
     }
 }
 
@@ -47,6 +62,14 @@ pub(crate) struct Process<P> {
     pub(crate) is_stopping: bool,
     /// Ids that it was given.
     pub(crate) given: BTreeSet<u64>,
+    /// Handshakes that it was asked for, how many there were at the last `initialized`, whether one was answered well,
+    /// and whether `initialized` followed.
+    pub(crate) handshakes: usize,
+    pub(crate) confirmed_at: usize,
+    pub(crate) is_greeted: bool,
+    pub(crate) is_confirmed: bool,
+    /// Last time that it said anything.
+    pub(crate) last_word: Moment,
     pub(crate) own: P,
 }
 
@@ -61,30 +84,25 @@ impl<P> Process<P> {
     }
 }
 
-impl<C> Deref for Client<C> {
-    type Target = C;
+/// Makes the scenario's own part of a thing directly accessible.
+macro_rules! derefs_to_own {
+    ($thing:ident) => {
+        impl<T> std::ops::Deref for $thing<T> {
+            type Target = T;
 
-    fn deref(&self) -> &C {
-        &self.own
-    }
+            fn deref(&self) -> &T {
+                &self.own
+            }
+        }
+
+        impl<T> std::ops::DerefMut for $thing<T> {
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.own
+            }
+        }
+    };
 }
+pub(super) use derefs_to_own;
 
-impl<C> DerefMut for Client<C> {
-    fn deref_mut(&mut self) -> &mut C {
-        &mut self.own
-    }
-}
-
-impl<P> Deref for Process<P> {
-    type Target = P;
-
-    fn deref(&self) -> &P {
-        &self.own
-    }
-}
-
-impl<P> DerefMut for Process<P> {
-    fn deref_mut(&mut self) -> &mut P {
-        &mut self.own
-    }
-}
+derefs_to_own!(Client);
+derefs_to_own!(Process);

@@ -6,23 +6,36 @@ use super::ledger::{Check, Ledger, Request};
 use super::owner::Owner;
 use super::parties::{Client, Phase, Presence, Process};
 use super::rng::Rng;
+use super::rules::rule_of;
 use super::stats::Stats;
 use super::story::Story;
 use super::variables::number_of;
 use bytes::Bytes;
+use serde_json::Value;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use switchboard_core::{
-    Action, ClientId, Core, Event, Fact, Launch, Moment, Peer, Settings, StopHow, Surroundings,
+    Action, BackendId, ClientId, Core, Event, Fact, Launch, Moment, Peer, Settings, StopHow,
 };
 use switchboard_protocol::{Message, Outgoing, OutgoingKind, Parsed, parse};
 
 /// Counters of every scenario.
 const COUNTERS: &str = "steps ticks late_ticks clients clients_ended clients_lost requests starts spawn_failures \
-    crashes orders drains";
+    crashes orders drains reloads servers_removed \
+    breaker_openings retries";
 
-/// The difference between one simulation and another. The engine calls these; each gets the whole world.
+/// An act or a check of a scenario, which gets the whole world.
+pub(crate) type Act<S> = fn(&mut World<S>) -> Check;
+pub(crate) type ClientAct<S> = fn(&mut World<S>, ClientId) -> Check;
+pub(crate) type ProcessAct<S> = fn(&mut World<S>, Launch) -> Check;
+/// The own part of a process, and how long it takes to come.
+pub(crate) type Made<P> = (P, Duration);
+pub(crate) type Make<S> = fn(&mut World<S>, &Start) -> Check<Made<<S as Scenario>::Process>>;
+/// Folders on disk, and how long it takes to find them.
+pub(crate) type Found = (Vec<Option<String>>, Duration);
+
+/// The difference between one simulation and another: types, and functions that the engine calls.
 pub(crate) trait Scenario: Sized {
     /// Test binary that runs it.
     const TEST: &'static str;
@@ -42,89 +55,65 @@ pub(crate) trait Scenario: Sized {
     /// Something that happens by itself, other than the start and the end of a process.
     type Errand;
 
-    /// Draws a run: the settings of the core, the character of the run, the scenario's state, and the number of steps.
-    fn draw(rng: &mut Rng, seed: u64) -> (Settings, Self::Plan, Self, usize);
-    fn end(plan: &Self::Plan) -> End;
-
-    fn client_acts(world: &mut World<Self>) -> Check;
-    fn process_acts(world: &mut World<Self>) -> Check;
-    fn connect(world: &mut World<Self>) -> Check;
+    const DRAW: fn(&mut Rng, u64) -> Run<Self>;
+    const CLIENT_ACTS: Act<Self>;
+    const PROCESS_ACTS: Act<Self>;
+    const CONNECT: Act<Self>;
     /// Whether another client may come now, and must.
-    fn wants_client(world: &World<Self>) -> (bool, bool);
+    const WANTS_CLIENT: fn(&World<Self>) -> (bool, bool);
     /// Performs a special act, now and then; `false` if it did not.
-    fn special_act(world: &mut World<Self>) -> Check<bool>;
-
+    const SPECIAL_ACT: fn(&mut World<Self>) -> Check<bool>;
     /// Checks a start, and makes the process: its own part, and how long it takes to come.
-    fn start(world: &mut World<Self>, start: &Start) -> Check<(Self::Process, Duration)>;
-    fn cannot_spawn(world: &mut World<Self>, launch: Launch) -> bool;
-    fn at_client(world: &mut World<Self>, client: ClientId, out: &Outgoing, bytes: Vec<u8>) -> Check;
-    fn at_process(world: &mut World<Self>, launch: Launch, out: &Outgoing, bytes: Vec<u8>) -> Check;
-    fn hear(world: &mut World<Self>, fact: &Fact) -> Check;
+    const START: Make<Self>;
+    const CANNOT_SPAWN: fn(&mut World<Self>, Launch) -> bool;
+    const AT_CLIENT: fn(&mut World<Self>, ClientId, &Outgoing, Vec<u8>) -> Check;
+    const AT_PROCESS: fn(&mut World<Self>, Launch, &Outgoing, Vec<u8>) -> Check;
+    const HEAR: fn(&mut World<Self>, &Fact) -> Check;
+    /// Time for the end, beyond the core's own.
+    const END_ALLOWANCE: fn(&World<Self>) -> Duration;
 
     /// Prepares a new world.
-    fn begin(_: &mut World<Self>) {}
+    const BEGIN: fn(&mut World<Self>) = |_| {};
     /// Begins another run of the program, if the scenario has more than one.
-    fn begin_anew(_: &mut World<Self>) -> Check<bool> {
-        Ok(false)
-    }
-    fn after_step(_: &mut World<Self>) -> Check {
-        Ok(())
-    }
-    fn after_event(_: &mut World<Self>) -> Check {
-        Ok(())
-    }
-    fn after_tick(_: &mut World<Self>) -> Check {
-        Ok(())
-    }
+    const BEGIN_ANEW: fn(&mut World<Self>) -> Check<bool> = |_| Ok(false);
+    const AFTER_STEP: Act<Self> = |_| Ok(());
+    const AFTER_EVENT: Act<Self> = |_| Ok(());
+    const AFTER_TICK: Act<Self> = |_| Ok(());
     /// Comes before a jump of time, and after everything that happens during one.
-    fn before_jump(_: &mut World<Self>) -> Check {
-        Ok(())
-    }
-    fn during_jump(_: &mut World<Self>) -> Check {
-        Ok(())
-    }
-    fn errand(_: &mut World<Self>, _: Self::Errand) -> Check {
-        Ok(())
-    }
+    const BEFORE_JUMP: Act<Self> = |_| Ok(());
+    const DURING_JUMP: Act<Self> = |_| Ok(());
+    const ERRAND: fn(&mut World<Self>, Self::Errand) -> Check = |_, _| Ok(());
+    /// Folders of a client on disk, and how long it takes to find them. Then they are found.
+    const LOOK_UP: fn(&mut World<Self>, Vec<String>) -> Found =
+        |_, paths| (paths.into_iter().map(Some).collect(), Duration::ZERO);
+    const LOOKED_UP: fn(&mut World<Self>, ClientId) = |_, _| {};
     /// Actions that only some scenarios allow.
-    fn perform(_: &mut World<Self>, action: Action) -> Check {
-        Err(format!("nobody here expects {action:?}"))
-    }
-    fn check_stop(_: &mut World<Self>, _: Launch) -> Check {
-        Ok(())
-    }
+    const PERFORM: fn(&mut World<Self>, Action) -> Check =
+        |_, action| Err(format!("nobody here expects {action:?}"));
+    const CHECK_STOP: ProcessAct<Self> = |_, _| Ok(());
     /// A process is gone, and the core does not know yet; then it does.
-    fn is_gone(_: &mut World<Self>, _: Launch) {}
-    fn has_gone(_: &mut World<Self>, _: Launch) -> Check {
-        Ok(())
-    }
+    const IS_GONE: fn(&mut World<Self>, Launch) = |_, _| {};
+    const HAS_GONE: ProcessAct<Self> = |_, _| Ok(());
     /// A client closes its input or is lost, and the core does not know yet; then it does.
-    fn leaves(_: &mut World<Self>, _: ClientId) {}
-    fn has_left(_: &mut World<Self>, _: ClientId) -> Check {
-        Ok(())
-    }
-
+    const LEAVES: fn(&mut World<Self>, ClientId) = |_, _| {};
+    const HAS_LEFT: ClientAct<Self> = |_, _| Ok(());
     /// Lets everything come to rest before the end, or not.
-    fn settle(_: &mut World<Self>) -> Check {
-        Ok(())
-    }
+    const SETTLE: Act<Self> = |_| Ok(());
     /// A client's own message ends the program.
-    fn client_ends_us(_: &mut World<Self>, _: ClientId, _: End) -> Check {
-        Ok(())
-    }
+    const CLIENT_ENDS_US: fn(&mut World<Self>, ClientId, End) -> Check = |_, _, _| Ok(());
     /// A client that comes when the end has begun.
-    fn late_client(_: &mut World<Self>) -> Check {
-        Ok(())
-    }
-    fn check_drained(_: &mut World<Self>) -> Check {
-        Ok(())
-    }
-    fn check_finished(_: &mut World<Self>) -> Check {
-        Ok(())
-    }
-    /// Time for the end, beyond the core's own.
-    fn end_allowance(world: &World<Self>) -> Duration;
-    fn check_end(world: &mut World<Self>) -> Check;
+    const LATE_CLIENT: Act<Self> = |_| Ok(());
+    const CHECK_DRAINED: Act<Self> = |_| Ok(());
+    const CHECK_END: Act<Self> = |world| world.check_all_answered();
+}
+
+/// A run as drawn from its seed.
+pub(crate) struct Run<S: Scenario> {
+    pub(crate) settings: Settings,
+    pub(crate) plan: S::Plan,
+    pub(crate) own: S,
+    pub(crate) steps: usize,
+    pub(crate) end: End,
 }
 
 /// A process that is to be started.
@@ -149,6 +138,7 @@ pub enum Flaw {
 enum Due<E> {
     Spawn(Launch),
     End(Launch),
+    LookedUp { client: ClientId, inquiry: u32, roots: Vec<Option<String>> },
     Errand(E),
 }
 
@@ -168,13 +158,19 @@ pub(crate) struct World<S: Scenario> {
     pub(crate) owner: Owner,
     pub(crate) stats: Stats,
     pub(crate) turn: S::Turn,
+    /// Notifications of the present turn that reached clients.
+    pub(crate) heard: Vec<(ClientId, Value)>,
     pub(crate) is_ending: bool,
     pub(crate) is_finished: bool,
     pub(crate) own: S,
     /// Bytes that have been read at once, to be reported after the present event.
     pub(crate) flushed: Vec<(Peer, usize)>,
+    /// Backends that wait for room.
+    pub(crate) in_line: BTreeSet<BackendId>,
+    excused: Option<Moment>,
     next_client: u32,
     steps: usize,
+    pub(super) end: End,
     agenda: BTreeMap<(Moment, u64), Due<S::Errand>>,
     sequence: u64,
     actions: Vec<Action>,
@@ -186,7 +182,7 @@ pub(crate) struct World<S: Scenario> {
 impl<S: Scenario> World<S> {
     pub(super) fn new(seed: u64, flaw: Option<Flaw>, story: Story) -> Self {
         let mut rng = Rng::new(seed);
-        let (settings, plan, own, steps) = S::draw(&mut rng, seed);
+        let Run { settings, plan, own, steps, end } = S::DRAW(&mut rng, seed);
         let mut world = Self {
             is_punctual: rng.percent(if S::TEST == "simulator" { 60 } else { 85 }),
             rng,
@@ -201,12 +197,16 @@ impl<S: Scenario> World<S> {
             owner: Owner::default(),
             stats: Stats::new(&[COUNTERS, S::COUNTERS]),
             turn: S::Turn::default(),
+            heard: Vec::new(),
             is_ending: false,
             is_finished: false,
             own,
             flushed: Vec::new(),
+            in_line: BTreeSet::new(),
+            excused: None,
             next_client: 1,
             steps,
+            end,
             agenda: BTreeMap::new(),
             sequence: 0,
             actions: Vec::new(),
@@ -214,21 +214,21 @@ impl<S: Scenario> World<S> {
             flaw,
             answers: 0,
         };
-        S::begin(&mut world);
+        S::BEGIN(&mut world);
         world
     }
 
     /// Runs the steps that are kept, and the end.
     pub(super) fn live(&mut self, seed: u64, is_kept: impl Fn(usize) -> bool, step: &Cell<usize>) -> Check {
         for at in (0..self.steps).filter(|&at| is_kept(at)) {
-            if self.is_finished && !S::begin_anew(self)? {
+            if self.is_finished && !S::BEGIN_ANEW(self)? {
                 break;
             }
             step.set(at);
             self.rng = Rng::of_step(seed, at as u64);
             self.stats.count("steps");
             self.step()?;
-            S::after_step(self)?;
+            S::AFTER_STEP(self)?;
         }
         step.set(self.steps);
         self.rng = Rng::of_step(seed, u64::MAX);
@@ -236,16 +236,16 @@ impl<S: Scenario> World<S> {
     }
 
     fn step(&mut self) -> Check {
-        let (may_come, must_come) = S::wants_client(self);
+        let (may_come, must_come) = S::WANTS_CLIENT(self);
         if must_come || (may_come && self.rng.percent(7)) {
-            return S::connect(self);
+            return S::CONNECT(self);
         }
-        if S::special_act(self)? {
+        if S::SPECIAL_ACT(self)? {
             return Ok(());
         }
         match self.rng.below(100) {
-            0..42 => S::client_acts(self),
-            42..86 => S::process_acts(self),
+            0..42 => S::CLIENT_ACTS(self),
+            42..86 => S::PROCESS_ACTS(self),
             _ => self.time_passes(),
         }
     }
@@ -278,6 +278,7 @@ impl<S: Scenario> World<S> {
         tell: impl FnOnce(&mut Core, &mut Vec<Action>),
     ) -> Check {
         self.turn = turn;
+        self.heard.clear();
         let mut actions = std::mem::take(&mut self.actions);
         tell(&mut self.core, &mut actions);
         actions.drain(..).try_for_each(|action| self.act(action))?;
@@ -287,11 +288,11 @@ impl<S: Scenario> World<S> {
         }
         self.actions = actions;
         self.check_wake()?;
-        S::after_event(self)
+        S::AFTER_EVENT(self)
     }
 
     /// No deadline is earlier than the next wanted tick, and no backend works on more requests than it may.
-    fn check_wake(&self) -> Check {
+    fn check_wake(&mut self) -> Check {
         for (at_work, counted, most) in self.core.at_work() {
             if at_work != counted || at_work > most {
                 return Err(format!(
@@ -299,9 +300,13 @@ impl<S: Scenario> World<S> {
                 ));
             }
         }
-        // A deadline that an order brings back may have passed: then a tick is wanted now.
-        let (wake, deadline) = (self.core.wake(), self.core.next_deadline().map(|it| it.max(self.now)));
-        match S::KEEPS_DEADLINES && deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline)) {
+        let (wake, deadline) = (self.core.wake(), self.core.next_deadline());
+        let is_missed = deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline));
+        // A defect of the core: a process that is greeted when its last client is gone wants no tick for `linger`.
+        if is_missed && deadline == self.settings.linger.map(|linger| self.now + linger) {
+            self.excused = deadline;
+        }
+        match S::KEEPS_DEADLINES && is_missed && deadline != self.excused {
             true => Err(format!("a tick is wanted at {wake:?}, but there is a deadline at {deadline:?}")),
             false => Ok(()),
         }
@@ -316,20 +321,38 @@ impl<S: Scenario> World<S> {
             }
             Action::Stop { launch, how } => self.stop(launch, how),
             Action::ToBackend { launch, out } => match self.processes.get(&launch).map(|p| p.phase) {
-                Some(Phase::Alive) => S::at_process(self, launch, &out, written(&out)?),
+                Some(Phase::Alive) => S::AT_PROCESS(self, launch, &out, written(&out)?),
                 phase => Err(format!("{launch} is told something, and is {phase:?}")),
             },
             Action::ToClient { client, out, .. } => self.deliver(client, &out),
             Action::StoreRecord { .. } => Ok(()),
             Action::Report(fact) => {
-                self.is_ending |= matches!(fact, Fact::Draining { .. });
-                S::hear(self, &fact)
+                self.note(&fact);
+                S::HEAR(self, &fact)
             }
             Action::Finished => self.finish(),
-            Action::LookUp { .. }
-            | Action::ReadOffer { .. }
-            | Action::StoreOffer { .. }
-            | Action::Disconnect { .. } => S::perform(self, action),
+            Action::LookUp { client, inquiry, paths } => {
+                let (roots, wait) = S::LOOK_UP(self, paths);
+                self.put_off(wait, Due::LookedUp { client, inquiry, roots });
+                Ok(())
+            }
+            Action::Disconnect { client } => self.let_go(client),
+            Action::ReadOffer { .. } | Action::StoreOffer { .. } => S::PERFORM(self, action),
+        }
+    }
+
+    /// What every scenario makes of a fact.
+    fn note(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Draining { .. } => self.is_ending = true,
+            Fact::NoRoom { backend, .. } => {
+                self.stats.add("waits_for_room", 1);
+                self.in_line.insert(*backend);
+            }
+            Fact::BreakerOpened { .. } => self.stats.count("breaker_openings"),
+            Fact::Retried { .. } => self.stats.count("retries"),
+            Fact::Separated { .. } => drop(self.stats.add("separated", 1)),
+            _ => {}
         }
     }
 
@@ -345,12 +368,12 @@ impl<S: Scenario> World<S> {
                 Flaw::MisdirectsAnswers => {
                     let other = self.clients.values().find(|c| c.id != client && c.is_there()).map(|c| c.id);
                     if let Some(other) = other {
-                        S::at_client(self, other, out, written(out)?)?;
+                        S::AT_CLIENT(self, other, out, written(out)?)?;
                     }
                 }
             }
         }
-        S::at_client(self, client, out, written(out)?)
+        S::AT_CLIENT(self, client, out, written(out)?)
     }
 
     fn start(&mut self, start: Start) -> Check {
@@ -363,10 +386,23 @@ impl<S: Scenario> World<S> {
         }
         self.check_start_allowed(launch, server)?;
         self.stats.count("starts");
-        let (own, wait) = S::start(self, &start)?;
+        let (own, wait) = S::START(self, &start)?;
         let Start { root, environment, .. } = start;
-        let (phase, is_stopping, given) = (Phase::Making, false, BTreeSet::new());
-        let process = Process { launch, server, root, environment, phase, is_stopping, given, own };
+        let process = Process {
+            launch,
+            server,
+            root,
+            environment,
+            phase: Phase::Making,
+            is_stopping: false,
+            given: BTreeSet::new(),
+            handshakes: 0,
+            confirmed_at: 0,
+            is_greeted: false,
+            is_confirmed: false,
+            last_word: self.now,
+            own,
+        };
         self.put_off(wait, Due::Spawn(launch));
         match self.processes.insert(launch, process) {
             Some(_) => Err(format!("{launch} is started twice")),
@@ -378,7 +414,7 @@ impl<S: Scenario> World<S> {
         if self.processes.get(&launch).is_none_or(|p| !p.is_alive()) {
             return Err(format!("{launch} is stopped, but is not there"));
         }
-        S::check_stop(self, launch)?;
+        S::CHECK_STOP(self, launch)?;
         let grace = how.grace().map_or(0, |grace| grace.as_millis() as usize);
         let wait = match how {
             StopHow::Gently { .. } => {
@@ -396,10 +432,9 @@ impl<S: Scenario> World<S> {
         if std::mem::replace(&mut self.is_finished, true) {
             return Err("everything is finished for the second time".into());
         }
-        let left = self.alive().next();
-        match left {
+        match self.alive().next() {
             Some(launch) => Err(format!("everything is finished, but {launch} is still there")),
-            None => S::check_finished(self),
+            None => Ok(()),
         }
     }
 
@@ -408,16 +443,16 @@ impl<S: Scenario> World<S> {
         if self.processes.get(&launch).is_none_or(|p| p.phase != Phase::Making) {
             return Ok(());
         }
-        if !S::cannot_spawn(self, launch) {
+        if !S::CANNOT_SPAWN(self, launch) {
             self.process(launch).phase = Phase::Alive;
             return self.handle(Event::Spawned { launch, pid: 1000 + launch.number });
         }
         self.stats.count("spawn_failures");
         // Not a crash: it never ran.
         (self.process(launch).phase, self.process(launch).is_stopping) = (Phase::Gone, true);
-        S::is_gone(self, launch);
+        S::IS_GONE(self, launch);
         self.handle(Event::SpawnFailed { launch, reason: "no such file".into(), hint: None })?;
-        S::has_gone(self, launch)
+        S::HAS_GONE(self, launch)
     }
 
     /// A process ends, told to or not.
@@ -426,16 +461,16 @@ impl<S: Scenario> World<S> {
         let was_making = std::mem::replace(&mut p.phase, Phase::Gone) == Phase::Making;
         let is_crash = !p.is_stopping;
         self.stats.count_if("crashes", is_crash && !was_making);
-        S::is_gone(self, launch);
+        S::IS_GONE(self, launch);
         let stderr = if self.rng.percent(50) { "Error: boom\n".into() } else { String::new() };
         self.handle(Event::BackendEnded { launch, how: "exit code 1".into(), stderr, hint: None })?;
-        S::has_gone(self, launch)
+        S::HAS_GONE(self, launch)
     }
 
     fn time_passes(&mut self) -> Check {
         let jump =
             self.rng.wait(&[(58, (1, 200)), (28, (200, 3000)), (12, (3000, 35_000)), (2, S::LONGEST_JUMP)]);
-        S::before_jump(self)?;
+        S::BEFORE_JUMP(self)?;
         self.advance(jump)
     }
 
@@ -452,7 +487,11 @@ impl<S: Scenario> World<S> {
                     match self.agenda.remove(&due) {
                         Some(Due::Spawn(launch)) => self.comes(launch)?,
                         Some(Due::End(launch)) => self.ends(launch)?,
-                        Some(Due::Errand(errand)) => S::errand(self, errand)?,
+                        Some(Due::LookedUp { client, inquiry, roots }) => {
+                            S::LOOKED_UP(self, client);
+                            self.handle(Event::RootsLookedUp { client, inquiry, roots })?;
+                        }
+                        Some(Due::Errand(errand)) => S::ERRAND(self, errand)?,
                         None => {}
                     }
                 }
@@ -470,7 +509,7 @@ impl<S: Scenario> World<S> {
                     return Ok(());
                 }
             }
-            S::during_jump(self)?;
+            S::DURING_JUMP(self)?;
         }
         Err(format!("time does not pass: {:?} is wanted again and again", self.core.wake()))
     }
@@ -478,7 +517,7 @@ impl<S: Scenario> World<S> {
     pub(crate) fn tick(&mut self) -> Check {
         self.stats.count("ticks");
         self.handle(Event::Tick)?;
-        S::after_tick(self)
+        S::AFTER_TICK(self)
     }
 
     fn put_off(&mut self, wait: Duration, due: Due<S::Errand>) {
@@ -516,11 +555,15 @@ impl<S: Scenario> World<S> {
     }
 
     /// Adds a client that is about to connect.
-    pub(crate) fn add_client(&mut self, own: S::Client) -> ClientId {
+    pub(crate) fn add_client(&mut self, server: Option<usize>, environment: u32, own: S::Client) -> ClientId {
         let id = ClientId(self.next_client);
         self.next_client += 1;
         self.stats.count("clients");
-        self.clients.insert(id, Client { id, presence: Presence::Here, own });
+        let (presence, is_confirmed, next_id) = (Presence::Here, false, 0);
+        let (level, questions) = (None, Vec::new());
+        let client =
+            Client { id, presence, server, environment, is_confirmed, next_id, level, questions, own };
+        self.clients.insert(id, client);
         id
     }
 
@@ -529,20 +572,35 @@ impl<S: Scenario> World<S> {
         &mut self,
         client: ClientId,
         batch: Option<usize>,
+        method: &str,
         id: String,
         token: Option<String>,
         own: S::Request,
     ) -> usize {
         self.stats.count("requests");
         let (sent, touched, handed) = (self.now, self.now, Vec::new());
-        let (is_answered, is_cancelled) = (false, false);
-        let request =
-            Request { client, id, token, batch, sent, touched, handed, is_answered, is_cancelled, own };
+        let (is_answered, is_cancelled, is_hidden) = (false, false, false);
+        let rule = rule_of(method);
+        let request = Request {
+            client,
+            rule,
+            id,
+            token,
+            batch,
+            sent,
+            touched,
+            handed,
+            is_answered,
+            is_cancelled,
+            is_hidden,
+            own,
+        };
         self.ledger.add(request)
     }
 
-    pub(crate) fn surroundings(&self, environment: u32) -> Surroundings {
-        Surroundings { environment: super::variables::environment(environment), ..Surroundings::default() }
+    /// Processes that run, of those that exist or are being made.
+    pub(crate) fn running(&self) -> Vec<Launch> {
+        self.processes.values().filter(|p| p.phase == Phase::Alive).map(|p| p.launch).collect()
     }
 }
 

@@ -1,69 +1,35 @@
 //! Arrivals at a client: answers to its requests, questions that concern it, and notifications that it wants.
 
 use super::PoolWorld;
-use super::client::Question;
 use super::plan::DEBOUNCED;
 use super::verb::Verb;
-use crate::simulator::engine::{Check, serves};
+use crate::simulator::engine::{Answer, Check, parsed};
 use serde_json::{Value, json};
 use switchboard_core::ClientId;
 
 impl PoolWorld {
-    pub(super) fn at_client(&mut self, client: ClientId, bytes: &[u8]) -> Check {
-        let words: Value =
-            serde_json::from_slice(bytes).map_err(|error| format!("no JSON for {client}: {error}"))?;
-        match (words.get("method"), words.get("id")) {
-            (Some(_), Some(id)) => self.question_at_client(client, &words, id.clone()),
-            (Some(_), None) => {
-                self.notice_at_client(client, &words);
-                self.turn.heard.push((client, words));
-                Ok(())
+    pub(super) fn notified(&mut self, client: ClientId, words: &Value) -> Check {
+        if words["method"] == DEBOUNCED {
+            for site in self.own.sites.values_mut() {
+                site.news_for.remove(&client);
             }
-            (None, _) => self.answer_at_client(client, &words),
         }
-    }
-
-    fn question_at_client(&mut self, client: ClientId, words: &Value, id: Value) -> Check {
-        if words["method"] == "roots/list" && words.get("params").is_none() {
-            return self.roots_asked(client, id);
-        }
-        let (number, launch) = self.ledger.pass_on(client, words)?;
-        if !serves(self.processes[&launch].environment, self.clients[&client].environment) {
-            return Err(format!("{launch} asks {client}, who has other variables"));
-        }
-        self.client(client).questions.push(Question { id, ask: Some(number) });
         Ok(())
     }
 
-    fn notice_at_client(&mut self, client: ClientId, words: &Value) {
-        match words["method"].as_str() {
-            Some("notifications/cancelled") => {
-                let id = &words["params"]["requestId"];
-                self.client(client).questions.retain(|question| question.id != *id);
-            }
-            Some(DEBOUNCED) => {
-                for site in self.own.sites.values_mut() {
-                    site.news_for.remove(&client);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn answer_at_client(&mut self, client: ClientId, words: &Value) -> Check {
-        let id = words.get("id").map(Value::to_string).unwrap_or_default();
-        let number = self.ledger.answered(client, &id)?;
+    pub(super) fn answered(&mut self, answer: &Answer<'_>) -> Check {
+        let Answer { client, number, words } = *answer;
         let request = &self.ledger.requests[number];
         let (is_cancelled, verb) = (request.is_cancelled, request.verb.clone());
         self.stats.count_if("answers_after_cancellation", is_cancelled);
         let answering = self.turn.answering.take().filter(|(other, _)| *other == number);
         if is_cancelled && answering.is_none() {
-            return Err(format!("{client} took a request back, and we answer it: {words}"));
+            return Err(format!("{client} took a request back, and we answer it: {words:?}"));
         }
-        let failed = words.get("error").is_some();
-        let said = words.get("result").or(words.get("error")).unwrap_or(&Value::Null);
+        let failed = answer.failed();
+        let said: Value = parsed(words[if failed { "error" } else { "result" }].get())?;
         match answering {
-            Some((_, expected)) if *said != expected => {
+            Some((_, expected)) if said != expected => {
                 return Err(format!("{client} is answered {said}, and the server said {expected}"));
             }
             Some(_) if failed => self.stats.count("server_errors"),
@@ -73,14 +39,14 @@ impl PoolWorld {
                     self.client(client).level = Some(*rank);
                 }
             }
-            None if failed => self.our_error_at_client(client, number, said)?,
-            None => self.our_answer_at_client(client, number, said)?,
+            None if failed => self.our_error_at_client(client, number, &said)?,
+            None => self.our_answer_at_client(client, number, &said)?,
         }
         if verb == Verb::Initialize {
             let c = self.client(client);
             c.is_greeted = !failed;
             if failed {
-                (c.initialize, c.is_confirmed) = (None, false);
+                (c.own.initialize, c.is_confirmed) = (None, false);
             }
             self.decide_tentatively(client, failed);
         }
@@ -88,10 +54,7 @@ impl PoolWorld {
     }
 
     fn our_error_at_client(&mut self, client: ClientId, number: usize, error: &Value) -> Check {
-        let kind = error.pointer("/data/kind").and_then(Value::as_str).unwrap_or_default();
-        if !self.stats.add(&format!("error_{kind}"), 1) {
-            return Err(format!("{client} gets an error of an unknown kind: {error}"));
-        }
+        let kind = self.kind_of_error(client, error)?;
         self.note_free(number);
         self.ledger.requests[number].is_refused = true;
         let has_root =

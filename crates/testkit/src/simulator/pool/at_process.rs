@@ -3,43 +3,14 @@
 use super::PoolWorld;
 use super::process::{Job, Open};
 use super::verb::Verb;
-use crate::simulator::engine::{Check, LEVELS, serves};
+use crate::simulator::engine::{Asked, Check, LEVELS};
 use serde_json::Value;
 use switchboard_core::{ClientId, Launch};
 
 impl PoolWorld {
-    pub(super) fn at_process(&mut self, launch: Launch, bytes: &[u8]) -> Check {
-        let words: Value =
-            serde_json::from_slice(bytes).map_err(|error| format!("no JSON for {launch}: {error}"))?;
-        match (words.get("method").and_then(Value::as_str), words.get("id")) {
-            (Some(method), Some(id)) => {
-                let text = String::from_utf8_lossy(bytes);
-                self.request_at_process(launch, method, id, &words, &text)
-            }
-            (Some(method), None) => self.notice_at_process(launch, method, &words),
-            (None, _) => self.answer_at_process(launch, &words),
-        }
-    }
-
-    fn notice_at_process(&mut self, launch: Launch, method: &str, words: &Value) -> Check {
-        let is_split = self.is_split();
-        let process = self.process(launch);
+    pub(super) fn told(&mut self, launch: Launch, method: &str, words: &Value) -> Check {
         match method {
-            "notifications/initialized" if process.handshakes == 0 => {
-                Err(format!("{launch} hears that its client is ready before any handshake"))
-            }
-            "notifications/initialized" if std::mem::replace(&mut process.is_confirmed, true) => {
-                Err(format!("{launch} hears twice that its client is ready"))
-            }
-            "notifications/initialized" => Ok(()),
-            "notifications/cancelled" => {
-                let id = words["params"]["requestId"].as_u64().unwrap_or_default();
-                match process.given.contains(&id) {
-                    true => Ok(()),
-                    false => Err(format!("{launch} is told to stop what it was not given: {words}")),
-                }
-            }
-            "notifications/roots/list_changed" if is_split => {
+            "notifications/roots/list_changed" if self.is_split() => {
                 Err(format!("{launch} has one root, and is told that it has others"))
             }
             "notifications/roots/list_changed" => {
@@ -50,19 +21,8 @@ impl PoolWorld {
         }
     }
 
-    fn request_at_process(
-        &mut self,
-        launch: Launch,
-        method: &str,
-        id: &Value,
-        words: &Value,
-        text: &str,
-    ) -> Check {
-        let minted = id.as_u64().ok_or_else(|| format!("{launch} is given the id {id}"))?;
-        if !self.process(launch).given.insert(minted) {
-            return Err(format!("{launch} is given the id {id} for the second time"));
-        }
-        let tag = words["params"]["tag"].as_u64().map(|tag| tag as usize);
+    pub(super) fn requested(&mut self, asked: &Asked<'_>) -> Check {
+        let Asked { launch, id, method, tag, words, text } = *asked;
         if let Some(request) = tag.and_then(|tag| self.ledger.requests.get(tag))
             && request.token.is_none()
             && !text.contains(&request.params)
@@ -83,7 +43,7 @@ impl PoolWorld {
             self.take_effect(launch, &job, method, words);
         }
         let since = self.now;
-        self.process(launch).open.push(Open { id: id.clone(), job, since, fails });
+        self.process(launch).open.push(Open { id, job, since, fails });
         Ok(())
     }
 
@@ -137,12 +97,9 @@ impl PoolWorld {
         if process.is_greeted || process.open.iter().any(|open| is_handshake(open, self)) {
             return Err(format!("{launch} hears a second handshake"));
         }
+        self.stats.count_if("handshakes_made_later", process.handshakes > 1);
         let process = self.process(launch);
-        process.handshakes += 1;
-        let is_later = process.handshakes > 1;
-        process.greeter = Some(number);
-        process.is_confirmed = false;
-        self.stats.count_if("handshakes_made_later", is_later);
+        (process.is_confirmed, process.own.greeter) = (false, Some(number));
         Ok(())
     }
 
@@ -178,18 +135,6 @@ impl PoolWorld {
         let what = format!("{client}'s {} (tag {number})", verb.method());
         let c = &self.clients[&client];
         let process = &self.processes[&launch];
-        if !c.is_there() || !request.is_open() {
-            return Err(format!("{launch} is given {what}, for which nobody waits"));
-        }
-        if process.is_stopping {
-            return Err(format!("{launch} is told to end, and then given {what}"));
-        }
-        if request.is_hidden {
-            return Err(format!("{launch} is given {what}, of a tool that is hidden"));
-        }
-        if !serves(process.environment, c.environment) {
-            return Err(format!("{launch} lacks variables, and is given {what}"));
-        }
         let is_about_task = self.check_place(launch, number, &what)? && !c.home.contains(&process.root);
         if verb.follows_handshake() && c.is_greeted && !process.is_greeted {
             return Err(format!("{launch} is given {what} before it has answered a handshake"));
@@ -200,11 +145,11 @@ impl PoolWorld {
             return Err(format!("{launch} is given {what} before it hears that its client is ready"));
         }
         self.stats.count_if("tasks_found_again", is_about_task);
-        if verb.is_use() {
+        if request.rule.is_use {
             self.check_isolation(launch, client, &verb, &what)?;
         }
         let now = self.now;
-        self.hand_over(number, launch, verb.is_repeatable())?;
+        self.give(number, launch)?;
         self.ledger.requests[number].touched = now;
         if verb != Verb::Ping {
             self.process(launch).last_use = now;

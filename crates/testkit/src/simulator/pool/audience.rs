@@ -3,19 +3,12 @@
 use super::PoolWorld;
 use super::verb::{PoolRequest, Verb};
 use crate::simulator::engine::{Check, Request};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use switchboard_core::{Capabilities, ClientId, Launch};
 
 impl PoolWorld {
     fn listeners(&self) -> Check<BTreeSet<ClientId>> {
-        let mut listeners = BTreeSet::new();
-        for (client, words) in &self.turn.heard {
-            if !listeners.insert(*client) {
-                return Err(format!("{client} hears the same twice: {words}"));
-            }
-        }
-        Ok(listeners)
+        Ok(self.hearers()?.into_keys().collect())
     }
 
     /// Only clients of a process hear it.
@@ -102,21 +95,6 @@ impl PoolWorld {
             None if is_there && listeners.is_empty() => Err(format!("{owner} does not hear of its task")),
             None => Ok(()),
         }
-    }
-
-    pub(super) fn check_progress(&mut self, number: usize) -> Check {
-        let request = &self.ledger.requests[number];
-        let is_meant = |(client, words): &(ClientId, Value)| {
-            *client == request.client && Some(words["params"]["progressToken"].to_string()) == request.token
-        };
-        if !self.turn.heard.iter().all(is_meant) || self.turn.heard.len() > 1 {
-            return Err(format!("progress of tag {number} reaches {:?}", self.turn.heard));
-        }
-        if request.is_open() && self.turn.heard.is_empty() {
-            return Err(format!("progress of tag {number} does not reach {}", request.client));
-        }
-        self.stats.count("progress");
-        Ok(())
     }
 
     /// Two clients that can do different things share a process.

@@ -1,33 +1,27 @@
 //! The clients: they come, with their surroundings and abilities, and go. What they say is in `client_talk`.
 
-use super::PoolWorld;
+use super::client_talk::URIS;
 use super::plan::PROJECTS;
-use crate::simulator::engine::{Check, Presence, Rng, environment};
-use serde_json::Value;
+use super::verb::Verb;
+use super::{PoolWorld, Sites};
+use crate::simulator::engine::{Check, ClientAct, Rng, environment};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::routing::Known;
-use switchboard_core::{ClientId, Event, Order, ServerId, Surroundings};
+use switchboard_core::{ClientId, Event, ServerId, Surroundings};
 
 /// How a client takes it when it is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Answering {
+    #[default]
     Prompt,
     Late,
     Refuses,
     Silent,
 }
 
-/// A question that a client has not answered.
-#[derive(Debug, Clone)]
-pub(super) struct Question {
-    pub(super) id: Value,
-    /// Whose it is; `None`: ours, for its roots.
-    pub(super) ask: Option<usize>,
-}
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PoolClient {
-    pub(super) environment: u32,
     pub(super) version: usize,
     /// Abilities, of three kinds, and whether it has roots.
     pub(super) variant: usize,
@@ -49,27 +43,31 @@ pub(crate) struct PoolClient {
     /// Its `initialize`, and how far that is.
     pub(super) initialize: Option<usize>,
     pub(super) is_greeted: bool,
-    pub(super) is_confirmed: bool,
-    pub(super) next_id: usize,
     /// Requests before this one were sent when it worked elsewhere, perhaps.
     pub(super) settled_from: usize,
-    pub(super) level: Option<usize>,
-    pub(super) questions: Vec<Question>,
     pub(super) tasks: Vec<String>,
 }
 
-type ClientAct = fn(&mut PoolWorld, ClientId) -> Check;
-
-const ACTS: &[(usize, ClientAct)] = &[
-    (140, PoolWorld::client_calls),
-    (200, PoolWorld::client_calls_at_place),
-    (30, PoolWorld::client_calls_as_task),
+const ACTS: &[(usize, ClientAct<Sites>)] = &[
+    (140, |world, client| world.client_calls(client, None, false)),
+    (200, |world, client| {
+        let place = world.some_place();
+        world.client_calls(client, Some(place), false)
+    }),
+    (30, |world, client| {
+        let place = world.some_place();
+        let place = Some(place).filter(|_| world.rng.percent(50));
+        world.client_calls(client, place, true)
+    }),
     (40, PoolWorld::client_asks_for_task),
-    (90, PoolWorld::client_lists),
-    (40, PoolWorld::client_reads),
-    (20, PoolWorld::client_pings),
-    (50, PoolWorld::client_subscribes),
-    (40, PoolWorld::client_unsubscribes),
+    (90, |world, client| world.client_requests(client, Verb::List, json!({}), None)),
+    (40, |world, client| {
+        let uri = *world.rng.pick(URIS);
+        world.client_requests(client, Verb::Read, json!({ "uri": uri }), None)
+    }),
+    (20, |world, client| world.client_requests(client, Verb::Ping, json!({}), None)),
+    (50, |world, client| world.client_turns_subscription(client, true)),
+    (40, |world, client| world.client_turns_subscription(client, false)),
     (50, PoolWorld::client_sets_level),
     (60, PoolWorld::client_cancels),
     (120, PoolWorld::client_answers),
@@ -77,7 +75,7 @@ const ACTS: &[(usize, ClientAct)] = &[
 ];
 
 /// Ends of a connection; the last client stays, unless the program outlives it.
-const FAREWELLS: &[(usize, ClientAct)] =
+const FAREWELLS: &[(usize, ClientAct<Sites>)] =
     &[(6, PoolWorld::client_ends_input), (12, PoolWorld::client_vanishes)];
 
 impl PoolWorld {
@@ -98,15 +96,13 @@ impl PoolWorld {
         let known = Known {
             pinned: surroundings.pinned.clone(),
             given: surroundings.given.clone(),
-            client: Vec::new(),
-            seen: Vec::new(),
             environment: surroundings.named.clone(),
             working_folder: surroundings.working_folder.clone(),
             default: surroundings.default.clone(),
             home: self.settings.roots.home.clone(),
+            ..Known::default()
         };
         let fresh = PoolClient {
-            environment: number,
             version: if self.plan.versions_differ { rng.below(2) } else { 0 },
             variant: rng.below(3),
             has_roots: rng.percent(65),
@@ -118,21 +114,10 @@ impl PoolWorld {
             ]),
             is_early_talker: self.plan.has_early_talkers && rng.percent(40),
             known,
-            home: BTreeSet::new(),
-            homes: BTreeSet::new(),
             folders: some_folders(rng),
-            named: BTreeMap::new(),
-            is_asked_roots: false,
-            initialize: None,
-            is_greeted: false,
-            is_confirmed: false,
-            next_id: 0,
-            settled_from: 0,
-            level: None,
-            questions: Vec::new(),
-            tasks: Vec::new(),
+            ..PoolClient::default()
         };
-        let id = self.add_client(fresh);
+        let id = self.add_client(Some(0), number, fresh);
         if !self.is_split() {
             self.settle_home(id);
         }
@@ -162,8 +147,12 @@ impl PoolWorld {
         self.rng.weighted(acts)(self, client)
     }
 
-    /// Writes off a client that is gone.
+    /// Writes off a client that is gone; one that has closed its input answers nothing more.
     pub(super) fn forget(&mut self, client: ClientId) {
+        self.client(client).questions.clear();
+        if !self.is_lost(client) {
+            return;
+        }
         self.own.last_move = self.now;
         self.ledger.void(client);
         for site in self.own.sites.values_mut() {
@@ -171,28 +160,33 @@ impl PoolWorld {
         }
     }
 
-    /// The program ends, and closes the connection of a client that has all its answers.
-    pub(super) fn let_go(&mut self, client: ClientId) -> Check {
-        if !self.is_ending || self.settings.linger.is_none() {
-            return Err(format!("{client} is let go, and nobody said so"));
-        }
-        if let Some(open) = self.ledger.open_of(client).first() {
-            return Err(format!("{client} is let go, and waits for {}", self.ledger.requests[*open].id));
-        }
-        self.stats.count("let_go");
-        self.client(client).presence = Presence::Lost;
-        self.client(client).questions.clear();
-        self.forget(client);
-        Ok(())
-    }
-
     pub(super) fn owner_acts(&mut self) -> Check {
-        let order = match self.owner.is_held(0) {
-            true if self.rng.percent(70) => Order::Start,
-            _ => self.rng.weighted(&[(2, Order::Restart), (1, Order::Start), (2, Order::Stop)]),
-        };
+        if self.owner.is_removed(0) || self.rng.percent(25) {
+            return self.changes_config();
+        }
         let root = self.rng.percent(30).then(|| *self.rng.pick(PROJECTS));
-        self.order(0, root, order)
+        self.some_order(0, root)
+    }
+}
+
+impl PoolWorld {
+    /// All clients move on, and what was learnt of another entry is discarded.
+    fn changes_config(&mut self) -> Check {
+        let clients: Vec<ClientId> = self.clients.keys().copied().collect();
+        let is_split = self.is_split();
+        for client in clients {
+            self.unsettle(client);
+            if is_split {
+                self.client(client).home.clear();
+            }
+        }
+        for request in self.ledger.requests.iter_mut().filter(|r| r.is_open() && r.handed.is_empty()) {
+            request.is_unclear = true;
+        }
+        let is_removed = !self.owner.is_removed(0) && self.rng.percent(25);
+        self.own.has_asked &= is_removed;
+        self.own.last_move = self.now;
+        self.reload(0, is_removed)
     }
 }
 

@@ -1,15 +1,16 @@
 //! The clients' workspaces: what they name, what we should know of it, and where their requests belong by that.
 
+use super::PoolTurn;
 use super::PoolWorld;
-use super::client::{Answering, Question, some_folders};
+use super::client::{Answering, some_folders};
 use super::plan::PROJECTS;
-use crate::simulator::engine::Check;
+use crate::simulator::engine::{Check, Found, answer, notice};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use switchboard_core::routing::path::{Style, is_within};
 use switchboard_core::routing::{Decision, Known, NamedBy, NamedPath, decide};
-use switchboard_core::{ClientId, Event, Moment, Scope};
+use switchboard_core::{ClientId, Moment, Scope};
 
 /// Folders that clients may have open, and the folders on disk: a link and a missing one among them.
 pub(super) const FOLDERS: &[(&str, Option<&str>)] = &[
@@ -20,14 +21,6 @@ pub(super) const FOLDERS: &[(&str, Option<&str>)] = &[
     ("/l/b", Some("/w/b")),
     ("/w/gone", None),
 ];
-
-/// Folders that are being looked up.
-#[derive(Debug)]
-pub(crate) struct LookUp {
-    client: ClientId,
-    inquiry: u32,
-    found: Vec<Option<String>>,
-}
 
 /// Files that calls may be about.
 const FILES: &[&str] = &["/w/a/x", "/w/a/in/y", "/w/a/in", "/w/b/x", "/w/c/x/y", "/x/d/x", "/tmp/x", "/w/ab"];
@@ -112,7 +105,6 @@ impl PoolWorld {
 
     /// We ask a client for its roots.
     pub(super) fn roots_asked(&mut self, client: ClientId, id: Value) -> Check {
-        self.stats.count("roots_asked");
         let c = self.client(client);
         if !c.has_roots {
             return Err(format!("{client} is asked for roots that it does not have"));
@@ -120,61 +112,45 @@ impl PoolWorld {
         if !c.is_confirmed {
             return Err(format!("{client} is asked for its roots before it is ready"));
         }
-        c.is_asked_roots = true;
-        c.questions.push(Question { id, ask: None });
+        c.own.is_asked_roots = true;
+        c.questions.push((id, None));
         Ok(())
     }
 
     pub(super) fn client_names_roots(&mut self, client: ClientId, id: &Value) -> Check {
         let c = self.client(client);
-        let (refuses, is_silent) = (c.answering == Answering::Refuses, c.answering == Answering::Silent);
-        if is_silent {
-            self.stats.count("roots_never_answered");
-            return Ok(());
-        }
-        if refuses {
-            self.stats.count("roots_refused");
-            let error = json!({ "code": -32603, "message": "not now" });
-            return self
-                .client_says(client, json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
-        }
-        self.stats.count("roots_answered");
-        let c = self.client(client);
-        let roots: Vec<Value> = c
-            .folders
-            .iter()
-            .map(|&folder| {
-                let (name, _) = FOLDERS[folder];
-                json!({ "uri": format!("file://{name}"), "name": format!("the folder {folder}") })
-            })
-            .collect();
-        c.named.insert(id.as_u64().unwrap_or_default(), roots.clone());
-        self.client_says(
-            client,
-            json!({ "jsonrpc": "2.0", "id": id, "result": { "roots": roots } }).to_string(),
-        )
+        let words = match c.answering {
+            Answering::Silent => {
+                self.stats.count("roots_never_answered");
+                return Ok(());
+            }
+            Answering::Refuses => {
+                self.stats.count("roots_refused");
+                r#""error":{"code":-32603,"message":"not now"}"#.to_owned()
+            }
+            Answering::Prompt | Answering::Late => {
+                let name = |&folder: &usize| json!({ "uri": format!("file://{}", FOLDERS[folder].0), "name": format!("the folder {folder}") });
+                let roots: Vec<Value> = c.folders.iter().map(name).collect();
+                c.named.insert(id.as_u64().unwrap_or_default(), roots.clone());
+                self.stats.count("roots_answered");
+                format!(r#""result":{}"#, json!({ "roots": roots }))
+            }
+        };
+        self.client_says(PoolTurn::default(), client, answer(id, words))
     }
 
-    pub(super) fn look_up(&mut self, client: ClientId, inquiry: u32, paths: &[String]) -> Check {
-        let found = |path: &String| FOLDERS.iter().find(|(name, _)| name == path).and_then(|(_, real)| *real);
-        let found = paths.iter().map(|path| found(path).map(str::to_owned)).collect();
+    pub(super) fn look_up(&mut self, paths: Vec<String>) -> Found {
         let is_late = self.rng.percent(25);
         self.stats.count_if("late_lookups", is_late);
         let wait = if is_late { self.rng.millis(1..=4000) } else { Duration::ZERO };
-        self.later(wait, LookUp { client, inquiry, found });
-        Ok(())
-    }
-
-    pub(super) fn looked_up(&mut self, LookUp { client, inquiry, found }: LookUp) -> Check {
-        self.handle(Event::RootsLookedUp { client, inquiry, roots: found })
+        (paths.iter().map(|path| on_disk(path).map(str::to_owned)).collect(), wait)
     }
 
     /// The folders in a client's last answer, once they are looked up.
     fn named_on_disk(&self, client: ClientId) -> Option<Vec<String>> {
         let real = |root: &Value| {
             let name = root["uri"].as_str().and_then(|uri| uri.strip_prefix("file://")).unwrap_or_default();
-            let found = FOLDERS.iter().find(|(folder, _)| *folder == name).and_then(|(_, real)| *real);
-            found.unwrap_or(name).to_owned()
+            on_disk(name).unwrap_or(name).to_owned()
         };
         self.clients[&client].named.last_key_value().map(|(_, roots)| roots.iter().map(real).collect())
     }
@@ -261,11 +237,11 @@ impl PoolWorld {
         if !c.has_roots || !c.is_confirmed {
             return Ok(());
         }
-        c.folders = folders;
+        c.own.folders = folders;
         let times = if self.rng.percent(30) { 2 } else { 1 };
         for _ in 0..times {
-            let notice = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
-            self.client_says(client, notice.to_string())?;
+            let text = notice("notifications/roots/list_changed", "{}");
+            self.client_says(PoolTurn::default(), client, text)?;
         }
         Ok(())
     }
@@ -276,6 +252,10 @@ impl PoolWorld {
         const PATIENCE: Duration = Duration::from_secs(20);
         self.now.since(sent.max(self.told_since)) > PATIENCE
     }
+}
+
+fn on_disk(folder: &str) -> Option<&'static str> {
+    FOLDERS.iter().find(|(name, _)| *name == folder).and_then(|(_, real)| *real)
 }
 
 fn note_root(known: &mut Known, root: &str) {

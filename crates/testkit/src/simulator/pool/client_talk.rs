@@ -1,26 +1,20 @@
 //! Messages of clients. Every request carries its number in the ledger, so that it can be told whose it is.
 
-use super::PoolWorld;
 use super::client::Answering;
 use super::plan::HIDDEN;
 use super::verb::{PoolRequest, Verb};
-use crate::simulator::engine::{Check, LEVELS, Presence, Request, message};
+use super::{PoolTurn, PoolWorld};
+use crate::simulator::engine::{Check, LEVELS, Presence, Request, answer, message, notice, request};
 use serde_json::{Value, json};
 use switchboard_core::routing::{NamedBy, NamedPath};
 use switchboard_core::{ClientId, Event, MemberPath};
 use switchboard_protocol::Parsed;
 
-const URIS: &[&str] = &["mem:one", "mem:two", "mem:three"];
+pub(super) const URIS: &[&str] = &["mem:one", "mem:two", "mem:three"];
 const VERSIONS: &[&str] = &["2025-06-18", "2025-03-26"];
 
 impl PoolWorld {
-    /// Sends a line that asks for nothing.
-    pub(super) fn client_says(&mut self, client: ClientId, text: String) -> Check {
-        let frame = Ok(Parsed::One(message(text)?));
-        self.handle(Event::FromClient { client, frame, paths: Vec::new() })
-    }
-
-    fn client_requests(
+    pub(super) fn client_requests(
         &mut self,
         client: ClientId,
         verb: Verb,
@@ -42,7 +36,8 @@ impl PoolWorld {
         let params = params.to_string();
         let is_placed = self.is_split() && place.is_some();
         let places: Vec<NamedPath> = place.iter().filter(|_| is_placed).cloned().collect();
-        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{params}}}"#, verb.method());
+        let text = request(&id, verb.method(), &params);
+        let method = verb.method();
         let is_initialize = verb == Verb::Initialize;
         let is_hidden = params.contains(HIDDEN);
         let is_undecided = !is_initialize && !is_hidden && verb != Verb::Ping && self.is_undecided(client);
@@ -61,7 +56,6 @@ impl PoolWorld {
         }
         self.stats.count_if("hidden_calls", is_hidden);
         let place = place.filter(|_| is_placed);
-        let is_refused = false;
         let own = PoolRequest {
             verb,
             params,
@@ -70,10 +64,10 @@ impl PoolWorld {
             is_undecided,
             is_unclear,
             is_confirmed,
-            is_hidden,
-            is_refused,
+            is_refused: false,
         };
-        self.book(client, None, id, token, own);
+        self.book(client, None, method, id, token, own);
+        self.ledger.requests[number].is_hidden = is_hidden;
         let frame = Ok(Parsed::One(message(text)?));
         let mut named: Vec<MemberPath> =
             places.into_iter().map(|place| MemberPath { member: 0, path: place }).collect();
@@ -126,11 +120,15 @@ impl PoolWorld {
 
     pub(super) fn client_confirms(&mut self, client: ClientId) -> Check {
         self.client(client).is_confirmed = true;
-        let notice = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        self.client_says(client, notice.to_string())
+        self.client_says(PoolTurn::default(), client, notice("notifications/initialized", "{}"))
     }
 
-    fn client_calls_tool(&mut self, client: ClientId, place: Option<NamedPath>, as_task: bool) -> Check {
+    pub(super) fn client_calls(
+        &mut self,
+        client: ClientId,
+        place: Option<NamedPath>,
+        as_task: bool,
+    ) -> Check {
         self.stats.count_if("early_talkers", self.clients[&client].initialize.is_none());
         let is_hidden = self.is_filtered() && self.rng.percent(8);
         let mut params = json!({ "name": if is_hidden { HIDDEN } else { "echo" }, "arguments": {} });
@@ -144,43 +142,7 @@ impl PoolWorld {
         !self.settings.servers[0].naming.tools.deny.is_empty()
     }
 
-    pub(super) fn client_calls(&mut self, client: ClientId) -> Check {
-        self.client_calls_tool(client, None, false)
-    }
-
-    pub(super) fn client_calls_at_place(&mut self, client: ClientId) -> Check {
-        let place = self.some_place();
-        self.client_calls_tool(client, Some(place), false)
-    }
-
-    pub(super) fn client_calls_as_task(&mut self, client: ClientId) -> Check {
-        let place = self.some_place();
-        let place = Some(place).filter(|_| self.rng.percent(50));
-        self.client_calls_tool(client, place, true)
-    }
-
-    pub(super) fn client_lists(&mut self, client: ClientId) -> Check {
-        self.client_requests(client, Verb::List, json!({}), None)
-    }
-
-    pub(super) fn client_reads(&mut self, client: ClientId) -> Check {
-        let uri = *self.rng.pick(URIS);
-        self.client_requests(client, Verb::Read, json!({ "uri": uri }), None)
-    }
-
-    pub(super) fn client_pings(&mut self, client: ClientId) -> Check {
-        self.client_requests(client, Verb::Ping, json!({}), None)
-    }
-
-    pub(super) fn client_subscribes(&mut self, client: ClientId) -> Check {
-        self.client_turns_subscription(client, true)
-    }
-
-    pub(super) fn client_unsubscribes(&mut self, client: ClientId) -> Check {
-        self.client_turns_subscription(client, false)
-    }
-
-    fn client_turns_subscription(&mut self, client: ClientId, on: bool) -> Check {
+    pub(super) fn client_turns_subscription(&mut self, client: ClientId, on: bool) -> Check {
         let uri = self.rng.pick(URIS).to_string();
         let is_open = |request: &Request<PoolRequest>| {
             let verb = &request.verb;
@@ -234,39 +196,28 @@ impl PoolWorld {
     }
 
     pub(super) fn client_cancels(&mut self, client: ClientId) -> Check {
-        let mut open = self.ledger.open_of(client);
-        open.retain(|number| self.ledger.requests[*number].verb != Verb::Initialize);
-        let Some(number) = self.rng.choose(&open) else { return Ok(()) };
-        self.stats.count("cancellations");
-        self.note_free(number);
-        let request = &mut self.ledger.requests[number];
-        request.is_cancelled = true;
-        let id = &request.id;
-        let notice = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
-        );
-        self.client_says(client, notice)
+        if let Some(number) = self.cancels_one(client)? {
+            self.note_free(number);
+        }
+        Ok(())
     }
 
     /// Answers something that it was asked.
     pub(super) fn client_answers(&mut self, client: ClientId) -> Check {
+        let index = self.rng.below(self.clients[&client].questions.len());
         let c = self.client(client);
         if c.questions.is_empty() || c.presence != Presence::Here {
             return Ok(());
         }
-        let index = self.rng.below(self.clients[&client].questions.len());
-        let question = self.client(client).questions.remove(index);
-        let Some(ask) = question.ask else { return self.client_names_roots(client, &question.id) };
-        if self.client(client).answering == Answering::Silent {
-            return Ok(());
-        }
-        self.own.last_talk = self.now;
-        let answer = if self.client(client).answering == Answering::Refuses {
-            json!({ "jsonrpc": "2.0", "id": question.id, "error": { "code": -1, "message": "no", "data": { "ask": ask } } })
-        } else {
-            json!({ "jsonrpc": "2.0", "id": question.id, "result": { "ask": ask } })
+        let (id, ask) = c.questions.remove(index);
+        let Some(ask) = ask else { return self.client_names_roots(client, &id) };
+        let words = match c.answering {
+            Answering::Silent => return Ok(()),
+            Answering::Refuses => format!(r#""error":{{"code":-1,"message":"no","data":{{"ask":{ask}}}}}"#),
+            Answering::Prompt | Answering::Late => format!(r#""result":{{"ask":{ask}}}"#),
         };
-        self.client_says(client, answer.to_string())
+        self.own.last_talk = self.now;
+        self.client_says(PoolTurn::default(), client, answer(id, words))
     }
 
     /// Prompt clients answer at once.

@@ -34,17 +34,19 @@ mod audience;
 mod checks;
 mod rest;
 
-use super::engine::{self, Check, End, Failure, Rng, Scenario, Start, Stats, World};
+use super::engine::{
+    self, Act, Answer, Asked, Check, Failure, Found, Make, Plain, ProcessAct, Rng, Run, Scenario, Stats,
+    World,
+};
 use client::PoolClient;
-use client_roots::LookUp;
 use plan::PoolPlan;
 use process::PoolProcess;
 use serde_json::Value;
 use site::Site;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use switchboard_core::routing::Known;
-use switchboard_core::{Action, BackendId, ClientId, Fact, Launch, Moment, Scope, Settings, StatePolicy};
+use switchboard_core::{BackendId, ClientId, Fact, Launch, Moment, Scope, StatePolicy};
 use switchboard_protocol::Outgoing;
 use verb::PoolRequest;
 
@@ -58,8 +60,6 @@ type PoolWorld = World<Sites>;
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     sites: BTreeMap<BackendId, Site>,
-    /// Backends that wait for room.
-    in_line: BTreeSet<BackendId>,
     /// A process has asked its client something: from then on each client has processes of its own.
     has_asked: bool,
     /// Last time that any process asked its client something, or was answered.
@@ -73,8 +73,6 @@ pub(crate) struct Sites {
 pub(crate) struct PoolTurn {
     /// A process answers this request, and its client must get this.
     answering: Option<(usize, Value)>,
-    /// Clients that were given a notification, and which.
-    heard: Vec<(ClientId, Value)>,
     /// Roots of a client that were known before its handshake was over.
     tentative: Vec<(ClientId, Known, Vec<usize>)>,
 }
@@ -85,14 +83,14 @@ impl Scenario for Sites {
         answers_after_cancellation progress late_progress roots_asked roots_answered roots_refused \
         roots_never_answered late_lookups roots_known homes_moved parked_and_routed placed_calls opened_roots \
         nested_roots fallbacks nowhere greeted_without_a_process roots_named_to_process roots_changed_told \
-        second_starts spawns_too_late breaker_openings retries evictions idle_stops unused_stops left_stops \
+        second_starts spawns_too_late evictions idle_stops unused_stops left_stops \
         memory_stops memory_restarts pool_memory_stops pool_memory_restarts health_restarts timeout_restarts \
         state_lost waits_for_room room_errors rooms_after_waiting shared_processes pings_answered joins_by_welcome \
         handshakes_made_later shared_by_likeness interactive_splits separated separated_stops poorer_stops \
         united_stops asks_passed_in_flight asks_passed_to_the_only_one asks_passed_by_task asks_refused \
         updates_spread logs_withheld logs_spread merged_notifications levels_restored levels_lowered \
         subscriptions_restored unsubscribed_for_others tasks tasks_found_again hidden_calls filtered_lists \
-        owner_stops owner_restarts linger_stops let_go \
+        owner_stops owner_restarts reload_stops linger_stops let_go \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_routing_failed \
         error_shutting_down error_overloaded error_unknown_name";
     const LONGEST_JUMP: (usize, usize) = (30_000, 180_000);
@@ -102,33 +100,21 @@ impl Scenario for Sites {
     type Process = PoolProcess;
     type Request = PoolRequest;
     type Turn = PoolTurn;
-    type Errand = LookUp;
+    type Errand = ();
 
-    fn draw(rng: &mut Rng, seed: u64) -> (Settings, PoolPlan, Self, usize) {
-        (plan::settings(rng, seed), PoolPlan::draw(rng), Self::default(), rng.within(40..=260))
-    }
-
-    fn end(plan: &PoolPlan) -> End {
-        plan.end
-    }
-
-    fn client_acts(world: &mut PoolWorld) -> Check {
-        world.client_acts()
-    }
-
-    fn process_acts(world: &mut PoolWorld) -> Check {
-        world.process_acts()
-    }
-
-    fn connect(world: &mut PoolWorld) -> Check {
-        world.connect()
-    }
-
-    fn wants_client(world: &PoolWorld) -> (bool, bool) {
-        (world.clients_here().len() < world.plan.clients, world.clients.is_empty())
-    }
-
-    fn special_act(world: &mut PoolWorld) -> Check<bool> {
+    const DRAW: fn(&mut Rng, u64) -> Run<Self> = |rng, seed| {
+        let (settings, plan) = (plan::settings(rng, seed), PoolPlan::draw(rng));
+        let end = plan.end;
+        Run { settings, plan, own: Self::default(), steps: rng.within(40..=260), end }
+    };
+    const CLIENT_ACTS: Act<Self> = PoolWorld::client_acts;
+    const PROCESS_ACTS: Act<Self> = PoolWorld::process_acts;
+    const CONNECT: Act<Self> = PoolWorld::connect;
+    const WANTS_CLIENT: fn(&PoolWorld) -> (bool, bool) = |world| {
+        let may_come = world.clients_here().len() < world.plan.clients && !world.owner.is_removed(0);
+        (may_come, world.clients.is_empty())
+    };
+    const SPECIAL_ACT: fn(&mut PoolWorld) -> Check<bool> = |world| {
         let is_measured =
             world.settings.servers[0].memory_limit.or(world.settings.pool.memory_limit).is_some();
         match world.rng.below(100) {
@@ -136,76 +122,23 @@ impl Scenario for Sites {
             3..5 if world.plan.has_orders && !world.is_ending => world.owner_acts().map(|()| true),
             _ => Ok(false),
         }
-    }
-
-    fn start(world: &mut PoolWorld, start: &Start) -> Check<(PoolProcess, Duration)> {
-        world.check_start(start)?;
-        Ok(world.make_process(start))
-    }
-
-    fn cannot_spawn(world: &mut PoolWorld, _: Launch) -> bool {
-        world.rng.percent(world.plan.spawn_failures)
-    }
-
-    fn at_client(world: &mut PoolWorld, client: ClientId, _: &Outgoing, bytes: Vec<u8>) -> Check {
-        world.at_client(client, &bytes)
-    }
-
-    fn at_process(world: &mut PoolWorld, launch: Launch, _: &Outgoing, bytes: Vec<u8>) -> Check {
-        world.at_process(launch, &bytes)
-    }
-
-    fn hear(world: &mut PoolWorld, fact: &Fact) -> Check {
-        world.hear(fact)
-    }
-
-    fn after_step(world: &mut PoolWorld) -> Check {
-        world.prompt_ones_answer()
-    }
-
-    fn after_event(world: &mut PoolWorld) -> Check {
-        world.check_step()
-    }
-
-    fn after_tick(world: &mut PoolWorld) -> Check {
-        world.check_overdue()?;
-        world.check_rested()
-    }
-
-    fn before_jump(world: &mut PoolWorld) -> Check {
-        if world.rng.percent(75) { world.healthy_work_off() } else { Ok(()) }
-    }
-
-    fn errand(world: &mut PoolWorld, look_up: LookUp) -> Check {
-        world.looked_up(look_up)
-    }
-
-    fn perform(world: &mut PoolWorld, action: Action) -> Check {
-        match action {
-            Action::LookUp { client, inquiry, paths } => world.look_up(client, inquiry, &paths),
-            Action::Disconnect { client } => world.let_go(client),
-            other => Err(format!("clients here have one server: {other:?}")),
-        }
-    }
-
-    fn check_stop(world: &mut PoolWorld, launch: Launch) -> Check {
-        world.check_stop(launch)?;
-        world.site(launch.backend).news_for.clear();
-        Ok(())
-    }
-
-    fn is_gone(world: &mut PoolWorld, launch: Launch) {
-        world.bury(launch);
-    }
-
-    fn leaves(world: &mut PoolWorld, client: ClientId) {
-        world.client(client).questions.clear();
-        if world.is_lost(client) {
-            world.forget(client);
-        }
-    }
-
-    fn settle(world: &mut PoolWorld) -> Check {
+    };
+    const START: Make<Self> = PoolWorld::make_process;
+    const CANNOT_SPAWN: fn(&mut PoolWorld, Launch) -> bool =
+        |world, _| world.rng.percent(world.plan.spawn_failures);
+    const AT_CLIENT: fn(&mut PoolWorld, ClientId, &Outgoing, Vec<u8>) -> Check = PoolWorld::at_client;
+    const AT_PROCESS: fn(&mut PoolWorld, Launch, &Outgoing, Vec<u8>) -> Check = PoolWorld::at_process;
+    const HEAR: fn(&mut PoolWorld, &Fact) -> Check = PoolWorld::hear;
+    const AFTER_STEP: Act<Self> = PoolWorld::prompt_ones_answer;
+    const AFTER_EVENT: Act<Self> = PoolWorld::check_step;
+    const AFTER_TICK: Act<Self> = |world| world.check_overdue().and_then(|()| world.check_rested());
+    const BEFORE_JUMP: Act<Self> =
+        |world| if world.rng.percent(75) { world.healthy_work_off() } else { Ok(()) };
+    const LOOK_UP: fn(&mut PoolWorld, Vec<String>) -> Found = PoolWorld::look_up;
+    const CHECK_STOP: ProcessAct<Self> = PoolWorld::check_stop;
+    const IS_GONE: fn(&mut PoolWorld, Launch) = PoolWorld::bury;
+    const LEAVES: fn(&mut PoolWorld, ClientId) = PoolWorld::forget;
+    const SETTLE: Act<Self> = |world| {
         if world.is_ending || !world.rng.percent(40) {
             return Ok(());
         }
@@ -213,15 +146,18 @@ impl Scenario for Sites {
         let server = &world.settings.servers[0];
         world.advance(server.start_timeout * 2 + server.timeout + Duration::from_secs(1))?;
         world.tick()
-    }
+    };
+    const END_ALLOWANCE: fn(&PoolWorld) -> Duration =
+        |world| world.settings.servers[0].shutdown_grace * 2 + Duration::from_secs(9);
+}
 
-    fn end_allowance(world: &PoolWorld) -> Duration {
-        world.settings.servers[0].shutdown_grace * 2 + Duration::from_secs(9)
-    }
-
-    fn check_end(world: &mut PoolWorld) -> Check {
-        world.check_end()
-    }
+impl Plain for Sites {
+    const ROOTS_ASKED: fn(&mut PoolWorld, ClientId, Value) -> Check = PoolWorld::roots_asked;
+    const NOTIFIED: fn(&mut PoolWorld, ClientId, &Value) -> Check = PoolWorld::notified;
+    const ANSWERED: fn(&mut PoolWorld, &Answer<'_>) -> Check = PoolWorld::answered;
+    const REQUESTED: fn(&mut PoolWorld, &Asked<'_>) -> Check = PoolWorld::requested;
+    const TOLD: fn(&mut PoolWorld, Launch, &str, &Value) -> Check = PoolWorld::told;
+    const REPLIED: fn(&mut PoolWorld, Launch, usize, &Value) -> Check = PoolWorld::replied;
 }
 
 impl PoolWorld {
@@ -234,13 +170,8 @@ impl PoolWorld {
                     site.why = Some(why);
                 }
             }
-            Fact::NoRoom { backend, .. } => {
-                stats.count("waits_for_room");
-                self.own.in_line.insert(*backend);
-            }
             // Which of the clients stays is not seen from here.
             Fact::Separated { backend, .. } => {
-                stats.count("separated");
                 self.own.last_move = self.now;
                 // Requests that are not sent yet go with their clients.
                 for request in self.ledger.requests.iter_mut().filter(|r| r.is_open() && r.handed.is_empty())
@@ -254,8 +185,6 @@ impl PoolWorld {
                 }
             }
             Fact::Fallback { .. } => stats.count("fallbacks"),
-            Fact::BreakerOpened { .. } => stats.count("breaker_openings"),
-            Fact::Retried { .. } => stats.count("retries"),
             Fact::StateLost { .. } => stats.count("state_lost"),
             _ => {}
         }

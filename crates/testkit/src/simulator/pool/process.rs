@@ -1,10 +1,9 @@
 //! The processes: they come, work, hang, crash, grow, and end in their own time. What they say is in `process_talk`.
 
-use super::PoolWorld;
-use crate::simulator::engine::{Check, Phase, Start};
+use super::{PoolWorld, Sites};
+use crate::simulator::engine::{Check, Made, Phase, ProcessAct, Start};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::time::Duration;
 use switchboard_core::{ClientId, Event, Launch, Moment};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,7 +31,7 @@ pub(super) enum Job {
 
 #[derive(Debug, Clone)]
 pub(super) struct Open {
-    pub(super) id: Value,
+    pub(super) id: u64,
     pub(super) job: Job,
     pub(super) since: Moment,
     /// Will be answered with an error, and has no effect.
@@ -43,14 +42,10 @@ pub(super) struct Open {
 #[derive(Debug, Default)]
 pub(crate) struct PoolProcess {
     pub(super) health: Health,
-    /// Handshakes that it was asked for, and whether one was answered well.
-    pub(super) handshakes: usize,
     pub(super) greeter: Option<usize>,
-    pub(super) is_greeted: bool,
-    pub(super) is_confirmed: bool,
     pub(super) open: Vec<Open>,
     /// The request that it answered last: its id here, and its number.
-    pub(super) answered: Option<(Value, usize)>,
+    pub(super) answered: Option<(u64, usize)>,
     pub(super) subscriptions: BTreeSet<String>,
     pub(super) level: Option<usize>,
     /// Whose request that was, unless it was ours.
@@ -68,8 +63,7 @@ pub(crate) struct PoolProcess {
     pub(super) roots_told: Option<Vec<Value>>,
     /// Was given something beyond a handshake.
     pub(super) has_work: bool,
-    /// When it last said anything, and when it was last of use.
-    pub(super) last_word: Moment,
+    /// When it was last of use.
     pub(super) last_use: Moment,
     /// When a client last waited for it in vain.
     pub(super) free_since: Moment,
@@ -78,9 +72,7 @@ pub(crate) struct PoolProcess {
     pub(super) answers: usize,
 }
 
-type ProcessAct = fn(&mut PoolWorld, Launch) -> Check;
-
-const ACTS: &[(usize, ProcessAct)] = &[
+const ACTS: &[(usize, ProcessAct<Sites>)] = &[
     (500, PoolWorld::process_answers),
     (50, PoolWorld::process_progresses),
     (60, PoolWorld::process_logs),
@@ -93,15 +85,16 @@ const ACTS: &[(usize, ProcessAct)] = &[
 ];
 
 /// Acts of a process whose handshake is not over.
-const FIRST_ACTS: &[(usize, ProcessAct)] = &[(500, PoolWorld::process_answers), (4, PoolWorld::ends)];
+const FIRST_ACTS: &[(usize, ProcessAct<Sites>)] = &[(500, PoolWorld::process_answers), (4, PoolWorld::ends)];
 
 impl PoolWorld {
-    pub(super) fn make_process(&mut self, start: &Start) -> (PoolProcess, Duration) {
+    pub(super) fn make_process(&mut self, start: &Start) -> Check<Made<PoolProcess>> {
+        self.check_start(start)?;
         self.stats.count_if("second_starts", start.launch.number > 1);
         let (backend, now) = (start.launch.backend, self.now);
         let site = self.own.sites.entry(backend).or_default();
         (site.root, site.environment, site.why) = (start.root.clone(), start.environment, None);
-        self.stats.count_if("rooms_after_waiting", self.own.in_line.remove(&backend));
+        self.stats.count_if("rooms_after_waiting", self.in_line.remove(&backend));
         let doomed = if self.plan.is_crashy { 40 } else { 3 };
         let health = match () {
             () if self.rng.percent(doomed) => Health::Doomed,
@@ -109,9 +102,8 @@ impl PoolWorld {
             () if self.rng.percent(10) => Health::Mute(self.rng.below(6)),
             () => Health::Healthy,
         };
-        let process =
-            PoolProcess { health, last_word: now, last_use: now, free_since: now, ..PoolProcess::default() };
-        (process, self.rng.wait(&[(97, (0, 800)), (3, (800, 6000))]))
+        let process = PoolProcess { health, last_use: now, free_since: now, ..PoolProcess::default() };
+        Ok((process, self.rng.wait(&[(97, (0, 800)), (3, (800, 6000))])))
     }
 
     pub(super) fn process_acts(&mut self) -> Check {
@@ -133,10 +125,8 @@ impl PoolWorld {
 
     /// Healthy processes do not let time pass with work undone.
     pub(super) fn healthy_work_off(&mut self) -> Check {
-        let alive: Vec<Launch> = self.alive().collect();
-        for launch in alive {
-            let process = self.process(launch);
-            if process.health == Health::Healthy && process.phase == Phase::Alive {
+        for launch in self.running() {
+            if self.process(launch).health == Health::Healthy {
                 for _ in 0..self.process(launch).open.len() {
                     self.process_answers(launch)?;
                 }
@@ -162,12 +152,8 @@ impl PoolWorld {
 
     pub(super) fn memory_is_measured(&mut self) -> Check {
         let limit = self.settings.servers[0].memory_limit;
-        let alive: Vec<Launch> = self.alive().collect();
         let mut bytes = Vec::new();
-        for launch in alive {
-            if self.process(launch).phase != Phase::Alive {
-                continue;
-            }
+        for launch in self.running() {
             let size = self.rng.weighted(&[(5, 300), (2, 900), (3, 1500)]);
             let process = self.process(launch);
             process.heavy = if limit.is_some_and(|limit| size > limit) { process.heavy + 1 } else { 0 };

@@ -2,36 +2,36 @@
 
 use super::verb::Verb;
 use super::{PoolTurn, PoolWorld};
-use crate::simulator::engine::{Check, Presence};
+use crate::simulator::engine::{Check, Presence, request};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use switchboard_core::routing::path::{Style, to_uri};
 use switchboard_core::{ClientId, Launch};
 
 impl PoolWorld {
-    fn process_asks(&mut self, launch: Launch, wants_roots: bool, mut words: Value) -> Check<usize> {
-        let number = self.ledger.add_ask(launch, self.now, wants_roots);
-        words["jsonrpc"] = json!("2.0");
-        words["id"] = json!(format!("q{number}"));
-        words["params"]["ask"] = json!(number);
+    fn process_asks(&mut self, launch: Launch, method: &str, mut params: Value) -> Check<usize> {
+        let number = self.ledger.add_ask(launch, self.now, method == "roots/list");
+        params["ask"] = json!(number);
         self.own.last_talk = self.now;
-        self.process_says(launch, PoolTurn::default(), &words)?;
+        let text = request(format!("\"q{number}\""), method, params);
+        self.process_says(PoolTurn::default(), launch, text)?;
         Ok(number)
     }
 
     pub(super) fn process_asks_sampling(&mut self, launch: Launch) -> Check {
-        if !self.plan.asks || !self.process(launch).is_staying() {
+        // Nothing is learnt from a process of an earlier config.
+        if !self.plan.asks || !self.process(launch).is_staying() || self.owner.is_retired(launch.backend) {
             return Ok(());
         }
         let tasks = &self.own.sites[&launch.backend].tasks;
         let running = tasks.iter().find(|task| task.launch == launch && !task.is_over && !task.is_loose);
         let related = running.map(|task| (task.id.clone(), task.client)).filter(|_| self.rng.percent(50));
-        let mut words = json!({ "method": "sampling/createMessage", "params": { "messages": [] } });
+        let mut params = json!({ "messages": [] });
         if let Some((id, _)) = &related {
-            words["params"]["_meta"] = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
+            params["_meta"] = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
         }
         self.own.has_asked = true;
-        let ask = self.process_asks(launch, false, words)?;
+        let ask = self.process_asks(launch, "sampling/createMessage", params)?;
         let passed = self.ledger.asks[ask].client;
         if passed.is_none() && !self.ledger.asks[ask].is_answered {
             return Err(format!("{launch} asked q{ask}, and neither a client nor an error came of it"));
@@ -129,7 +129,7 @@ impl PoolWorld {
         if !self.plan.asks_roots || !self.process(launch).is_staying() {
             return Ok(());
         }
-        let ask = self.process_asks(launch, true, json!({ "method": "roots/list" }))?;
+        let ask = self.process_asks(launch, "roots/list", json!({}))?;
         let Some(client) = self.ledger.asks[ask].client else { return Ok(()) };
         // Only one who has none is asked as for anything else.
         let (may, sure) = self.users(launch.backend);
@@ -140,8 +140,7 @@ impl PoolWorld {
     }
 
     /// A process is answered.
-    pub(super) fn answer_at_process(&mut self, launch: Launch, words: &Value) -> Check {
-        let number = self.ledger.answer_ask(launch, words)?;
+    pub(super) fn replied(&mut self, launch: Launch, number: usize, words: &Value) -> Check {
         let (wants_roots, client) = (self.ledger.asks[number].wants_roots, self.ledger.asks[number].client);
         let now = self.now;
         self.process(launch).free_since = now;

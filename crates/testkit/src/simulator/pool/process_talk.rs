@@ -5,18 +5,11 @@ use super::process::{Job, Open};
 use super::site::Task;
 use super::verb::Verb;
 use super::{PoolTurn, PoolWorld};
-use crate::simulator::engine::{Check, LEVELS, message};
+use crate::simulator::engine::{Check, LEVELS, answer};
 use serde_json::{Value, json};
-use switchboard_core::{ClientId, Event, Launch};
+use switchboard_core::{ClientId, Launch};
 
 impl PoolWorld {
-    pub(super) fn process_says(&mut self, launch: Launch, turn: PoolTurn, words: &Value) -> Check {
-        let now = self.now;
-        self.process(launch).last_word = now;
-        let text = words.to_string();
-        self.handle_as(turn, Event::FromBackend { launch, message: message(text)? })
-    }
-
     pub(super) fn process_answers(&mut self, launch: Launch) -> Check {
         let count = self.process(launch).open.len();
         if count == 0 {
@@ -29,7 +22,7 @@ impl PoolWorld {
         let is_filtered = self.is_filtered();
         let mut turn = PoolTurn::default();
         if let Job::Client(number) = open.job {
-            self.process(launch).answered = Some((open.id.clone(), number));
+            self.process(launch).answered = Some((open.id, number));
             let now = self.now;
             let request = &self.ledger.requests[number];
             if request.verb != Verb::Ping && request.is_open() {
@@ -42,13 +35,13 @@ impl PoolWorld {
                 Job::Client(number) | Job::Replay(number) => Some(number),
                 Job::Probe | Job::Restore => None,
             };
-            json!({ "jsonrpc": "2.0", "id": open.id, "error": { "code": -32000, "message": "no", "data": { "tag": tag } } })
+            json!({ "code": -32000, "message": "no", "data": { "tag": tag } })
         } else {
-            let result = self.result_of(launch, &open);
-            json!({ "jsonrpc": "2.0", "id": open.id, "result": result })
+            self.result_of(launch, &open)
         };
+        let text = answer(open.id, format!("\"{}\":{words}", if open.fails { "error" } else { "result" }));
         if let Some((_, expected)) = &mut turn.answering {
-            *expected = words.get("result").or(words.get("error")).cloned().unwrap_or_default();
+            *expected = words;
             // A client is never shown what a filter hides.
             if let Some(tools) =
                 expected.get_mut("tools").and_then(Value::as_array_mut).filter(|_| is_filtered)
@@ -76,11 +69,11 @@ impl PoolWorld {
             Job::Probe | Job::Restore => {}
         }
         let Some(number) = turn.answering.as_ref().map(|(number, _)| *number) else {
-            return self.process_says(launch, turn, &words);
+            return self.process_says(turn, launch, text);
         };
         let (was_over, was_open) =
             (self.ledger.requests[number].is_answered, self.ledger.requests[number].is_open());
-        self.process_says(launch, turn, &words)?;
+        self.process_says(turn, launch, text)?;
         if !open.fails && !was_over && (self.ledger.requests[number].is_answered || !was_open) {
             self.note_answer(launch, number, was_open);
         }
@@ -167,42 +160,38 @@ impl PoolWorld {
         let Job::Client(number) = open.job else { return Ok(()) };
         self.ledger.requests[number].touched = self.now;
         let params = json!({ "progressToken": open.id, "progress": 1, "tag": number });
-        let words = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
-        self.process_says(launch, PoolTurn::default(), &words)?;
-        self.check_progress(number)
+        self.process_notifies(launch, "notifications/progress", params)?;
+        self.check_progress(number, true)
     }
 
     /// Progress for a request that was answered.
     fn progresses_late(&mut self, launch: Launch) -> Check {
-        let Some((id, number)) = self.processes[&launch].answered.clone() else { return Ok(()) };
+        let Some((id, number)) = self.processes[&launch].answered else { return Ok(()) };
         if self.ledger.requests[number].token.is_none() {
             return Ok(());
         }
         let params = json!({ "progressToken": id, "progress": 2, "tag": number });
-        let words = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
-        self.process_says(launch, PoolTurn::default(), &words)?;
-        self.stats.count_if("late_progress", !self.turn.heard.is_empty());
-        self.check_progress(number)
+        self.process_notifies(launch, "notifications/progress", params)?;
+        self.stats.count_if("late_progress", !self.heard.is_empty());
+        self.check_progress(number, true)
     }
 
     pub(super) fn process_logs(&mut self, launch: Launch) -> Check {
         let lowest = self.process(launch).level.unwrap_or(0);
         let rank = lowest + self.rng.below(LEVELS.len() - lowest);
         let params = json!({ "level": LEVELS[rank], "data": "something" });
-        let words = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params });
-        self.process_says(launch, PoolTurn::default(), &words)?;
+        self.process_notifies(launch, "notifications/message", params)?;
         self.check_log(launch, rank)
     }
 
     pub(super) fn process_lists_change(&mut self, launch: Launch) -> Check {
-        let words = json!({ "jsonrpc": "2.0", "method": DEBOUNCED });
         let times = self.rng.within(1..=3);
         let mut heard = 0;
         for _ in 0..times {
             self.note_news(launch);
-            self.process_says(launch, PoolTurn::default(), &words)?;
+            self.process_notifies(launch, DEBOUNCED, "{}")?;
             self.check_listeners(launch)?;
-            heard += usize::from(!self.turn.heard.is_empty());
+            heard += usize::from(!self.heard.is_empty());
         }
         let has_users = !self.site(launch.backend).sure.is_empty();
         self.stats.count_if("merged_notifications", has_users && heard == 1 && times > 1);
@@ -230,8 +219,7 @@ impl PoolWorld {
             return Ok(());
         }
         let uri = self.rng.pick(&uris).clone();
-        let words = json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri } });
-        self.process_says(launch, PoolTurn::default(), &words)?;
+        self.process_notifies(launch, "notifications/resources/updated", json!({ "uri": uri }))?;
         self.check_update(launch, &uri)
     }
 
@@ -243,8 +231,7 @@ impl PoolWorld {
         let (id, owner) = (task.id.clone(), task.client);
         self.task_over(launch, &id);
         let params = json!({ "taskId": id, "status": "completed" });
-        let words = json!({ "jsonrpc": "2.0", "method": "notifications/tasks/status", "params": params });
-        self.process_says(launch, PoolTurn::default(), &words)?;
+        self.process_notifies(launch, "notifications/tasks/status", params)?;
         self.check_only(launch, owner)
     }
 }

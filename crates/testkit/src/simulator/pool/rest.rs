@@ -7,77 +7,65 @@ use crate::simulator::engine::{Ask, Check, Phase, Request};
 use std::time::Duration;
 use switchboard_core::{BackendId, Launch, StatePolicy};
 
+/// Reasons for a stop, and their counters.
+const STOPS: &[(&str, &str)] = &[
+    ("to make room for another workspace", "evictions"),
+    ("it was idle for too long", "idle_stops"),
+    ("no client uses this workspace any more", "unused_stops"),
+    ("its client has left it", "left_stops"),
+    ("it asks its clients questions", "separated_stops"),
+    ("its clients have different roots", "separated_stops"),
+    ("clients now share an instance with more variables", "poorer_stops"),
+    ("clients now share another instance that offers the same", "united_stops"),
+    ("it uses too much memory", "memory_stops"),
+    ("all servers together use too much memory", "pool_memory_stops"),
+    ("it did not answer a health check", "health_restarts"),
+    ("a request timed out", "timeout_restarts"),
+    ("the process did not start in time", "spawns_too_late"),
+    ("its settings have changed", "reload_stops"),
+    ("it is no longer in the config", "reload_stops"),
+    ("its owner stops it", "owner_stops"),
+    ("its owner restarts it", "owner_restarts"),
+    ("it did not answer `initialize`", ""),
+    ("it refused `initialize`", ""),
+    ("switchboard is shutting down", ""),
+];
+
+/// A process of an earlier config that is of no use goes soon.
+const RETIREMENT: Duration = Duration::from_secs(1);
+
 impl PoolWorld {
     pub(super) fn check_stop(&mut self, launch: Launch) -> Check {
-        let Some(why) = self.site(launch.backend).why else { return Ok(()) };
-        let memory = self.settings.servers[0].memory_limit;
+        let site = self.site(launch.backend);
+        site.news_for.clear();
+        let Some(why) = site.why else { return Ok(()) };
         let is_needed = !self.in_flight(launch).is_empty();
-        let stats = &mut self.stats;
-        match why {
-            "to make room for another workspace" => {
-                stats.count("evictions");
-                self.check_unneeded(launch, why)
-            }
-            "it was idle for too long" => {
-                stats.count("idle_stops");
-                self.check_idle(launch)?;
-                self.check_unneeded(launch, why)
-            }
-            "no client uses this workspace any more" => {
-                stats.count("unused_stops");
-                self.check_unneeded(launch, why)
-            }
-            "its client has left it" => {
-                stats.count("left_stops");
+        let counter = match why {
+            "it uses too much memory" if is_needed => "memory_restarts",
+            "all servers together use too much memory" if is_needed => "pool_memory_restarts",
+            _ => match STOPS.iter().find(|(known, _)| *known == why) {
+                Some((_, counter)) => counter,
+                None => return Err(format!("{launch} is stopped because {why}")),
+            },
+        };
+        if !counter.is_empty() {
+            self.stats.count(counter);
+        }
+        match counter {
+            "idle_stops" => self.check_idle(launch).and_then(|()| self.check_unneeded(launch, why)),
+            "evictions" | "unused_stops" => self.check_unneeded(launch, why),
+            "left_stops" | "separated_stops" | "poorer_stops" | "united_stops" | "reload_stops" => {
                 self.check_nobody_waits(launch, why)
             }
-            "it asks its clients questions" | "its clients have different roots" => {
-                stats.count("separated_stops");
-                self.check_nobody_waits(launch, why)
-            }
-            "clients now share an instance with more variables" => {
-                stats.count("poorer_stops");
-                self.check_nobody_waits(launch, why)
-            }
-            "clients now share another instance that offers the same" => {
-                stats.count("united_stops");
-                self.check_nobody_waits(launch, why)
-            }
-            "it uses too much memory" => {
-                stats.count(if is_needed { "memory_restarts" } else { "memory_stops" });
-                match memory.is_some() && self.process(launch).heavy > 1 {
+            "memory_stops" | "memory_restarts" => {
+                let is_limited = self.settings.servers[0].memory_limit.is_some();
+                match is_limited && self.process(launch).heavy > 1 {
                     true => Ok(()),
                     false => Err(format!("{launch} is stopped for its memory, of which it holds little")),
                 }
             }
-            "all servers together use too much memory" => {
-                stats.count(if is_needed { "pool_memory_restarts" } else { "pool_memory_stops" });
-                Ok(())
-            }
-            "it did not answer a health check" => {
-                stats.count("health_restarts");
-                self.check_silent(launch)
-            }
-            "a request timed out" => {
-                stats.count("timeout_restarts");
-                Ok(())
-            }
-            "the process did not start in time" => {
-                stats.count("spawns_too_late");
-                Ok(())
-            }
-            "its owner stops it" => {
-                stats.count("owner_stops");
-                Ok(())
-            }
-            "its owner restarts it" => {
-                stats.count("owner_restarts");
-                Ok(())
-            }
-            "it did not answer `initialize`" | "it refused `initialize`" | "switchboard is shutting down" => {
-                Ok(())
-            }
-            _ => Err(format!("{launch} is stopped because {why}")),
+            "health_restarts" => self.check_silent(launch),
+            _ => Ok(()),
         }
     }
 
@@ -167,10 +155,14 @@ impl PoolWorld {
             let site = &self.own.sites[&p.launch.backend];
             // Linger counts where no client can hold it.
             let linger = self.settings.linger.filter(|_| self.users(p.launch.backend).0.is_empty());
-            let Some(ttl) = server.idle_ttl.into_iter().chain(linger).min() else { continue };
+            let retired = self.owner.retired_since(p.launch.backend);
+            let ttl = server.idle_ttl.into_iter().chain(linger).chain(retired.map(|_| RETIREMENT)).min();
+            let Some(ttl) = ttl else { continue };
             // A process that is needed when the time comes is given as much again.
             let patience = ttl * 2 + Duration::from_secs(1);
-            let is_kept = server.state != StatePolicy::None && !self.users(p.launch.backend).0.is_empty();
+            let is_kept = retired.is_none()
+                && server.state != StatePolicy::None
+                && !self.users(p.launch.backend).0.is_empty();
             let asks = |ask: &Ask| ask.launch == p.launch && !ask.is_answered;
             let is_used = !self.in_flight(p.launch).is_empty()
                 || !site.subscriptions.is_empty()
@@ -179,6 +171,7 @@ impl PoolWorld {
                 || site.tasks.iter().any(|task| !task.is_over)
                 || self.ledger.asks.iter().any(asks);
             let since = p.last_use.max(p.free_since).max(self.own.last_move).max(self.told_since);
+            let since = since.max(retired.unwrap_or_default());
             if !is_kept && !is_used && self.now.since(since) > patience {
                 return Err(format!("{} is of no use since {since:?}, and still there", p.launch));
             }

@@ -42,16 +42,6 @@ impl Verb {
         }
     }
 
-    /// May be handed over a second time after a crash.
-    pub(super) fn is_repeatable(&self) -> bool {
-        matches!(self, Self::Ping | Self::List | Self::Read | Self::SetLevel { .. })
-    }
-
-    /// Carries a client's affairs into a process.
-    pub(super) fn is_use(&self) -> bool {
-        !matches!(self, Self::Initialize | Self::Ping | Self::List | Self::SetLevel { .. })
-    }
-
     /// A server hears `initialized` before it, from a client that says so.
     pub(super) fn follows_handshake(&self) -> bool {
         !matches!(self, Self::Initialize | Self::Ping)
@@ -73,8 +63,6 @@ pub(crate) struct PoolRequest {
     pub(super) is_unclear: bool,
     /// Its client had said `initialized` before it.
     pub(super) is_confirmed: bool,
-    /// Calls a tool that a filter hides.
-    pub(super) is_hidden: bool,
     /// Answered by an error of ours.
     pub(super) is_refused: bool,
 }
