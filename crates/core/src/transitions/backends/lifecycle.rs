@@ -114,8 +114,9 @@ impl Core {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.become_ready(launch, now);
-        if let Some(ttl) = b.settings().idle_ttl {
-            self.clock.wake_at(now + ttl);
+        // Its last client may have left while it started: then the linger time counts from now.
+        if let Some(idle_at) = self.backends.get(&launch.backend).and_then(|b| self.idle_at(b)) {
+            self.clock.wake_at(idle_at);
         }
         self.let_go(launch.backend);
     }
