@@ -181,7 +181,7 @@ fn a_departed_clients_roots_are_not_reused() {
 
 /// The same if the client that left has made no call.
 #[test]
-fn an_idle_departed_clients_roots_are_kept_apart() {
+fn idle_departed_clients_roots_stay_apart() {
     run(r#"
         given linger 60s
         A opens 1; with {"roots":{}}
