@@ -8,8 +8,8 @@
 //! # Layout
 //! - `rng`, `variables`, `stats`: randomness, environments of clients, counters.
 //! - `rules`: methods. `ledger`: requests, and the answers that are owed. `parties`: clients and processes.
-//! - `world`: everything there is, and the trait [`Scenario`]. `owner`: orders and config changes. `plain`: plain
-//!   messages. `ending`: the end of a run.
+//! - `scenario`: the trait [`Scenario`]. `world`: the core, the parties and the clock. `owner`: orders and config
+//!   changes. `plain`: plain messages. `ending`: the end of a run.
 //! - `story`: a run in plain English. `shrink`: one run of a seed, and fewer steps of a failing one.
 
 mod rng;
@@ -19,6 +19,7 @@ mod rules;
 mod parties;
 mod ledger;
 mod story;
+mod scenario;
 mod world;
 mod owner;
 mod plain;
@@ -30,9 +31,10 @@ pub(crate) use ledger::{Account, Ask, Check, Key, LEVELS, Request};
 pub(crate) use parties::{Client, Phase, Presence, Process};
 pub(crate) use plain::{Answer, Asked, Plain, Words, answer, notice, parsed, request};
 pub(crate) use rng::Rng;
+pub(crate) use scenario::{Act, ClientAct, Found, Made, Make, ProcessAct, Run, Scenario, Start};
 pub use shrink::Failure;
 pub(crate) use shrink::run;
 pub use stats::Stats;
 pub(crate) use variables::{ENVIRONMENTS, environment, serves};
 pub use world::Flaw;
-pub(crate) use world::{Act, ClientAct, Found, Made, Make, ProcessAct, Run, Scenario, Start, World, message};
+pub(crate) use world::{World, message};
