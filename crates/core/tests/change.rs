@@ -218,3 +218,19 @@ fn a_change_announces_the_lists() {
             stop 1
     "#);
 }
+
+/// Only a filter on prompts or resources may refuse a completion that names none.
+#[test]
+fn tool_filters_spare_nameless_completions() {
+    two(r#"
+        1 ends
+            - restart after a pause
+        A> {"id":1,"method":"completion/complete","params":{}}
+        config changes and denies read
+            start 2 at /p
+        2 completes handshake 4
+            2< {"id":3,"method":"completion/complete","params":{}}
+        2> {"id":3,"result":{}}
+            A< {"id":1,"result":{}}
+    "#);
+}

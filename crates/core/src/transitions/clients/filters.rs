@@ -245,7 +245,9 @@ impl Core {
         }
         named_in(message).into_iter().find_map(|named| match named {
             NamedPart::Name(list, part) => {
-                let is_shown = message.text(part).is_some_and(|own| naming.filter(list).allows(&own));
+                let filter = naming.filter(list);
+                // As on arrival: without a filter on this list, the server judges a missing name.
+                let is_shown = filter.is_open() || message.text(part).is_some_and(|own| filter.allows(&own));
                 (!is_shown).then(|| self.unknown_name(list, &said(message, part), Vec::new()))
             }
             NamedPart::Uri(part) => {

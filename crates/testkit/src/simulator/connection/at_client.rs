@@ -202,12 +202,7 @@ impl ConnectionWorld {
                     text(message)
                 ));
             }
-            // A defect of the core: a completion without `ref` that waits is refused when its client moves on.
-            let has_reloaded = self.stats.get("reloads") > 0;
-            let is_hidden = |number: &usize| {
-                let request = &self.ledger.requests[*number];
-                request.is_hidden || (has_reloaded && request.rule.name == "completion/complete")
-            };
+            let is_hidden = |number: &usize| self.ledger.requests[*number].is_hidden;
             if kind_in(message.bytes()) == Some("unknown_name") {
                 if !self.ledger.accounts[&(client, batch, id)].requests.iter().any(is_hidden) {
                     return Err(format!("{client} called a tool that is there: {}", text(message)));
