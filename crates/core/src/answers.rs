@@ -316,7 +316,7 @@ impl Core {
 
     /// A start did not get room in time: all running backends were needed.
     pub(crate) fn no_room(&self, of: BackendId, waited: Duration) -> ErrorAnswer {
-        let (server, seconds, most) = (self.name_of(Some(of)), waited.as_secs_f64(), self.most(of));
+        let (server, seconds, most) = (self.name_of(Some(of)), waited.as_secs_f64(), self.max_instances(of));
         let own =
             if most < self.settings.pool.max_backends { Limit::Server(most) } else { Limit::Pool(most) };
         // There may be room again by now; the error still names the limit that the request waited for.

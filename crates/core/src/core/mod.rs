@@ -6,12 +6,14 @@
 //! - `followups`: work deferred to the end of an event.
 //! - `numbers`: ids for new backends and delegates.
 //! - `random`: pseudo-random numbers from the seed.
+//! - `queries`: questions that involve several parts of the state.
 
 mod clock;
 mod ending;
 mod followups;
 mod numbers;
 mod random;
+mod queries;
 
 use clock::Clock;
 use numbers::Numbers;

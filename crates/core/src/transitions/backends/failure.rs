@@ -3,9 +3,8 @@
 use crate::aggregate::Aggregate;
 use crate::answers::Cause;
 use crate::core::Core;
-use crate::ids::{BackendId, ClientId, ServerId};
-use crate::moment::Moment;
-use crate::servers::{Failure, LastError, LastWords, Retry};
+use crate::ids::{BackendId, ClientId};
+use crate::servers::{Failure, LastWords};
 use serde_json::{Value, json};
 
 impl Core {
@@ -36,31 +35,6 @@ impl Core {
     pub(crate) fn last_words(&mut self, backend: BackendId, stderr: &str) -> LastWords {
         let stdout = self.backends.get_mut(&backend).map(|b| b.quarantine_mut().take_text());
         LastWords::new(stderr, stdout.unwrap_or_default())
-    }
-
-    /// The time of a server's next start, or the earliest possible one, if scheduled.
-    pub(crate) fn next_try(&self, server: ServerId) -> Option<Moment> {
-        let own = self.backends.of_server(server);
-        let until = own.filter_map(|b| b.backoff_end().or(b.cooldown_end()));
-        let planned = self.retry_of(server).map(Retry::at);
-        until.chain(planned).filter(|until| *until > self.clock.now()).min()
-    }
-
-    /// Reason why a server is missing: its last failure, or a start that was too slow.
-    pub(crate) fn last_error(&self, server: ServerId) -> Option<LastError> {
-        self.failed_with(server).or_else(|| self.is_late_since(server))
-    }
-
-    /// The failure of a server that was not ready in time, perhaps in an earlier run.
-    fn is_late_since(&self, server: ServerId) -> Option<LastError> {
-        let (known, retry) = (self.servers.get(server)?, self.retry_of(server)?);
-        let shown = || LastError::not_ready(known.name(), retry, self.clock.now(), self.next_try(server));
-        retry.is_slow().then(shown)
-    }
-
-    fn failed_with(&self, server: ServerId) -> Option<LastError> {
-        let failure = self.servers.get(server)?.failure()?;
-        Some(failure.shown(self.clock.now(), self.next_try(server)))
     }
 
     /// The servers that an aggregate client sees: which are still starting, and why others failed.

@@ -8,7 +8,7 @@ use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};
 use crate::moment::Moment;
 use crate::pending::Pending;
-use crate::servers::{Limit, Server};
+use crate::servers::Server;
 use crate::settings;
 use std::time::Duration;
 use switchboard_protocol::Method;
@@ -50,16 +50,6 @@ impl Core {
         started.map(calm_at).filter(|moment| *moment > self.clock.now()).min()
     }
 
-    /// Number of processes that exist, are starting, or have not ended yet.
-    pub(crate) fn running(&self) -> usize {
-        self.backends.running().count()
-    }
-
-    fn running_beside(&self, backend: BackendId) -> usize {
-        let runs = |b: &&Backend| b.has_process() && self.backends.is_same_server(b.id(), backend);
-        self.backends.values().filter(runs).count()
-    }
-
     fn has_room_for(&self, backend: BackendId) -> bool {
         self.has_place_for(backend) && !self.is_list_start_too_many(backend)
     }
@@ -67,16 +57,6 @@ impl Core {
     /// Whether the number of processes allows a start.
     fn has_place_for(&self, backend: BackendId) -> bool {
         self.limit_of(backend).is_none()
-    }
-
-    /// The limit that prevents a backend from being started now.
-    pub(crate) fn limit_of(&self, backend: BackendId) -> Option<Limit> {
-        let (pool, most) = (self.settings.pool.max_backends, self.most(backend));
-        match () {
-            () if most < pool && self.is_full_beside(backend) => Some(Limit::Server(most)),
-            () if self.running() >= pool => Some(Limit::Pool(pool)),
-            () => None,
-        }
     }
 
     /// Whether a backend was started only for its lists, and no client has used it.
@@ -98,19 +78,6 @@ impl Core {
                 && self.is_for_lists(b)
         };
         self.backends.values().filter(is_busy).count() >= self.settings.pool.max_list_starts
-    }
-
-    /// Whether a backend's server has reached its limit of instances.
-    fn is_full_beside(&self, backend: BackendId) -> bool {
-        self.running_beside(backend) >= self.most(backend)
-    }
-
-    /// Limit on instances of a backend's server. Private servers have as many as clients: one more window
-    /// must not wait until another is closed.
-    pub(crate) fn most(&self, backend: BackendId) -> usize {
-        let Some(b) = self.backends.get(&backend) else { return 0 };
-        let pool = self.settings.pool.max_backends;
-        if self.is_private(b.server()) { pool } else { b.settings().max_backends.min(pool) }
     }
 
     /// Starts queued backends as far as there is room, and makes more room.

@@ -32,12 +32,6 @@ impl Core {
         }
     }
 
-    /// Clients that hold a lease on a backend, without stand-ins.
-    pub(crate) fn real_lessees(&self, backend: BackendId) -> impl Iterator<Item = ClientId> {
-        let is_real = |client: &ClientId| self.clients.get(client).is_some_and(|c| !c.is_stand_in());
-        self.lessees(backend).filter(is_real)
-    }
-
     /// The only client that an unsolicited message of a process can concern: its only user, or, before any
     /// use, its only client.
     pub(crate) fn sole_user(&self, backend: BackendId) -> Option<ClientId> {

@@ -170,12 +170,6 @@ impl Core {
         BackendKey { root, in_home, profile, principal, owner: is_private.then_some(client) }
     }
 
-    /// The connected clients that hold a lease on a backend.
-    pub(crate) fn lessees(&self, backend: BackendId) -> impl Iterator<Item = ClientId> {
-        let holds = move |c: &&crate::clients::Client| !c.is_lost() && c.holds_lease_on(backend);
-        self.clients.values().filter(holds).map(|c| c.id())
-    }
-
     pub(crate) fn only_lessee(&self, backend: BackendId) -> Option<ClientId> {
         let mut lessees = self.lessees(backend);
         lessees.next().filter(|_| lessees.next().is_none())
