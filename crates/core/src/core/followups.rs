@@ -1,12 +1,12 @@
 //! Follow-ups: work that a transition defers to the end of its event, because the state is inconsistent
-//! before. Stored by kind; [`Core::run_followups`](crate::Core) handles one kind after the other, in the
-//! order of [`Followup`]. Must not know how they are carried out.
+//! before. They wait in one queue; [`Core::run_followups`](crate::Core) takes out one kind after the other, in
+//! the order of [`Followup`]. Must not know how they are carried out.
 
 use crate::ids::{BackendId, ClientId};
 
 /// Work for the end of an event, in the order of execution. A follow-up that arises while a later kind is
 /// being handled waits for the next event.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Followup {
     /// A client's handshake failed: the next client that waits for this backend makes its own.
     GreetNext { backend: BackendId, client: ClientId },
@@ -26,77 +26,44 @@ pub(crate) enum Followup {
     ForgetLost,
 }
 
-/// The pending follow-ups, by kind.
+/// The pending follow-ups, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Followups {
-    greetings: Vec<(BackendId, ClientId)>,
-    without: Vec<ClientId>,
-    moves: Vec<ClientId>,
-    checks_standbys: bool,
-    turns: Vec<BackendId>,
-    starts: Vec<BackendId>,
-    deserted: Vec<(BackendId, &'static str)>,
-    forgets_lost: bool,
+    queue: Vec<Followup>,
 }
 
 impl Followups {
+    /// Adds a follow-up; most kinds wait only once.
     pub(crate) fn push(&mut self, followup: Followup) {
-        match followup {
-            Followup::GreetNext { backend, client } => self.greetings.push((backend, client)),
-            Followup::GoOnWithout { client } => push_once(&mut self.without, client),
-            Followup::Move { client } => push_once(&mut self.moves, client),
-            Followup::CheckStandbys => self.checks_standbys = true,
-            Followup::GiveTurn { backend } => push_once(&mut self.turns, backend),
-            Followup::StartAgain { backend } => self.starts.push(backend),
-            Followup::EndDeserted { backend, why } => self.deserted.push((backend, why)),
-            Followup::ForgetLost => self.forgets_lost = true,
+        let may_repeat = match followup {
+            Followup::GreetNext { .. } | Followup::StartAgain { .. } | Followup::EndDeserted { .. } => true,
+            Followup::GoOnWithout { .. }
+            | Followup::Move { .. }
+            | Followup::CheckStandbys
+            | Followup::GiveTurn { .. }
+            | Followup::ForgetLost => false,
+        };
+        if may_repeat || !self.queue.contains(&followup) {
+            self.queue.push(followup);
         }
     }
 
-    /// The most recent failed handshake.
-    pub(crate) fn next_greeting(&mut self) -> Option<(BackendId, ClientId)> {
-        self.greetings.pop()
+    /// Removes the newest follow-up of a kind.
+    pub(crate) fn pop(&mut self, is_of_kind: fn(&Followup) -> bool) -> Option<Followup> {
+        let newest = self.queue.iter().rposition(is_of_kind)?;
+        Some(self.queue.remove(newest))
     }
 
-    /// The client most recently affected by a server that could not be started.
-    pub(crate) fn next_without(&mut self) -> Option<ClientId> {
-        self.without.pop()
+    /// Removes all follow-ups of a kind; returns them oldest first.
+    pub(crate) fn take(&mut self, is_of_kind: fn(&Followup) -> bool) -> Vec<Followup> {
+        self.queue.extract_if(.., |followup| is_of_kind(followup)).collect()
     }
 
-    pub(crate) fn take_moves(&mut self) -> Vec<ClientId> {
-        std::mem::take(&mut self.moves)
-    }
-
-    pub(crate) fn take_standby_check(&mut self) -> bool {
-        std::mem::take(&mut self.checks_standbys)
-    }
-
-    /// The backend that most recently finished a request.
-    pub(crate) fn next_turn(&mut self) -> Option<BackendId> {
-        self.turns.pop()
-    }
-
-    pub(crate) fn take_starts(&mut self) -> Vec<BackendId> {
-        std::mem::take(&mut self.starts)
-    }
-
-    /// Sorts the remaining starts and removes duplicates.
-    pub(crate) fn tidy_starts(&mut self) {
-        self.starts.sort();
-        self.starts.dedup();
-    }
-
-    pub(crate) fn take_deserted(&mut self) -> Vec<(BackendId, &'static str)> {
-        std::mem::take(&mut self.deserted)
-    }
-
-    pub(crate) fn take_forget_lost(&mut self) -> bool {
-        std::mem::take(&mut self.forgets_lost)
-    }
-}
-
-fn push_once<T: PartialEq>(queue: &mut Vec<T>, item: T) {
-    if !queue.contains(&item) {
-        queue.push(item);
+    /// Sorts the follow-ups of a kind and removes duplicates.
+    pub(crate) fn tidy(&mut self, is_of_kind: fn(&Followup) -> bool) {
+        let mut left = self.take(is_of_kind);
+        left.sort();
+        left.dedup();
+        self.queue.extend(left);
     }
 }

@@ -42,17 +42,45 @@ impl Core {
     /// and need no queue entry: room for waiting backends, the release of clients during a shutdown, and the
     /// time since which the program is unused.
     pub(crate) fn run_followups(&mut self) {
-        self.greet_next_clients();
-        self.go_on_without_missed();
+        self.run_every(|it| matches!(it, Followup::GreetNext { .. }));
+        self.run_every(|it| matches!(it, Followup::GoOnWithout { .. }));
         self.move_clients();
-        self.check_standbys();
-        self.give_turns();
+        self.run_present(|it| matches!(it, Followup::CheckStandbys));
+        self.run_every(|it| matches!(it, Followup::GiveTurn { .. }));
         self.start_missed();
         self.end_deserted();
         self.serve_line();
         self.let_clients_go();
-        self.forget_lost();
+        self.run_present(|it| matches!(it, Followup::ForgetLost));
         self.note_use();
+    }
+
+    /// Carries out all follow-ups of a kind, newest first, with those that arise meanwhile.
+    fn run_every(&mut self, is_of_kind: fn(&Followup) -> bool) {
+        while let Some(followup) = self.followups.pop(is_of_kind) {
+            self.run_followup(followup);
+        }
+    }
+
+    /// Carries out the present follow-ups of a kind, oldest first. Those that arise meanwhile wait for the next
+    /// event.
+    pub(crate) fn run_present(&mut self, is_of_kind: fn(&Followup) -> bool) {
+        for followup in self.followups.take(is_of_kind) {
+            self.run_followup(followup);
+        }
+    }
+
+    fn run_followup(&mut self, followup: Followup) {
+        match followup {
+            Followup::GreetNext { backend, client } => self.greet_next_client(backend, client),
+            Followup::GoOnWithout { client } => self.go_on_without_missed(client),
+            Followup::Move { client } => self.move_if_greeted(client),
+            Followup::CheckStandbys => self.check_standbys(),
+            Followup::GiveTurn { backend } => self.let_go(backend),
+            Followup::StartAgain { backend } => self.start_again(backend),
+            Followup::EndDeserted { backend, why } => self.end_if_deserted(backend, why),
+            Followup::ForgetLost => self.forget_lost(),
+        }
     }
 
     fn dispatch(&mut self, event: Event) {

@@ -272,13 +272,11 @@ impl Core {
         }
     }
 
-    /// Lets clients continue without servers that could not be started.
-    pub(crate) fn go_on_without_missed(&mut self) {
-        while let Some(client) = self.followups.next_without() {
-            match self.has_aggregate(client) {
-                true => self.aggregate_progress(client),
-                false => self.unpark(client),
-            }
+    /// Lets a client continue without servers that could not be started.
+    pub(crate) fn go_on_without_missed(&mut self, client: ClientId) {
+        match self.has_aggregate(client) {
+            true => self.aggregate_progress(client),
+            false => self.unpark(client),
         }
     }
 
@@ -308,16 +306,19 @@ impl Core {
         if !self.is_running() {
             return;
         }
-        for backend in self.followups.take_starts() {
-            match self.backends.get(&backend).map(|b| b.state()) {
-                Some(BackendState::Stopped | BackendState::Failed { .. }) => self.ensure_started(backend),
-                // The process may still fail or end: look again after the next event.
-                Some(BackendState::Starting { .. } | BackendState::Stopping { .. }) => {
-                    self.followups.push(Followup::StartAgain { backend });
-                }
-                Some(BackendState::Ready { .. } | BackendState::Backoff { .. }) | None => {}
+        let is_start = |it: &Followup| matches!(it, Followup::StartAgain { .. });
+        self.run_present(is_start);
+        self.followups.tidy(is_start);
+    }
+
+    pub(crate) fn start_again(&mut self, backend: BackendId) {
+        match self.backends.get(&backend).map(|b| b.state()) {
+            Some(BackendState::Stopped | BackendState::Failed { .. }) => self.ensure_started(backend),
+            // The process may still fail or end: look again after the next event.
+            Some(BackendState::Starting { .. } | BackendState::Stopping { .. }) => {
+                self.followups.push(Followup::StartAgain { backend });
             }
+            Some(BackendState::Ready { .. } | BackendState::Backoff { .. }) | None => {}
         }
-        self.followups.tidy_starts();
     }
 }

@@ -120,13 +120,6 @@ impl Core {
         }
     }
 
-    /// Sends the requests whose turn has come, at the end of an event.
-    pub(crate) fn give_turns(&mut self) {
-        while let Some(backend) = self.followups.next_turn() {
-            self.let_go(backend);
-        }
-    }
-
     /// Sends queued messages in order, as far as possible. Messages that take no turn are not blocked by those that do.
     pub(crate) fn let_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };

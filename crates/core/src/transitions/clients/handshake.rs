@@ -283,12 +283,10 @@ impl Core {
 
     /// Lets other clients try after a failed handshake. Done at the end of the event, since the failure may
     /// be about to decide the fate of the process.
-    pub(crate) fn greet_next_clients(&mut self) {
-        while let Some((backend, client)) = self.followups.next_greeting() {
-            self.next_greeter(backend);
-            self.let_early_go(backend);
-            self.unpark(client);
-        }
+    pub(crate) fn greet_next_client(&mut self, backend: BackendId, client: ClientId) {
+        self.next_greeter(backend);
+        self.let_early_go(backend);
+        self.unpark(client);
     }
 
     /// Continues with requests that waited for another client's handshake, or makes their own client's.

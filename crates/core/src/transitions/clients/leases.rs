@@ -46,9 +46,6 @@ impl Core {
     /// Removes departed clients that nothing refers to any more. The only client stays known to the end; but
     /// its earlier delegates must not accumulate.
     pub(crate) fn forget_lost(&mut self) {
-        if !self.followups.take_forget_lost() {
-            return;
-        }
         let lives_on = self.lives_on();
         let (pending, questions) = (&self.pending, &self.questions);
         let is_named = |client: ClientId| {

@@ -119,17 +119,19 @@ impl Core {
         }
     }
 
-    /// Moves the clients that are due. A client in a handshake completes it first.
+    /// Moves the clients that are due, unless a shutdown has begun.
     pub(crate) fn move_clients(&mut self) {
-        if !self.is_running() {
-            return;
+        if self.is_running() {
+            self.run_present(|it| matches!(it, Followup::Move { .. }));
         }
-        for client in self.followups.take_moves() {
-            match self.clients.get(&client).filter(|c| !c.is_lost()) {
-                Some(c) if c.awaits_greeting() => self.followups.push(Followup::Move { client }),
-                Some(_) => self.move_client(client),
-                None => {}
-            }
+    }
+
+    /// Moves a client. A client in a handshake completes it first.
+    pub(crate) fn move_if_greeted(&mut self, client: ClientId) {
+        match self.clients.get(&client).filter(|c| !c.is_lost()) {
+            Some(c) if c.awaits_greeting() => self.followups.push(Followup::Move { client }),
+            Some(_) => self.move_client(client),
+            None => {}
         }
     }
 

@@ -186,31 +186,33 @@ impl Core {
 
     /// Stops backends that their clients have left, once their work is done.
     pub(crate) fn end_deserted(&mut self) {
-        for (backend, why) in self.followups.take_deserted() {
-            if self.lessees(backend).next().is_some() {
-                continue;
-            }
-            let Some(b) = self.backends.get(&backend) else { continue };
-            let Some(launch) = b.wanted_launch() else {
-                // A request may still be queued at a backend that is useless to others.
-                if b.is_retired() && !b.queue().is_empty() {
-                    self.followups.push(Followup::EndDeserted { backend, why });
-                }
-                continue;
-            };
-            let task_ends = b.tasks().last_end(self.clock.now());
-            if let Some(moment) = task_ends {
-                self.clock.wake_at(moment);
-            }
-            if task_ends.is_some() || self.pending.wanted_at(backend).next().is_some() {
-                self.followups.push(Followup::EndDeserted { backend, why });
-                continue;
-            }
-            if let Some(b) = self.backends.get_mut(&backend) {
-                b.stop_for_good();
-            }
-            self.end_process(launch, why);
+        self.run_present(|it| matches!(it, Followup::EndDeserted { .. }));
+    }
+
+    pub(crate) fn end_if_deserted(&mut self, backend: BackendId, why: &'static str) {
+        if self.lessees(backend).next().is_some() {
+            return;
         }
+        let Some(b) = self.backends.get(&backend) else { return };
+        let Some(launch) = b.wanted_launch() else {
+            // A request may still be queued at a backend that is useless to others.
+            if b.is_retired() && !b.queue().is_empty() {
+                self.followups.push(Followup::EndDeserted { backend, why });
+            }
+            return;
+        };
+        let task_ends = b.tasks().last_end(self.clock.now());
+        if let Some(moment) = task_ends {
+            self.clock.wake_at(moment);
+        }
+        if task_ends.is_some() || self.pending.wanted_at(backend).next().is_some() {
+            self.followups.push(Followup::EndDeserted { backend, why });
+            return;
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.stop_for_good();
+        }
+        self.end_process(launch, why);
     }
 
     /// Asks a process to end; the state already has the next step.

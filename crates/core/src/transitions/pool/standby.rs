@@ -167,7 +167,7 @@ impl Core {
 
     /// Restarts stand-ins that have lost their process, and ends those that are useless.
     pub(crate) fn check_standbys(&mut self) {
-        if !self.followups.take_standby_check() || !self.is_running() {
+        if !self.is_running() {
             return;
         }
         for client in self.standbys().map(|c| c.id()).collect::<Vec<ClientId>>() {
