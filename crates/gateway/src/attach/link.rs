@@ -104,8 +104,7 @@ impl Link {
             Err(error) => return Err(error),
         };
         // The relay's own connection carries messages, so it never offers streams.
-        let handover = if streams { hello::HANDOVER_FORM } else { 0 };
-        let wants = Wants::Client(Box::new(Newcomer { handover, ..self.newcomer.clone() }));
+        let wants = Wants::Client(Box::new(self.newcomer.clone().offering_streams(streams)));
         let reply = match hello::ask(&mut connection, wants).await {
             Ok(reply) => reply,
             // The daemon ended between connect and answer.

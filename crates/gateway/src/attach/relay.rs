@@ -34,11 +34,9 @@ pub(crate) fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &Root
         given: own.given,
         default: own.default,
         env: Vars::own().all().filter_map(text).collect(),
-        // Overwritten for each connection, which may offer streams or not.
-        handover: 0,
         // Without a mark, a refused request is answered with an error instead of being retried.
         refusal_mark: token::random().ok(),
-        log: None,
+        ..Newcomer::default()
     }
 }
 

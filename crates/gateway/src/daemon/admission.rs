@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use switchboard_process::room;
 
-/// Descriptors for a client's streams, beside its connection: both streams, the journal's file, and a
+/// Descriptors for a client's streams, beside its connection: both streams, the file that comes with them, and a
 /// copy of each stream for polling.
 const DESCRIPTORS_PER_CLIENT: usize = 5;
 

@@ -9,7 +9,6 @@ use crate::hub::Hub;
 use crate::io::reader::ClientReader;
 use crate::paths;
 use crate::settings;
-use serde_json::{Value, json};
 use std::pin::Pin;
 use std::sync::Arc;
 use switchboard_core::{ClientId, Environment, Event, Principal, ServerId, Surroundings};
@@ -44,8 +43,7 @@ impl DaemonState {
             // Without a reply, the attachment looks for another daemon.
             return;
         }
-        // An attachment with another file format is served as a relay.
-        let offers_streams = newcomer.handover == hello::HANDOVER_FORM;
+        let offers_streams = newcomer.offers_streams();
         // Descriptors are checked before the reply, so that a refused window can still serve itself.
         let admission = match Admission::take(&self.arriving, offers_streams) {
             Ok(admission) => admission,
@@ -55,8 +53,7 @@ impl DaemonState {
             }
         };
         let found = self.server_for(&newcomer).await;
-        let result = if offers_streams { json!({ "streams": true }) } else { Value::Null };
-        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(result));
+        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::accepting(offers_streams));
         let is_told = hello::say(&connection.writer, &reply).await.is_ok();
         // No client is registered yet, so one that cannot be told leaves no trace.
         let (Ok(id), true) = (found, is_told) else { return };

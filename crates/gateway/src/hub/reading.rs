@@ -21,7 +21,7 @@ pub(crate) async fn read_client(
     framer: Framer,
     reader: ClientReader,
 ) {
-    // A later daemon continues in the middle of the stream, and journal positions count from its start.
+    // The stream may have begun before us; the tap counts positions from its start.
     let source = FrameSource { read: reader.tap().map_or(0, |tap| tap.start()), ..FrameSource::default() };
     Reading { hub, peer: Peer::Client(client), framer, source, reader }.read_all(input.into()).await;
 }
@@ -32,7 +32,7 @@ pub(crate) async fn read_backend(hub: &Arc<Hub>, launch: Launch, input: impl Int
     Reading { hub, peer: Peer::Backend(launch), framer, source, reader }.read_all(input.into()).await;
 }
 
-/// Passes a message to the core that the client had sent to an earlier daemon. The tap is not
+/// Passes a message to the core that an earlier process received from the client. The tap is not
 /// asked: it has seen the message.
 pub(crate) async fn repeat(
     hub: &Arc<Hub>,
@@ -153,7 +153,7 @@ impl Reading<'_> {
     }
 
     /// Handles a client's frame. Breaks with a frame whose paths must be looked up, or with `None` if the
-    /// rest belongs to the next daemon.
+    /// tap leaves the rest to another reader.
     fn take_from_client(
         &self,
         turn: &mut Turn<'_>,
@@ -207,7 +207,7 @@ impl Reading<'_> {
     }
 
     /// Asks the tap first, under the same lock that releases a client. `false` if the
-    /// event is left to the next daemon.
+    /// tap leaves the event to another reader.
     fn tell(&self, turn: &mut Turn<'_>, event: Event) -> bool {
         let is_ours = match self.reader.tap() {
             Some(tap) => tap.admit(&event, self.source.upto, turn.is_succeeded()),

@@ -230,7 +230,7 @@ impl Outbox {
             }
             Err(_) => {
                 self.broken = true;
-                // The journal closes, so that no other daemon tries to serve a client that is gone.
+                // No other process must try to send to a peer that is gone.
                 stored.lost();
             }
             Ok(()) => {}

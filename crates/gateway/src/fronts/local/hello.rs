@@ -6,7 +6,7 @@ use crate::environments::Vars;
 use crate::telemetry::WindowLog;
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{self, IoSlice};
 use std::time::Duration;
@@ -75,7 +75,7 @@ pub(crate) enum OrderWord {
 
 /// Format of the file that accompanies a client's streams. The first format is no longer accepted, since it
 /// contained addresses of the serving process; it was announced in another way.
-pub(crate) const HANDOVER_FORM: u32 = 2;
+const HANDOVER_FORM: u32 = 2;
 
 /// A client of an attachment, with everything that it would have in a process of its own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -177,6 +177,17 @@ impl Newcomer {
         let pairs = self.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         Vars::new(pairs.collect())
     }
+
+    /// Offers the client's own streams to the daemon, or withdraws the offer.
+    pub(crate) fn offering_streams(self, is_offered: bool) -> Self {
+        Self { handover: if is_offered { HANDOVER_FORM } else { 0 }, ..self }
+    }
+
+    /// Whether the client's own streams are offered. An attachment with another file format is served as a
+    /// relay.
+    pub(crate) fn offers_streams(&self) -> bool {
+        self.handover == HANDOVER_FORM
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -193,6 +204,11 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) fn with(result: Value) -> Self {
         Self { version: version(), pid: std::process::id(), error: None, result }
+    }
+
+    /// The reply to an accepted client.
+    pub(crate) fn accepting(takes_streams: bool) -> Self {
+        Self::with(if takes_streams { json!({ "streams": true }) } else { Value::Null })
     }
 
     /// Whether the daemon takes the client's own streams.

@@ -11,8 +11,8 @@ pub(crate) trait InputTap: Send + Sync {
     fn set_framing(&self, framing: Framing);
 
     /// Records an event that is about to be handled. `upto` is the position in the stream at which its
-    /// frame ends; `is_succeeded` means that new requests are left to the next daemon. `false` if this
-    /// process must not handle the event.
+    /// frame ends; `is_succeeded` means that another process handles new requests. `false` if this process
+    /// must not handle the event.
     fn admit(&self, event: &Event, upto: u64, is_succeeded: bool) -> bool;
 
     /// Whether the rest of the stream is left to another reader.
