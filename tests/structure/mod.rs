@@ -1,9 +1,12 @@
-//! Structure of the source tree, as rules that only get stricter: modules of a crate form no cycle, a `# Layout` list names
-//! the modules below it, type names are unique, files stay short. `known.txt` lists today's violations; an entry that no
+//! Structure of the source tree, as rules that only get stricter: modules of a crate form no cycle and use only those that
+//! `lib.rs` lists before them, a `# Layout` list names the modules below it, type names are unique, files and functions stay
+//! short, blocks are not deeply nested. `known.txt` lists today's violations; an entry that no
 //! longer applies must be deleted, so the list can only shrink.
 
+mod functions;
 mod source;
 
+use functions::functions;
 use source::Crate;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +16,10 @@ const KNOWN: &str = include_str!("known.txt");
 const MAX_FILE_LINES: usize = 600;
 /// Maximum definitions of one type name in a crate.
 const MAX_SAME_NAME: usize = 2;
+/// Maximum lines of a function.
+const MAX_FUNCTION_LINES: usize = 100;
+/// Maximum levels of blocks in a function, its body included.
+const MAX_NESTING: usize = 5;
 
 #[test]
 fn structure_only_gets_better() {
@@ -32,12 +39,26 @@ fn violations(krate: &Crate) -> Vec<String> {
     for ring in krate.cycles() {
         found.extend(ring.iter().map(|module| format!("cycle: {} {module}", krate.name)));
     }
+    found.extend(
+        krate
+            .uses_of_later_modules()
+            .into_iter()
+            .map(|(module, used)| format!("order: {} {module} uses {used}", krate.name)),
+    );
     for file in &krate.files {
         if file.text.lines().count() > MAX_FILE_LINES {
             found.push(format!("length: {}", file.path));
         }
         for name in file.layout_differences() {
             found.push(format!("layout: {} {name}", file.path));
+        }
+        for function in functions(&file.text) {
+            if function.lines > MAX_FUNCTION_LINES {
+                found.push(format!("function: {} {}", file.path, function.name));
+            }
+            if function.nesting > MAX_NESTING {
+                found.push(format!("nesting: {} {}", file.path, function.name));
+            }
         }
     }
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
@@ -79,4 +100,45 @@ fn system_variants_count_once() {
         ("src/p/macos.rs", "struct Pipe { }\n#[cfg(test)]\nmod tests {\n    struct Pipe;\n}\n"),
     ]);
     assert_eq!(krate.type_names(), ["Handle", "Handle", "Pipe"]);
+}
+
+#[test]
+fn uses_of_later_modules_are_found() {
+    let krate = Crate::of_texts(&[
+        (
+            "src/lib.rs",
+            "mod a;\n#[cfg(unix)]\npub mod b;\nmod c;\n\npub use c::{\n    Thing, inner::Other as Same,\n};\n",
+        ),
+        ("src/a.rs", "use crate::{\n    b::{c, B},\n    d,\n};\n// crate::c in a comment\n"),
+        ("src/b/mod.rs", "use crate::a::A;\nfn f() -> crate::Same { crate::b::g() }\n"),
+        ("src/c.rs", "use crate::{a, b};\n"),
+        ("src/a/tests.rs", "use crate::c::C;\n"),
+    ]);
+    let found: Vec<(&str, &str)> = krate.uses_of_later_modules().into_iter().collect();
+    assert_eq!(found, [("a", "b"), ("b", "c")]);
+}
+
+#[test]
+fn functions_are_measured() {
+    let text = r##"
+        impl<T> Shape for Square<T> {
+            // fn in a comment {
+            fn flat(&self) -> Self { Self { side: '{', name: "{", raw: r#"{"# } }
+
+            fn deep(&self) {
+                let Some(Point { x, .. }) = self.point() else { return };
+                match x {
+                    Shown { y } if y == Colour::Red => Square { y },
+                    _ => for z in y {
+                        self.each(|w| {
+                            if let Point { x } = w { x() }
+                        });
+                    }
+                }
+            }
+        }
+    "##;
+    let measured: Vec<(String, usize, usize)> =
+        functions(text).into_iter().map(|it| (it.name, it.lines, it.nesting)).collect();
+    assert_eq!(measured, [("flat".to_owned(), 1, 1), ("deep".to_owned(), 11, 5)]);
 }

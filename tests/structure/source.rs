@@ -43,7 +43,7 @@ impl Crate {
         let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for file in &self.files {
             let Some(module) = file.module() else { continue };
-            let used = file.used_modules().filter(|used| *used != module);
+            let used = self.modules_used_by(file).filter(|used| *used != module);
             uses.entry(module).or_default().extend(used.filter_map(|used| modules.get(used)));
         }
         let reach: BTreeMap<&str, BTreeSet<&str>> =
@@ -60,6 +60,29 @@ impl Crate {
             }
         }
         rings
+    }
+
+    /// Pairs of a module and another that it uses, although `lib.rs` lists the other one after it.
+    pub(super) fn uses_of_later_modules(&self) -> BTreeSet<(&str, &str)> {
+        let Some(root) = self.files.iter().find(|file| file.path.ends_with("src/lib.rs")) else {
+            return BTreeSet::new();
+        };
+        let order: Vec<&str> = root.text.lines().filter_map(module_line).collect();
+        let place = |module: &str| order.iter().position(|listed| *listed == module);
+        let mut found = BTreeSet::new();
+        for file in self.files.iter().filter(|file| !file.is_test()) {
+            let Some(module) = file.module().filter(|module| order.contains(module)) else { continue };
+            let later = self.modules_used_by(file).filter(|used| place(used) > place(module));
+            found.extend(later.map(|used| (module, used)));
+        }
+        found
+    }
+
+    /// Top-level modules that a file uses, directly or through a name that the root re-exports.
+    fn modules_used_by<'a>(&'a self, file: &'a File) -> impl Iterator<Item = &'a str> {
+        let exports: BTreeMap<&str, &str> =
+            self.files.iter().filter(|file| file.module().is_none()).flat_map(File::exports).collect();
+        file.used_names().into_iter().map(move |name| exports.get(name).copied().unwrap_or(name))
     }
 
     /// Names of all types outside tests, sorted; variants for different systems count once.
@@ -82,14 +105,50 @@ impl File {
         (!matches!(module, "lib" | "main" | "bin")).then_some(module)
     }
 
+    /// Names that the root re-exports, each with the module that it is from.
+    fn exports(&self) -> Vec<(&str, &str)> {
+        let statements = self.text.split("pub use ").skip(1).filter_map(|rest| rest.split_once(';'));
+        let all = statements.flat_map(|(path, _)| {
+            let path = path.trim_start_matches("self::");
+            let (module, names) = (first_word(path), path.rsplit_once("::").map_or("", |(_, names)| names));
+            let names = names.trim_matches(['{', '}']).split(',').map(str::trim);
+            names
+                .filter(|name| !name.is_empty())
+                .map(move |name| (name.rsplit_once(" as ").map_or(name, |(_, name)| name), module))
+        });
+        all.collect()
+    }
+
     /// First path segments after `crate::`, also in `crate::{…}`.
-    fn used_modules(&self) -> impl Iterator<Item = &str> {
-        let lines = self.text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        lines.flat_map(|line| line.split("crate::").skip(1)).flat_map(|rest| {
-            let group = rest.strip_prefix('{').map(|group| group.split([',', '{']));
-            let single = group.is_none().then_some(rest);
-            group.into_iter().flatten().chain(single).map(|path| first_word(path.trim_start()))
-        })
+    fn used_names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        let (mut rest, mut depth) = (self.text.as_str(), 0);
+        while let Some((before, after)) = rest.split_once("crate::") {
+            rest = after;
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            if line.trim_start().starts_with("//") {
+                continue;
+            }
+            if !after.starts_with('{') {
+                names.push(first_word(after));
+                continue;
+            }
+            // Only names directly in the group: those further inside belong to the modules named here.
+            for (at, c) in after.char_indices() {
+                match c {
+                    '{' => depth += 1,
+                    '}' => depth -= 1,
+                    _ => {}
+                }
+                if depth == 0 {
+                    break;
+                }
+                if depth == 1 && matches!(c, '{' | ',') {
+                    names.push(first_word(after[at + 1..].trim_start()));
+                }
+            }
+        }
+        names
     }
 
     /// Modules that the `# Layout` list lacks, and names in the list that are neither modules nor functions of this file.
