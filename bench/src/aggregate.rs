@@ -87,12 +87,8 @@ impl Aggregator {
             }
             for event in ready.drain(..) {
                 match event.data.u64() {
-                    CLIENT => {
-                        if self.from_client.fill()? == 0 {
-                            return self.end();
-                        }
-                        self.requests()?;
-                    }
+                    CLIENT if self.from_client.fill()? == 0 => return self.end(),
+                    CLIENT => self.requests()?,
                     number => self.answers_of(number as usize)?,
                 }
             }

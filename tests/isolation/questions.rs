@@ -30,6 +30,25 @@ fn open(site: &Site) -> Guest {
     site.open_with(json!({ "sampling": {}, "elicitation": {} }))
 }
 
+/// Makes A's call and waits until it has this fate, apart from the disconnection.
+fn make_call(site: &Site, a: &mut Guest, fate: Fate) {
+    if let Fate::Answered = fate {
+        a.call("echo", json!({}));
+        return;
+    }
+    let tool = a.route.tool("hang");
+    let id = a.begin("tools/call", json!({ "name": tool, "arguments": {} }));
+    patience::until_true("the call is there", || site.told("\"hang\"") == 1);
+    match fate {
+        Fate::Cancelled => {
+            a.notify("notifications/cancelled", json!({ "requestId": id }));
+            patience::until_true("the cancellation is there", || site.told("/cancelled") == 1);
+        }
+        Fate::TimedOut => patience::until_true("the time is over", || site.told("/cancelled") == 1),
+        Fate::Disconnected | Fate::Running | Fate::Answered => {}
+    }
+}
+
 /// Both A and B use the process; then B's call makes the server send a request that may concern A.
 fn check_refused(fate: Fate, question: &'static str) {
     on_shared_routes(asking, |site| {
@@ -38,26 +57,7 @@ fn check_refused(fate: Fate, question: &'static str) {
         let (mut a, mut b) = (open(site), open(site));
         let shared = a.process("x://a");
         assert_eq!(b.process("x://a"), shared);
-        match fate {
-            Fate::Running | Fate::TimedOut | Fate::Cancelled | Fate::Disconnected => {
-                let tool = a.route.tool("hang");
-                let id = a.begin("tools/call", json!({ "name": tool, "arguments": {} }));
-                patience::until_true("the call is there", || site.told("\"hang\"") == 1);
-                match fate {
-                    Fate::Cancelled => {
-                        a.notify("notifications/cancelled", json!({ "requestId": id }));
-                        patience::until_true("the cancellation is there", || site.told("/cancelled") == 1);
-                    }
-                    Fate::TimedOut => {
-                        patience::until_true("the time is over", || site.told("/cancelled") == 1);
-                    }
-                    Fate::Disconnected | Fate::Running | Fate::Answered => {}
-                }
-            }
-            Fate::Answered => {
-                a.call("echo", json!({}));
-            }
-        }
+        make_call(site, &mut a, fate);
         let mut a = Some(a);
         if let Fate::Disconnected = fate {
             a = None;

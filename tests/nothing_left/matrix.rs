@@ -111,23 +111,24 @@ fn check(setting: Setting) {
     let bystanders = Bystanders::gather(setting, None);
     let left = Mutex::new(CASES.iter());
     let failed = Mutex::new(Vec::new());
+    let run_cases = || {
+        loop {
+            let next = left.lock().unwrap().next();
+            let Some((name, case)) = next else { return };
+            let since = Instant::now();
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                case(setting);
+                bystanders.check_untouched();
+            }));
+            say(format_args!("{setting:?}: {name}: {:?}", since.elapsed()));
+            if outcome.is_err() {
+                failed.lock().unwrap().push(*name);
+            }
+        }
+    };
     std::thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
-            scope.spawn(|| {
-                loop {
-                    let next = left.lock().unwrap().next();
-                    let Some((name, case)) = next else { return };
-                    let since = Instant::now();
-                    let outcome = catch_unwind(AssertUnwindSafe(|| {
-                        case(setting);
-                        bystanders.check_untouched();
-                    }));
-                    say(format_args!("{setting:?}: {name}: {:?}", since.elapsed()));
-                    if outcome.is_err() {
-                        failed.lock().unwrap().push(*name);
-                    }
-                }
-            });
+            scope.spawn(run_cases);
         }
     });
     bystanders.check_untouched();

@@ -21,48 +21,67 @@ enum Brace {
 
 /// All functions of a text, in the order of their ends.
 pub(super) fn functions(text: &str) -> Vec<Function> {
-    let code = without_texts(text);
-    let (mut done, mut open) = (Vec::new(), Vec::new());
-    let (mut braces, mut head, mut line) = (Vec::new(), String::new(), 0);
-    for c in code.chars() {
+    let mut scan = Scan::default();
+    for c in without_texts(text).chars() {
         match c {
-            '{' => {
-                let brace = brace_after(&head);
-                match &brace {
-                    Brace::Body(name) => {
-                        open.push((Function { name: name.clone(), lines: 0, nesting: 1 }, line, 1))
-                    }
-                    Brace::Block => open.iter_mut().rev().take(1).for_each(|(function, _, level)| {
-                        *level += 1;
-                        function.nesting = function.nesting.max(*level);
-                    }),
-                    Brace::Other => {}
-                }
-                braces.push((brace, std::mem::take(&mut head)));
-            }
-            '}' => {
-                let (brace, before) = braces.pop().unzip();
-                head.clear();
-                match brace {
-                    Some(Brace::Body(_)) => done.extend(
-                        open.pop()
-                            .map(|(function, first, _)| Function { lines: line - first + 1, ..function }),
-                    ),
-                    Some(Brace::Block) => open.iter_mut().rev().take(1).for_each(|(_, _, level)| *level -= 1),
-                    // Code such as `if let Some { value } =` continues.
-                    Some(Brace::Other) => head = before.unwrap_or_default() + "()",
-                    None => {}
-                }
-            }
-            ';' => head.clear(),
+            '{' => scan.opens(),
+            '}' => scan.closes(),
+            ';' => scan.head.clear(),
             '\n' => {
-                line += 1;
-                head.push(' ');
+                scan.line += 1;
+                scan.head.push(' ');
             }
-            _ => head.push(c),
+            _ => scan.head.push(c),
         }
     }
-    done
+    scan.done
+}
+
+/// Progress through a text.
+#[derive(Default)]
+struct Scan {
+    line: usize,
+    /// Code since the last brace or semicolon.
+    head: String,
+    /// Open braces, each with the code before it.
+    braces: Vec<(Brace, String)>,
+    /// Functions around the current position, each with its first line and the current level.
+    open: Vec<(Function, usize, usize)>,
+    done: Vec<Function>,
+}
+
+impl Scan {
+    fn opens(&mut self) {
+        let brace = brace_after(&self.head);
+        match (&brace, self.open.last_mut()) {
+            (Brace::Body(name), _) => {
+                self.open.push((Function { name: name.clone(), lines: 0, nesting: 1 }, self.line, 1));
+            }
+            (Brace::Block, Some((function, _, level))) => {
+                *level += 1;
+                function.nesting = function.nesting.max(*level);
+            }
+            (Brace::Block, None) | (Brace::Other, _) => {}
+        }
+        self.braces.push((brace, std::mem::take(&mut self.head)));
+    }
+
+    fn closes(&mut self) {
+        let (brace, before) = self.braces.pop().unzip();
+        self.head.clear();
+        match (brace, self.open.last_mut()) {
+            (Some(Brace::Body(_)), _) => {
+                let lines = |first: usize| self.line - first + 1;
+                let ended = self.open.pop();
+                self.done
+                    .extend(ended.map(|(function, first, _)| Function { lines: lines(first), ..function }));
+            }
+            (Some(Brace::Block), Some((_, _, level))) => *level -= 1,
+            // Code such as `if let Some { value } =` continues.
+            (Some(Brace::Other), _) => self.head = before.unwrap_or_default() + "()",
+            (Some(Brace::Block), None) | (None, _) => {}
+        }
+    }
 }
 
 /// Meaning of a brace, from the code between the last brace or semicolon and it.

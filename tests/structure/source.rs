@@ -8,6 +8,17 @@ use std::path::Path;
 const CRATES: [&str; 7] =
     ["", "crates/protocol", "crates/core", "crates/process", "crates/gateway", "crates/testkit", "bench"];
 
+/// Folders with other code: tests, examples, fuzz targets.
+const TEST_FOLDERS: [&str; 7] = [
+    "tests",
+    "crates/protocol/tests",
+    "crates/core/tests",
+    "crates/process/tests",
+    "crates/testkit/tests",
+    "examples",
+    "fuzz/targets",
+];
+
 pub(super) struct Crate {
     pub(super) name: String,
     pub(super) files: Vec<File>,
@@ -30,6 +41,16 @@ impl Crate {
             Self { name: name.to_owned(), files }
         };
         CRATES.iter().map(read).collect()
+    }
+
+    /// Files of tests, examples and fuzz targets, which are crates of their own.
+    pub(super) fn test_files() -> Vec<File> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut files = Vec::new();
+        for folder in TEST_FOLDERS {
+            gather(root, &root.join(folder), &mut files);
+        }
+        files
     }
 
     pub(super) fn of_texts(texts: &[(&str, &str)]) -> Self {

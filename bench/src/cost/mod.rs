@@ -182,6 +182,30 @@ fn wakeups(options: &CostOptions, name: &str, program: &Path) -> io::Result<()> 
     house.close(vec![window])
 }
 
+/// Calls per second of each subject in one slice, starting with another subject each time. `None` if the machine was not
+/// quiet in time.
+fn slice_speeds(
+    subjects: &mut [OpenWindow],
+    slice: usize,
+    (count, callers): (usize, usize),
+    quiet: Duration,
+) -> io::Result<Option<Vec<f64>>> {
+    let mut speeds = vec![0.0; subjects.len()];
+    let deadline = Instant::now() + quiet;
+    loop {
+        while !is_quiet()? && Instant::now() < deadline {}
+        for step in 0..subjects.len() {
+            let subject = (step + slice) % subjects.len();
+            speeds[subject] = subjects[subject].calls_per_second(count, callers)?;
+        }
+        if Instant::now() >= deadline || is_quiet()? {
+            break;
+        }
+    }
+    let is_late = !quiet.is_zero() && Instant::now() >= deadline;
+    Ok((!is_late).then_some(speeds))
+}
+
 /// The pump and every program in turns, so that anything else on the machine hits all alike. Ratios are made turn by turn.
 fn calls(options: &CostOptions) -> io::Result<()> {
     let mut ratios = vec![vec![Vec::new(); options.callers.len()]; options.programs.len()];
@@ -200,27 +224,13 @@ fn calls(options: &CostOptions) -> io::Result<()> {
                 subject.calls_per_second(count, callers)?;
             }
             for slice in 0..options.slices {
-                let mut speeds = vec![0.0; subjects.len()];
-                let deadline = Instant::now() + options.quiet;
-                loop {
-                    while !is_quiet()? && Instant::now() < deadline {}
-                    for step in 0..subjects.len() {
-                        let subject = (step + slice) % subjects.len();
-                        speeds[subject] = subjects[subject].calls_per_second(count, callers)?;
-                    }
-                    if Instant::now() >= deadline || is_quiet()? {
-                        break;
-                    }
-                }
-                if !options.quiet.is_zero() && Instant::now() >= deadline {
+                let Some(speeds) = slice_speeds(&mut subjects, slice, (count, callers), options.quiet)?
+                else {
                     continue;
-                }
-                for (subject, speed) in speeds.iter().enumerate() {
-                    rates[subject][at].push(*speed);
-                    if subject > 0 {
-                        ratios[subject - 1][at].push(speed / speeds[0]);
-                    }
-                }
+                };
+                rates.iter_mut().zip(&speeds).for_each(|(rates, speed)| rates[at].push(*speed));
+                let programs = ratios.iter_mut().zip(&speeds[1..]);
+                programs.for_each(|(ratios, speed)| ratios[at].push(speed / speeds[0]));
             }
         }
         for subject in subjects {

@@ -25,16 +25,17 @@ pub(super) fn measure(bench: &mut Bench) {
             Ok(())
         });
         for subject in round.close() {
-            if bench.subjects[subject].is_proxy() {
-                bench.figures.record(Measure::IdleMemory, subject, index, resident[subject]);
-                for (name, mib) in &beside[subject] {
-                    let measure = match name.as_str() {
-                        "sb-guard" => Measure::GuardMemory,
-                        "sb-warden" => Measure::WardenMemory,
-                        _ => continue,
-                    };
-                    bench.figures.record(measure, subject, index, *mib);
-                }
+            if !bench.subjects[subject].is_proxy() {
+                continue;
+            }
+            bench.figures.record(Measure::IdleMemory, subject, index, resident[subject]);
+            for (name, mib) in &beside[subject] {
+                let measure = match name.as_str() {
+                    "sb-guard" => Measure::GuardMemory,
+                    "sb-warden" => Measure::WardenMemory,
+                    _ => continue,
+                };
+                bench.figures.record(measure, subject, index, *mib);
             }
         }
     }

@@ -161,22 +161,20 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
             let title = "tools/list of 1,000 tools, times one server's own";
             vec![line(title, "×", to(direct), Target::AtMost(1.0))]
         }
-        Measure::Started(catalogue, _) => {
-            let target = match catalogue {
-                Catalogue::Cold => Target::None,
-                Catalogue::Warm => Target::AtMost(10.0),
-            };
-            vec![line(measure.title(), "ms", plain(), target)]
+        Measure::Started(Catalogue::Cold, _) => vec![line(measure.title(), "ms", plain(), Target::None)],
+        Measure::Started(Catalogue::Warm, _) => {
+            vec![line(measure.title(), "ms", plain(), Target::AtMost(10.0))]
         }
-        Measure::Sessions(crowd) => {
-            let target = match crowd {
-                Crowd::Calling => Target::AtMost(20.0),
-                Crowd::Idle | Crowd::Streaming => Target::AtMost(40.0),
-                Crowd::Connected => Target::None,
-            };
-            vec![line(measure.title(), "MiB", plain(), target)]
-        }
+        Measure::Sessions(crowd) => vec![line(measure.title(), "MiB", plain(), session_target(crowd))],
         Measure::Backends => vec![line(measure.title(), "", plain(), Target::AtMost(1.0))],
+    }
+}
+
+fn session_target(crowd: Crowd) -> Target {
+    match crowd {
+        Crowd::Calling => Target::AtMost(20.0),
+        Crowd::Idle | Crowd::Streaming => Target::AtMost(40.0),
+        Crowd::Connected => Target::None,
     }
 }
 

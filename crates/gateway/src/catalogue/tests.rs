@@ -253,17 +253,17 @@ fn the_oldest_files_and_drafts_go() {
 fn two_may_write_at_the_same_time() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    let write = |writer: u8| {
+        for _ in 0..25 {
+            shelf.save(&server, &key("p"), &vec![b'0' + writer; 10_000]).unwrap();
+            let loaded = shelf.load(&server);
+            let [(_, payload)] = &loaded[..] else { panic!("{} of them", loaded.len()) };
+            assert!(payload.len() == 10_000 && payload.iter().all(|byte| *byte == payload[0]));
+        }
+    };
     std::thread::scope(|scope| {
         for writer in 0..4 {
-            let (shelf, server) = (&shelf, &server);
-            scope.spawn(move || {
-                for _ in 0..25 {
-                    shelf.save(server, &key("p"), &vec![b'0' + writer; 10_000]).unwrap();
-                    let loaded = shelf.load(server);
-                    let [(_, payload)] = &loaded[..] else { panic!("{} of them", loaded.len()) };
-                    assert!(payload.len() == 10_000 && payload.iter().all(|byte| *byte == payload[0]));
-                }
-            });
+            scope.spawn(move || write(writer));
         }
     });
     assert_eq!(names(&scratch).len(), 1);

@@ -121,18 +121,23 @@ impl Pipes {
             let message: Value = serde_json::from_slice(self.lines.bytes(&line)).unwrap_or_default();
             match (message["method"].as_str(), &message["id"]) {
                 (Some(asked), question) if !question.is_null() => {
-                    let answer = match asked {
-                        "roots/list" => message::result(question, json!({ "roots": self.roots })),
-                        "ping" => message::result(question, json!({})),
-                        _ => {
-                            let error = json!({ "code": -32601, "message": "unknown method" });
-                            json!({ "jsonrpc": "2.0", "id": question, "error": error })
-                        }
-                    };
+                    let answer = self.answer_to(asked, question);
                     self.say(&answer)?;
                 }
                 (None, answered) if *answered == id => return Ok(message),
                 (Some(_) | None, _) => {}
+            }
+        }
+    }
+
+    /// Our answer to a request of the server.
+    fn answer_to(&self, method: &str, id: &Value) -> Value {
+        match method {
+            "roots/list" => message::result(id, json!({ "roots": self.roots })),
+            "ping" => message::result(id, json!({})),
+            _ => {
+                let error = json!({ "code": -32601, "message": "unknown method" });
+                json!({ "jsonrpc": "2.0", "id": id, "error": error })
             }
         }
     }

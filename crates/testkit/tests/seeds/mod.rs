@@ -26,6 +26,7 @@ macro_rules! tests {
 pub(crate) use tests;
 
 const THREADS: usize = 2;
+const UNPOISONED: &str = "no run panics while it holds this";
 
 type Run = fn(u64) -> Result<Stats, Box<Failure>>;
 
@@ -38,28 +39,27 @@ pub(crate) fn thousands(run: Run, default: u64) {
     let next = AtomicU64::new(0);
     let total = Mutex::new(Stats::default());
     let first: Mutex<Option<Box<Failure>>> = Mutex::new(None);
+    let run_seeds = || {
+        while first.lock().expect(UNPOISONED).is_none() {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds {
+                break;
+            }
+            match run(seed) {
+                Ok(stats) => total.lock().expect(UNPOISONED).merge(&stats),
+                Err(failure) => *first.lock().expect(UNPOISONED) = Some(failure),
+            }
+        }
+    };
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
-            scope.spawn(|| {
-                while first.lock().expect("no run panics while it holds this").is_none() {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds {
-                        break;
-                    }
-                    match run(seed) {
-                        Ok(stats) => total.lock().expect("no run panics while it holds this").merge(&stats),
-                        Err(failure) => {
-                            *first.lock().expect("no run panics while it holds this") = Some(failure)
-                        }
-                    }
-                }
-            });
+            scope.spawn(run_seeds);
         }
     });
-    if let Some(failure) = first.into_inner().expect("no run panics while it holds this") {
+    if let Some(failure) = first.into_inner().expect(UNPOISONED) {
         panic!("\n{failure}\n");
     }
-    let total = total.into_inner().expect("no run panics while it holds this");
+    let total = total.into_inner().expect(UNPOISONED);
     #[expect(clippy::print_stdout, reason = "the figures of all runs, with --nocapture")]
     {
         println!("{total}");

@@ -381,11 +381,7 @@ proptest! {
             for text in [uri.clone(), decode_leniently(&uri).unwrap_or_default()] {
                 let mut depth = 0i32;
                 for segment in text.trim_start_matches("file:///").split(['/', '\\']) {
-                    match segment {
-                        "" | "." => {}
-                        ".." => depth -= 1,
-                        _ => depth += 1,
-                    }
+                    depth += match segment { "" | "." => 0, ".." => -1, _ => 1 };
                     prop_assert!(depth >= 0, "{}", uri);
                 }
             }

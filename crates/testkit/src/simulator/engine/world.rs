@@ -379,16 +379,7 @@ impl<S: Scenario> World<S> {
             match (due, tick) {
                 (Some(due), tick) if tick.is_none_or(|tick| due.0 <= tick) => {
                     self.now = self.now.max(due.0);
-                    match self.agenda.remove(&due) {
-                        Some(Due::Spawn(launch)) => self.comes(launch)?,
-                        Some(Due::End(launch)) => self.ends(launch)?,
-                        Some(Due::LookedUp { client, inquiry, roots }) => {
-                            S::LOOKED_UP(self, client);
-                            self.handle(Event::RootsLookedUp { client, inquiry, roots })?;
-                        }
-                        Some(Due::Errand(errand)) => S::ERRAND(self, errand)?,
-                        None => {}
-                    }
+                    self.agenda.remove(&due).map_or(Ok(()), |due| self.do_due(due))?;
                 }
                 (_, Some(tick)) => {
                     self.now = self.now.max(tick);
@@ -407,6 +398,18 @@ impl<S: Scenario> World<S> {
             S::DURING_JUMP(self)?;
         }
         Err(format!("time does not pass: {:?} is wanted again and again", self.core.wake()))
+    }
+
+    fn do_due(&mut self, due: Due<S::Errand>) -> Check {
+        match due {
+            Due::Spawn(launch) => self.comes(launch),
+            Due::End(launch) => self.ends(launch),
+            Due::LookedUp { client, inquiry, roots } => {
+                S::LOOKED_UP(self, client);
+                self.handle(Event::RootsLookedUp { client, inquiry, roots })
+            }
+            Due::Errand(errand) => S::ERRAND(self, errand),
+        }
     }
 
     pub(crate) fn tick(&mut self) -> Check {
