@@ -1,9 +1,9 @@
 //! The floor for many servers as one: the least that an aggregator can cost. Cuts the prefix off a tool's name, replaces the
-//! client's id by a number of its own, and back again. Understands nothing else: no lists, no errors, no server that ends
+//! client's id with a number of its own, and back again. Supports nothing else: no lists, no errors, no server that ends
 //! early, and no more in flight than pipes hold.
 //!
-//! A single thread waits for all. With a thread for each server a single caller waited as long, and many callers got fewer
-//! calls through, since answers that are there together were no longer written together.
+//! A single thread serves all. With a thread for each server, the latency of one caller was the same, and many callers got
+//! fewer calls through, since concurrent answers were no longer written together.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -19,12 +19,12 @@ use switchboard_testkit::client::Start;
 use switchboard_testkit::fake::unbuffered;
 use switchboard_testkit::wire::{self, Lines, PROTOCOL_VERSION};
 
-/// The names of the servers, followed by their number, and the separator between that and a tool's name.
+/// Prefix of the server names, which a number follows, and the separator between that and a tool's name.
 pub(crate) const SERVER: &str = "s";
 pub(crate) const BETWEEN: &str = "__";
 
 const USAGE: &str = "usage: switchboard-bench aggregate --servers N -- COMMAND ARGS…";
-/// Which descriptor is ready: the client's, or that of the server with this number.
+/// Identifies the ready descriptor: the client's, or that of the server with this number.
 const CLIENT: u64 = u64::MAX;
 
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
@@ -96,7 +96,7 @@ impl Aggregator {
         }
     }
 
-    /// Passes on what one read brought from the client.
+    /// Forwards the requests of one read from the client.
     fn requests(&mut self) -> io::Result<()> {
         while let Some(line) = self.from_client.buffered_line() {
             let line = self.from_client.bytes(&line);
@@ -115,7 +115,7 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Takes what one read brings from a server.
+    /// Forwards the answers of one read from a server.
     fn answers_of(&mut self, number: usize) -> io::Result<()> {
         let lines = &mut self.servers[number].lines;
         if lines.fill()? == 0 {
@@ -145,12 +145,12 @@ impl Aggregator {
     }
 }
 
-/// The clients' ids, by the numbers that the servers see instead.
+/// The clients' ids, by the numbers sent to the servers.
 #[derive(Default)]
 struct Waiting {
     /// The number of the first in `ids`.
     first: u64,
-    /// `None` was answered while an earlier one was not.
+    /// `None` for a request that was answered before an earlier one.
     ids: VecDeque<Option<Box<[u8]>>>,
 }
 
@@ -170,7 +170,7 @@ impl Waiting {
     }
 }
 
-/// The server whose tool this calls, and where the prefix stands that says so.
+/// The server of a called tool, and the span of the prefix that names it.
 fn called(line: &[u8]) -> Option<(usize, Range<usize>)> {
     let name = wire::field_at(line, b"\"name\"")?;
     let start = name.start + 1;
@@ -181,7 +181,7 @@ fn called(line: &[u8]) -> Option<(usize, Range<usize>)> {
     Some((number as usize, start..start + SERVER.len() + digits + BETWEEN.len()))
 }
 
-/// The request as the server is to see it. The id stands before the name, or after it.
+/// Appends the request in the server's form. The id is before or after the name.
 fn push_request(out: &mut Vec<u8>, line: &[u8], (id, ours): (Range<usize>, u64), prefix: Range<usize>) {
     if id.start < prefix.start {
         out.extend_from_slice(&line[..id.start]);

@@ -1,5 +1,5 @@
-//! `attached`: the cost of sharing one daemon, next to `--solo`: per call, at a window's start, and in memory. Both windows
-//! are open at once and take turns, so that other load on the machine hits both alike.
+//! `attached`: the cost of sharing one daemon, compared with `--solo`: per call, at a window's start, and in memory. Both
+//! windows are open at once and take turns, so that other load on the machine affects both alike.
 
 use crate::caller::{Caller, listed};
 use crate::procfs;
@@ -21,11 +21,11 @@ usage: switchboard-bench attached --switchboard FILE
 const TURNS: usize = 80;
 const CALLS: usize = 250;
 const STARTS: usize = 21;
-/// The promises.
+/// Limits of the figures.
 const MAX_ADDED_MICROSECONDS: f64 = 15.0;
 const MAX_START_MILLISECONDS: f64 = 15.0;
 const MAX_MEMORY_MIB: f64 = 4.0;
-/// By then an attachment has given back the memory of its start.
+/// Time after which an attachment has freed the memory of its start.
 const SETTLE_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {

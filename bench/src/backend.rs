@@ -1,4 +1,4 @@
-//! `backend` and `soak-backend`: testkit's fake server, as fast as possible or with answers in disorder.
+//! `backend` and `soak-backend`: testkit's fake server, as fast as possible or with answers in any order.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use switchboard_testkit::fake::{self, Fast, Options, Record};
 use switchboard_testkit::wire::Payload;
 
-/// An upper limit for a server of the soak, whatever happens to the soak itself.
+/// Upper limit of a soak server's life, even if the soak itself fails.
 const SOAK_LIFETIME: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// The tools, unless their number is given.

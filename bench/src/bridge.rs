@@ -1,5 +1,5 @@
 //! The floor over HTTP: the least that a gateway from HTTP to a server on pipes can cost. An axum server replaces the id of
-//! each request by a number of its own, and back again. Understands nothing else: no sessions, no streams, no tokens, and no
+//! each request with a number of its own, and back again. Supports nothing else: no sessions, no streams, no tokens, and no
 //! server that ends early.
 //!
 //! Single-threaded, like the gateway. Requests that arrive together are written together.
@@ -38,7 +38,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves until it is killed: then the server's stdin is closed, and it goes too.
+/// Serves until it is killed: then the server's stdin closes, and the server ends too.
 async fn serve(command: &[OsString]) -> io::Result<()> {
     let mut child = Start::plain(command).stderr(Stdio::inherit()).spawn()?;
     let to = ChildStdin::from_std(child.stdin.take().expect("stdin was asked to be a pipe"))?;
@@ -50,7 +50,7 @@ async fn serve(command: &[OsString]) -> io::Result<()> {
         axum::Router::new().route("/mcp", post(pass)).layer(DefaultBodyLimit::disable()).with_state(bridge);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     eprintln!("bridge: listening at {}", listener.local_addr()?);
-    // An answer is not to wait for the acknowledgement of the one before.
+    // An answer must not wait for the acknowledgement of the one before.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     axum::serve(listener, router).await
 }
@@ -58,7 +58,7 @@ async fn serve(command: &[OsString]) -> io::Result<()> {
 #[derive(Default)]
 struct Bridge {
     inside: Monitor<Inside>,
-    /// There is something to be written.
+    /// Whether there are bytes to write.
     more: Notify,
 }
 
@@ -71,7 +71,7 @@ struct Inside {
 }
 
 struct Waiting {
-    /// As the client spelled it.
+    /// The id as the client spelled it.
     id: Box<[u8]>,
     reply: oneshot::Sender<Bytes>,
 }
@@ -141,7 +141,7 @@ async fn write(bridge: Arc<Bridge>, mut to: ChildStdin) {
 
 async fn read(bridge: Arc<Bridge>, mut from: ChildStdout) {
     let mut buffer = Vec::with_capacity(64 * 1024);
-    // Up to where there is no newline.
+    // End of the part without a newline.
     let mut searched = 0;
     while let Ok(1..) = from.read_buf(&mut buffer).await {
         let mut start = 0;
@@ -153,7 +153,7 @@ async fn read(bridge: Arc<Bridge>, mut from: ChildStdout) {
         }
         buffer.drain(..start);
         searched = buffer.len();
-        // A large message makes room for the rest of it, as one read brings no more than there is room for.
+        // A large message makes room for its rest, since one read returns no more than there is room for.
         if buffer.capacity() - buffer.len() < 64 * 1024 {
             buffer.reserve(buffer.len().max(64 * 1024));
         }

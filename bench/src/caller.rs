@@ -50,7 +50,7 @@ impl Transport for KeepAlive {
 /// A client of one connection.
 pub(crate) struct Caller<T> {
     pub(crate) connection: T,
-    /// The tools that small calls go to, in turn.
+    /// Tools of the small calls, in turn.
     tools: Vec<String>,
     /// The length of a small answer without its id.
     tiny_length: usize,
@@ -80,7 +80,7 @@ impl<T: Transport> Caller<T> {
         Self { tiny_length: self.tiny_length, ..Self::new(connection, self.tools.clone()) }
     }
 
-    /// A caller of the first tool that is named `tiny`, behind whatever prefix.
+    /// A caller of the first tool that is named `tiny`, with any prefix.
     pub(crate) fn of_tiny(connection: T, mut tools: Vec<String>) -> Self {
         tools.retain(|name| name.ends_with("tiny"));
         tools.truncate(1);
@@ -155,8 +155,8 @@ impl<T: Transport> Caller<T> {
 }
 
 impl Caller<Pipes> {
-    /// Small calls with so many in flight: for every answer that a read brings a new call is sent, all of
-    /// them in one write, as a client does that multiplexes many callers.
+    /// Small calls with this many in flight: each answer of a read causes a new call, and all of
+    /// them are sent in one write, like a client that multiplexes many callers.
     pub(crate) fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> io::Result<Duration> {
         let length = self.tiny_length;
         self.calls_at_once(count, callers, |answer, id| answer.len() == length + digits(id))

@@ -1,9 +1,9 @@
-//! How fast is Switchboard, next to no proxy at all and next to the cheapest proxy there could be?
+//! Benchmarks of Switchboard, compared with no proxy and with the cheapest possible proxy.
 //!
 //! # Layout
 //! - [`backend`]: `backend` and `soak-backend`, the servers of all measurements.
 //! - [`caller`]: timed calls over pipes. [`procfs`]: CPU time and memory of processes. [`spread`]: median and quartiles.
-//! - [`pump`]: `pump`, the floor: two copy loops that understand nothing.
+//! - [`pump`]: `pump`, the floor: two copy loops without parsing.
 //! - [`aggregate`]: `aggregate`, the floor for many servers: a prefix is cut off, an id is swapped.
 //! - [`bridge`]: `bridge`, the floor over HTTP: requests go to a server's pipe, with another id.
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.

@@ -1,4 +1,4 @@
-//! CPU time and memory of processes, from /proc. Knows no subject.
+//! CPU time and memory of processes, from /proc. Must not know the subjects.
 
 use std::fs;
 use std::io;
@@ -8,12 +8,12 @@ use switchboard_testkit::{pids, tree};
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// Processes of a measurement, and what they hold together.
+/// Processes of a measurement, and their combined memory.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Family {
     pub(crate) processes: usize,
     pub(crate) nodes: usize,
-    /// The proportional share of memory: shared pages count once.
+    /// Proportional set size: shared pages count once.
     pub(crate) mib: f64,
 }
 
@@ -23,7 +23,7 @@ impl Family {
         let mut family = Self::default();
         for process in tree::family(roots) {
             family.processes += 1;
-            // Node names its main thread, and so itself.
+            // Node renames its main thread, and so the process.
             family.nodes += usize::from(matches!(&*process.name, "node" | "node-MainThread" | "MainThread"));
             family.mib += smaps_kib(process.pid, "Pss:").unwrap_or_default() / 1024.0;
         }
@@ -44,7 +44,7 @@ impl Family {
 pub(crate) fn cpu_ns(pid: u32) -> io::Result<u64> {
     let mut sum = 0;
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
-        // A thread may end between being listed and being read.
+        // A thread may end between listing and reading.
         let Ok(line) = fs::read_to_string(thread?.path().join("schedstat")) else { continue };
         sum += line.split(' ').next().and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
     }
@@ -64,7 +64,7 @@ pub(crate) fn ended_cpu() -> Duration {
 /// The sum of `count` fields of a stat file, which are in clock ticks: utime, stime, cutime, cstime are 11 to 14.
 fn ticks(pid: &str, first: usize, count: usize) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name stands in brackets, and may contain any character.
+    // The name is in brackets, and may contain any character.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
     let sum: u64 = fields.skip(first).take(count).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
     // A tick is a hundredth of a second wherever Linux runs.
@@ -93,7 +93,7 @@ pub(crate) fn reset_peak(pid: u32) -> io::Result<()> {
 /// Name and resident memory of every process below this one.
 pub(crate) fn resident_below(pid: u32) -> Vec<(String, f64)> {
     let below = tree::descendants(pid).into_iter();
-    // A process may end between being listed and being read.
+    // A process may end between listing and reading.
     below.filter_map(|process| Some((process.name, resident_mib(process.pid).ok()?))).collect()
 }
 

@@ -1,5 +1,5 @@
 //! `projects`: one client that works on several projects, each with a real server-filesystem. Without Switchboard it needs
-//! a server for each of them, as every window of an IDE does; with it, one connection. Compares processes, memory and CPU
+//! one server per project, like every window of an IDE; with it, one connection. Compares processes, memory and CPU
 //! time.
 
 use crate::caller::listed;
@@ -113,7 +113,7 @@ fn compare(options: &ProjectsOptions, scratch: &Scratch) -> io::Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
-/// The client's work, in one way: with a connection for all projects or one for each, as there are command lines.
+/// The client's work: with one connection for all projects, or one for each, one per command line.
 fn run(
     options: &ProjectsOptions,
     scratch: &Scratch,

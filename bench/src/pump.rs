@@ -1,5 +1,5 @@
 //! The floor: the least that a proxy in a process of its own can cost. Two threads copy bytes, one for each direction,
-//! without looking at them. No splice(2) either (`io::copy` would use it), since a proxy that must read its messages cannot.
+//! without parsing. No splice(2) either (`io::copy` would use it), since a proxy that must read its messages cannot.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read, Write};
@@ -27,8 +27,8 @@ fn pump(command: &[OsString]) -> io::Result<ExitCode> {
     let from_client = unbuffered(io::stdin())?;
     let to_client = unbuffered(io::stdout())?;
 
-    // The thread is never joined: it may sit in a read from a client that has nothing more to say. Its
-    // end closes the child's stdin, which is how the child learns that the client has left.
+    // The thread is never joined: it may block in a read from a silent client. Its
+    // end closes the child's stdin, which tells the child that the client has left.
     thread::spawn(move || copy(from_client, to_child));
     copy(from_child, to_client)?;
 

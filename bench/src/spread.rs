@@ -17,7 +17,7 @@ impl Spread {
     }
 }
 
-/// With as many decimals as the precision says.
+/// Formats with as many decimals as the precision.
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(1);

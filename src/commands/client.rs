@@ -1,12 +1,12 @@
-//! An MCP client of our own program, for the commands that ask the servers something: so that what is asked here goes
-//! the same way as what an IDE asks, through the daemon or not.
+//! An MCP client of our own program, for commands that query servers. Its requests take the same path as those of an
+//! IDE, with the daemon or without.
 //!
 //! # Layout
-//! - this file: what is asked and answered.
-//! - `failure`: why there is no answer.
-//! - `progress`: what is shown of the meantime.
-//! - `roots`: the folder we are in, as a client says it.
-//! - `servers`: which servers are there, when there are many.
+//! - this file: requests and answers.
+//! - `failure`: failures of a request, as text.
+//! - `progress`: output while a request waits.
+//! - `roots`: the workspace folders for `roots/list`.
+//! - `servers`: the state of each server, if there are several.
 
 mod failure;
 mod progress;
@@ -33,41 +33,41 @@ use switchboard_gateway::runtime::peer::{Conversation, Silence};
 const PROTOCOL_VERSION: &str = "2025-11-25";
 /// The largest limit that a config file may set.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
-/// How long the gateway has to end. It gives a server of its own its grace.
+/// Time limit for the gateway to end. It gives its own server a grace period.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(15);
-/// How often a terminal is told what is waited for.
+/// Interval of updates on a terminal while a request waits.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
-/// The id of our question about the servers, as it is spelled.
+/// The id of our request about the servers, in JSON spelling.
 const SERVERS_REQUEST_ID: &str = r#""look""#;
-/// A list that is longer does not end.
+/// Maximum pages of a list; a longer list is endless.
 const MAX_PAGES: usize = 10_000;
 
-/// The parts of a message, as they are spelled.
+/// The parts of a message, in JSON spelling.
 type Parts<'a> = BTreeMap<String, &'a RawValue>;
 
 pub(super) struct Client {
     gateway: Conversation,
     asked: u64,
-    /// The request that is to be cancelled if nobody waits for it any more.
+    /// The request to be cancelled if it is no longer waited for.
     open: Option<u64>,
     roots: Value,
     capabilities: Value,
     progress: Progress,
-    /// The only server that is asked; `None` if there may be several.
+    /// The only server; `None` if there may be several.
     server: Option<String>,
     waiting: Waiting,
 }
 
-/// State of the servers while a request waits. For the line that a terminal shows.
+/// State of the servers while a request waits, for the line on a terminal.
 #[derive(Default)]
 struct Waiting {
-    /// The servers that were starting at the last look.
+    /// Servers that were starting at the last poll.
     starting: Vec<String>,
-    /// A look was not answered yet.
+    /// Whether a poll is unanswered.
     is_looking: bool,
 }
 
-/// Starts the gateway, does the work, and ends it, whatever comes of it.
+/// Starts the gateway, does the work, and ends the gateway, whatever the outcome.
 pub(super) fn with_gateway(
     args: &GatewayArgs,
     server: Option<&str>,
@@ -87,7 +87,7 @@ pub(super) fn with_gateway(
         let (is_greeted, end) = (!client.capabilities.is_null(), client.gateway.end(EXIT_TIMEOUT));
         let (ended, words) = tokio::select! {
             end = end => end,
-            // Twice: at once, and not in order.
+            // A second Ctrl-C exits without an orderly shutdown.
             _ = tokio::signal::ctrl_c() => (Ended::Unknown, String::new()),
         };
         let is_of_config = matches!(&outcome, Err(Failure::Refused(fault)) if fault.is_of_config());
@@ -108,7 +108,7 @@ pub(super) fn with_gateway(
     })?
 }
 
-/// The server that is asked, if it is one alone.
+/// The server that is queried, if there is only one.
 fn only_server(args: &GatewayArgs, server: Option<&str>) -> Option<String> {
     let named = args.server.as_deref().or(server).map(str::to_owned);
     named.or_else(|| args.command.first().cloned())
@@ -146,7 +146,7 @@ async fn no_longer_waited_for(timeout: Option<Duration>) -> Failure {
     }
 }
 
-/// The gateway did not start. It has printed the reason itself.
+/// Handles a gateway that did not start. It has printed the reason itself.
 fn not_started(ended: Ended, words: &str) -> anyhow::Result<Exit> {
     match words.trim() {
         "" => complain(&format!("switchboard: the gateway could not be started ({ended})")),
@@ -194,7 +194,7 @@ impl Client {
         self.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await
     }
 
-    /// Sends a request and waits for its result. What is reported of it meanwhile is shown.
+    /// Sends a request and waits for its result. Shows progress and log messages meanwhile.
     pub(super) async fn ask(&mut self, method: &'static str, params: &str) -> Result<Box<RawValue>, Failure> {
         self.progress.watch(self.next_id());
         let result = self.request(method, params).await;
@@ -202,7 +202,7 @@ impl Client {
         result
     }
 
-    /// The id that the next request will have, which is also its progress token.
+    /// The id of the next request, which is also its progress token.
     pub(super) fn next_id(&self) -> u64 {
         self.asked + 1
     }
@@ -215,7 +215,7 @@ impl Client {
     ) -> Result<Vec<Box<RawValue>>, Failure> {
         let capability = method.split('/').next().unwrap_or_default();
         if self.capabilities.get(capability).is_none() {
-            // Not declared, so the server would answer with an error.
+            // The server did not declare the list, so it would answer with an error.
             return Ok(Vec::new());
         }
         let (mut items, mut params) = (Vec::new(), "{}".to_owned());
@@ -245,7 +245,7 @@ impl Client {
             let all = format!("`switchboard {kind}` lists all {kind}");
             let near = match fault.nearest() {
                 Some(near) => Some(format!("did you mean `{near}`?")),
-                // Its servers may have been unknown until now.
+                // The servers of the name may have been unknown until now.
                 None => self.meant(list, name).await,
             };
             let hint = match (near, &fault.servers()[..]) {
@@ -278,7 +278,7 @@ impl Client {
         let id = self.next_id();
         self.asked = id;
         self.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)).await?;
-        // A handshake is not to be cancelled; nor is what was not said to its end.
+        // A handshake cannot be cancelled; nor can a request that was not sent completely.
         self.open = (method != "initialize").then_some(id);
         let since = Instant::now();
         let line = loop {
@@ -309,7 +309,7 @@ impl Client {
         }
     }
 
-    /// A server asks us something. We have declared roots and nothing else.
+    /// Answers a request of a server. We have declared only roots.
     async fn answer(&self, method: &str, id: &str) -> Result<(), Failure> {
         let outcome = match method {
             r#""ping""# => r#""result":{}"#.to_owned(),
@@ -319,8 +319,8 @@ impl Client {
         self.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{outcome}}}"#)).await
     }
 
-    /// Says on a terminal for what, and how long, the user has been waiting. Servers that start are named: they are asked
-    /// for meanwhile, which the gateway answers at any time.
+    /// Shows on a terminal what the user has been waiting for, and how long. Servers that are starting are named: they are
+    /// polled meanwhile, which the gateway answers at any time.
     async fn show_waiting(&mut self, method: &str, waited: Duration) -> Result<(), Failure> {
         if self.server.is_none() && !self.waiting.is_looking {
             self.waiting.is_looking = true;
@@ -343,12 +343,12 @@ impl Client {
         let reason = why.map(ToString::to_string);
         let params = json!({ "requestId": id, "reason": reason });
         let message = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
-        // A gateway that does not take it is ended all the same.
+        // A gateway that does not accept it is ended all the same.
         let _ = tokio::time::timeout(EXIT_TIMEOUT, self.say(&message.to_string())).await;
     }
 
     async fn say(&self, message: &str) -> Result<(), Failure> {
-        // Where a line breaks inside a message it is white space.
+        // A line break inside a message is white space.
         let line = format!("{}\n", message.replace(['\n', '\r'], " "));
         self.gateway.say_line(&line).await.map_err(|_| Failure::Silent(Silence::Ended))
     }

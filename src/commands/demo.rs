@@ -3,7 +3,7 @@
 //! behave as described fails the run.
 //!
 //! # Layout
-//! - this file: runs the story and ends every process that was started, however the story ends.
+//! - this file: the story's start, and the end of every process, whatever the outcome.
 //! - `story`: the steps, one function each.
 //! - `sandbox`: the temporary folder and environment, and the daemon in it.
 //! - `client`: a small MCP client.

@@ -1,4 +1,4 @@
-//! A config file with a daemon of its own, its windows, and the figures that `/proc` has of a process.
+//! A config file with a daemon of its own, its windows, and figures of a process from `/proc`.
 
 use crate::caller::{Caller, listed};
 use crate::procfs::smaps_kib;
@@ -15,7 +15,7 @@ use switchboard_testkit::client::{Pipes, Program, Start};
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::{daemons, pids, wire};
 
-/// How long a daemon may take to end after its last window, which includes its `linger`.
+/// Time limit for a daemon to end after its last window, including its `linger`.
 const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) struct House {
@@ -40,7 +40,7 @@ impl OpenWindow {
         Self::open(Start::plain(&argv), 1)
     }
 
-    /// Starts a program, lists the tools of so many servers, and calls one.
+    /// Starts a program, lists the tools of this many servers, and calls one.
     fn open(start: Start, servers: usize) -> io::Result<Self> {
         let (Program { child, pipes }, tools) = listed(start)?;
         let seen = tools.iter().filter(|name| name.ends_with("tiny")).count();
@@ -56,9 +56,9 @@ impl OpenWindow {
         self.child.id()
     }
 
-    /// Small calls with so many in flight.
+    /// Small calls with this many in flight.
     pub(super) fn calls_per_second(&mut self, count: usize, callers: usize) -> io::Result<f64> {
-        // By its text and not by its length, as in all published figures: the check is a part of the pump's cost too.
+        // Compared by text, not by length, as in all published figures: the check is part of the pump's cost too.
         let is_right = |answer: &[u8], _| wire::field(answer, b"\"text\"") == Some(b"\"ok\"");
         Ok(count as f64 / self.caller.calls_at_once(count, callers, is_right)?.as_secs_f64())
     }
@@ -71,7 +71,7 @@ impl OpenWindow {
 }
 
 impl House {
-    /// A config with so many servers, each with a name of its own in its command line.
+    /// A config with this many servers, each with its own name in its command line.
     pub(super) fn new(program: &Path, servers: usize) -> io::Result<Self> {
         let this = std::env::current_exe()?;
         let entry = |number: usize| {

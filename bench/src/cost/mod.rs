@@ -1,4 +1,4 @@
-//! `cost`: the standing costs of the default mode, where a window hands its streams to the daemon. Three figures: memory
+//! `cost`: the standing costs of the default mode, in which a window hands its streams to the daemon. Three figures: memory
 //! of the daemon per window, wake-ups of an idle daemon and an idle attachment, and calls per second beside the pump.
 //!
 //! - `house`: a config file with a daemon of its own, open windows, and figures of that daemon from `/proc`.
@@ -29,13 +29,13 @@ usage: switchboard-bench cost --as NAME=FILE… [--only memory|wakeups|calls]…
   --quiet N        only counts turns of calls before and after which nobody else used the processors; waits N seconds at
                    most for each (0: counts all)";
 
-/// How long a daemon needs to give back what it used to start.
+/// Time that a daemon needs to free the memory of its start.
 const SETTLE_TIME: Duration = Duration::from_secs(6);
-/// How many calls each turn makes, one by one and with several in flight.
+/// Calls per turn, one by one and with several in flight.
 const CALLS: usize = 4_000;
 const CALLS_IN_FLIGHT: usize = 20_000;
 
-/// How long the load on the processors is sampled.
+/// Sampling time of the processor load.
 const QUIET_SAMPLE: Duration = Duration::from_millis(60);
 
 /// Upper or lower limits of the figures.
@@ -160,7 +160,7 @@ fn memory(options: &CostOptions, name: &str, program: &Path) -> io::Result<()> {
     house.close(windows)
 }
 
-/// Voluntary context switches of all threads, once all that follows a start is over.
+/// Voluntary context switches of all threads, after the start.
 fn wakeups(options: &CostOptions, name: &str, program: &Path) -> io::Result<()> {
     let house = House::new(program, 1)?;
     let window = house.open()?;
@@ -206,7 +206,7 @@ fn slice_speeds(
     Ok((!is_late).then_some(speeds))
 }
 
-/// The pump and every program in turns, so that anything else on the machine hits all alike. Ratios are made turn by turn.
+/// Measures the pump and every program in turns, so that other load affects all alike. Ratios are per turn.
 fn calls(options: &CostOptions) -> io::Result<()> {
     let mut ratios = vec![vec![Vec::new(); options.callers.len()]; options.programs.len()];
     let mut rates = vec![vec![Vec::new(); options.callers.len()]; options.programs.len() + 1];
@@ -263,7 +263,7 @@ fn calls(options: &CostOptions) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the processors have next to nothing to do while this program sleeps.
+/// Whether the processors are nearly idle while this program sleeps.
 fn is_quiet() -> io::Result<bool> {
     let busy = || -> io::Result<(u64, u64)> {
         let text = fs::read_to_string("/proc/stat")?;

@@ -1,10 +1,10 @@
-//! The measured values: for each measure and subject one value per round. Knows units, but no targets.
+//! The measured values: one value per round for each measure and subject. Knows units, but no targets.
 
 use std::collections::BTreeMap;
 
 use super::options::Section;
 
-/// Whether there is something in the state folder at the start.
+/// Content of the state folder at the start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Catalogue {
     Cold,
@@ -17,7 +17,7 @@ pub(super) enum Measure {
     RoundTripMedian,
     RoundTripP99,
     SequentialCpu,
-    /// With so many callers.
+    /// With this many callers.
     CallRate(usize),
     ConcurrentCpu(usize),
     IdleMemory,
@@ -29,7 +29,7 @@ pub(super) enum Measure {
     PeakMemory,
     MemoryKept,
     LongList,
-    /// With so many servers.
+    /// With this many servers.
     Started(Catalogue, usize),
     Sessions(Crowd),
     Backends,
@@ -38,13 +38,13 @@ pub(super) enum Measure {
 /// The sessions whose memory is measured.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Crowd {
-    /// 200, each with a connection on which it has called.
+    /// 200, each with a connection that was used for a call.
     Calling,
     /// 1,000 without a connection.
     Idle,
     /// Half of those with a stream.
     Streaming,
-    /// Moreover, all of them with a connection on which they have called.
+    /// All of them with a connection that was used for a call, in addition.
     Connected,
 }
 
@@ -138,7 +138,7 @@ impl Summary {
 
 pub(super) struct Figures {
     subjects: usize,
-    /// By measure and subject, then by round.
+    /// Values by measure and subject, then by round.
     values: BTreeMap<(Measure, usize), BTreeMap<usize, f64>>,
     failures: Vec<(Section, usize, String)>,
 }
@@ -195,7 +195,7 @@ impl Figures {
     }
 }
 
-/// The value below which so much of the sorted `samples` lies.
+/// The value below which this share of the sorted `samples` lies.
 pub(super) fn quantile(samples: &[u32], share: f64) -> f64 {
     let last = samples.len().saturating_sub(1);
     samples.get((last as f64 * share).round() as usize).copied().map_or(0.0, f64::from)

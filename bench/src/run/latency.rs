@@ -6,7 +6,7 @@ use super::options::Section;
 use super::round::Round;
 use crate::procfs;
 
-/// The first calls of a turn find another subject's data in the caches: they are made, but not counted.
+/// First calls of a turn, which find another subject's data in the caches: not counted.
 const UNCOUNTED: usize = 50;
 
 #[derive(Clone, Default)]

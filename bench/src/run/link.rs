@@ -1,4 +1,4 @@
-//! A running subject and its client, over pipes or HTTP. The only view that measurements have of it.
+//! A running subject and its client, over pipes or HTTP: the interface for measurements.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) trait Link {
     /// Sequential small calls; the round trip of each goes to `round_trips`, in nanoseconds.
     fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure>;
 
-    /// Small calls of so many callers: over pipes they share one connection, over HTTP each has its own.
+    /// Small calls of this many callers: over pipes they share one connection, over HTTP each has its own.
     fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure>;
 
     /// A call with a large text up, down or both. The answer must be `expected`, byte for byte.

@@ -13,7 +13,7 @@ pub(super) fn measure(bench: &mut Bench) {
         round.each(|_, connection| connection.lists(lists, &mut Vec::new()));
         for _ in 0..slices {
             round.each(|subject, connection| {
-                // The first of a turn finds another subject's data in the caches.
+                // The first list of a turn finds another subject's data in the caches.
                 connection.lists(1, &mut Vec::new())?;
                 connection.lists(lists, &mut micros[subject])
             });

@@ -1,15 +1,15 @@
 //! The comparison: the same load on the backend alone, behind the floor, and behind Switchboard; with one server,
-//! with ten that are seen as one, or over HTTP.
+//! with ten servers as one, or over HTTP.
 //!
 //! # Layout
 //! - [`options`]: the command line, and the amount of work that follows from it.
 //! - [`subject`]: the programs to compare; [`servers`]: the same with many servers behind.
 //! - [`running`]: one running subject; [`pipes`]: called over pipes; [`http`]: over HTTP; [`link`]: either.
 //! - [`watchdog`]: a time limit for every subject.
-//! - [`round`]: all subjects side by side, taking turns, so that a machine that drifts drifts for all.
+//! - [`round`]: all subjects side by side, taking turns, so that changes of the machine affect all alike.
 //! - [`latency`], [`throughput`], [`idle`], [`cold_start`], [`payload`], [`lists`], [`starts`], [`sessions`]: one
 //!   measurement each.
-//! - [`figures`]: the measured values; [`verdict`]: the promises, kept or not; [`report`]: both, to be read.
+//! - [`figures`]: the measured values; [`verdict`]: the targets, met or missed; [`report`]: the output of both.
 
 mod cold_start;
 mod figures;
@@ -66,13 +66,13 @@ struct Bench {
     plan: Plan,
     subjects: Vec<Subject>,
     watchdog: Watchdog,
-    /// The subjects' state folder and what they print on stderr; gone when the run is.
+    /// The subjects' state folder and stderr; removed with the run.
     scratch: PathBuf,
     figures: Figures,
 }
 
 impl Bench {
-    /// Reports that a subject did not come through; it takes no further part in this measurement.
+    /// Reports a failed subject, which is left out of the rest of this measurement.
     fn fail(&mut self, section: Section, round: usize, subject: usize, failure: &Failure) {
         let name = &self.subjects[subject].name;
         let message = format!("{name}, {}, round {}: {}", section.name(), round + 1, failure.0);
@@ -89,7 +89,7 @@ pub(crate) fn main(suites: &[Suite], arguments: &[OsString]) -> Result<ExitCode,
     let scratch = std::env::temp_dir().join(format!("switchboard-bench.{}", std::process::id()));
     fs::create_dir_all(scratch.join("state")).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let outcome = compare_all(suites, &options, &scratch);
-    // A folder that stays behind in /tmp is not worth failing for.
+    // A folder left in /tmp is no reason to fail.
     let _ = fs::remove_dir_all(&scratch);
     outcome
 }

@@ -35,7 +35,7 @@ pub(crate) enum Suite {
     One,
     /// Ten servers behind one connection.
     Many,
-    /// A single server, whose clients come over HTTP.
+    /// A single server with clients over HTTP.
     Http,
 }
 
@@ -48,7 +48,7 @@ impl Suite {
         }
     }
 
-    /// How many call at a time where it is measured how many get through.
+    /// Concurrent callers in the throughput measurement.
     pub(super) fn callers(self) -> &'static [usize] {
         match self {
             Self::One | Self::Many => &[64],
@@ -152,7 +152,7 @@ pub(super) struct Plan {
 }
 
 impl RunOptions {
-    /// `None` if help was asked for.
+    /// `None` if help was requested.
     pub(super) fn parse(arguments: &[OsString]) -> Result<Option<Self>, String> {
         let mut options = Self { time_limit: Duration::from_secs(60), ..Self::default() };
         let mut rest = arguments.iter().peekable();

@@ -9,10 +9,10 @@ use super::options::Section;
 use super::round::Round;
 use crate::procfs;
 
-/// Two looks at memory: before the large messages, and when their memory should have been given back.
+/// Wait before each memory measurement: before the large messages, and when their memory should be freed.
 const QUIET_BEFORE: Duration = Duration::from_secs(1);
 const QUIET_AFTER: Duration = Duration::from_secs(2);
-/// The first bytes of an echoed text number it, so that an answer to an earlier call cannot pass.
+/// Leading bytes of an echoed text that number it, so that an answer to an earlier call does not match.
 const STAMP: usize = 16;
 
 #[derive(Clone, Default)]

@@ -31,7 +31,7 @@ impl PipedSubject {
         Ok(Self { running, caller, has_lists: subject.has_lists(), list_length: 0 })
     }
 
-    /// The first request of all: from its answer on the subject serves.
+    /// The first request: the subject serves from its answer on.
     pub(super) fn initialize(&mut self) -> Result<(), Failure> {
         let answer = self.caller.connection.request("initialize", initialize_params())?;
         match answer["result"]["protocolVersion"] == PROTOCOL_VERSION {
@@ -61,8 +61,8 @@ impl PipedSubject {
         Ok(self.caller.connection.receive(id)?)
     }
 
-    /// Everything that a client does when it starts, up to the answered `tools/list`, which must have so many tools.
-    /// Returns when the answer was there.
+    /// All messages of a client at its start, up to the answered `tools/list`, which must have this many tools.
+    /// Returns the time of the answer.
     pub(super) fn start(&mut self, count: usize) -> Result<Instant, Failure> {
         self.initialize()?;
         self.initialized()?;
@@ -121,7 +121,7 @@ impl Link for PipedSubject {
         Ok(())
     }
 
-    /// As a client does that leaves: its stdin is closed, and it must end by itself.
+    /// Closes stdin, like a client that leaves; the subject must end by itself.
     fn close(self: Box<Self>) -> Result<(), Failure> {
         let _output = self.caller.connection.close_input();
         self.running.ended("its stdin did")

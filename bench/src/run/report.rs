@@ -1,4 +1,4 @@
-//! The figures and the verdicts, to be read: on the terminal, as Markdown, as JSON. It judges nothing.
+//! Output of figures and verdicts: on the terminal, as Markdown, as JSON. Must not judge.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,12 +13,12 @@ const HOW: &str = "\
 Median over the rounds, and in brackets the least and the greatest. Subjects take turns within a round; what \
 relates two of them is computed round by round.";
 
-/// Where the figures were taken. Without it they say nothing.
+/// The machine. Figures are meaningless without it.
 pub(super) struct Machine {
     cores: usize,
     cpu: String,
     kernel: String,
-    /// How busy the machine was before we came.
+    /// Load of the machine before the run.
     load: String,
 }
 

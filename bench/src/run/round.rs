@@ -1,5 +1,5 @@
 //! All subjects running side by side for one round, taking turns. One that fails is reported and leaves the
-//! round; the others go on. Must not know what is measured.
+//! round; the others go on. Must not know the measurement.
 
 use super::link::{self, Link};
 use super::options::Section;
@@ -10,12 +10,12 @@ pub(super) struct Round<'a> {
     section: Section,
     index: usize,
     turn: usize,
-    /// By subject; `None` if it failed, in this round or an earlier one.
+    /// Links by subject; `None` if it failed, in this round or an earlier one.
     open: Vec<Option<Box<dyn Link>>>,
 }
 
 impl<'a> Round<'a> {
-    /// Starts every subject and brings it to where it can be called.
+    /// Starts every subject, up to the point at which it can be called.
     pub(super) fn open(bench: &'a mut Bench, section: Section, index: usize) -> Self {
         let mut open = Vec::new();
         for subject in 0..bench.subjects.len() {
@@ -45,7 +45,7 @@ impl<'a> Round<'a> {
         self.turn += 1;
     }
 
-    /// Ends the round. Returns who came through it, who must also have left when asked to.
+    /// Ends the round. Returns the subjects that completed it and ended on request.
     pub(super) fn close(mut self) -> Vec<usize> {
         let mut through = Vec::new();
         for subject in 0..self.open.len() {

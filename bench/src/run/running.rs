@@ -14,7 +14,7 @@ use super::Failure;
 use super::subject::Subject;
 use super::watchdog::{Watch, Watchdog};
 
-/// How long a subject may take to end when it should.
+/// Time limit for a subject to end.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct Running {
@@ -72,9 +72,9 @@ impl Running {
         pids::tell(self.pid(), Word::Terminate);
     }
 
-    /// Waits for the subject's end, which `after` should bring about.
+    /// Waits for the subject's end, caused by `after`.
     pub(super) fn ended(mut self, after: &str) -> Result<(), Failure> {
-        // From the first wait on the pid may be another's: the watchdog has to let go before.
+        // The pid may be reused from the first wait on, so the watchdog must release it before.
         self.watch = None;
         let deadline = Instant::now() + END_TIMEOUT;
         while Instant::now() < deadline {
@@ -90,7 +90,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Left without [`Running::ended`], since something failed: nothing may stay behind.
+    /// Dropped without [`Running::ended`] after a failure: no process may be left.
     fn drop(&mut self) {
         if self.watch.take().is_some() {
             kill_group(self.pid);
@@ -100,6 +100,6 @@ impl Drop for Running {
 }
 
 fn kill_group(pid: Pid) {
-    // Fails if the process has ended and was not reaped yet, which is as good.
+    // Fails if the process has ended and was not reaped yet, which is equally good.
     let _ = kill_process_group(pid, Signal::KILL);
 }

@@ -10,15 +10,15 @@ use super::options::{RunOptions, Section};
 use super::subject::{Programs, Role, Subject, Via};
 use crate::aggregate::{BETWEEN, SERVER};
 
-/// How many instances may run at a time unless the config says otherwise. Without a catalogue all servers run at once.
+/// Default limit of concurrent instances. Without a catalogue all servers run at once.
 const DEFAULT_POOL: usize = 32;
 
-/// How many servers there are, and how many tools each has.
+/// Number of servers, and tools of each.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) servers: usize,
     pub(super) tools: usize,
-    /// Of the one server that is asked directly.
+    /// Tools of the one server that is asked directly.
     pub(super) direct_tools: usize,
 }
 
@@ -42,7 +42,7 @@ impl Shape {
     }
 }
 
-/// In the order of the report's columns.
+/// Subjects in the order of the report's columns.
 pub(super) fn subjects(shape: Shape, options: &RunOptions, scratch: &Path) -> Result<Vec<Subject>, String> {
     let Programs { this, backend, switchboard } = Programs::of(options)?;
     let with_tools = |tools: usize| -> Vec<OsString> {
@@ -88,7 +88,7 @@ pub(super) fn subjects(shape: Shape, options: &RunOptions, scratch: &Path) -> Re
     Ok(subjects)
 }
 
-/// Every server has its own name in its command line too: what is known of one must not do for another.
+/// Every server has its own name in its command line too: stored facts about one must not apply to another.
 fn config_of(servers: usize, backend: &[OsString]) -> Value {
     let words: Vec<String> = backend.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let (command, arguments) = words.split_first().expect("a command line has a program");

@@ -17,7 +17,7 @@ use crate::procfs;
 const QUIET: Duration = Duration::from_secs(1);
 const CALLING: usize = 200;
 const IDLE: usize = 1_000;
-/// How /proc calls the benchmark's backend.
+/// Name of the benchmark's backend in /proc.
 const BACKEND: &str = "switchboard-ben";
 
 pub(super) fn measure(bench: &mut Bench) {
@@ -54,8 +54,8 @@ fn calling(server: &mut HttpSubject) -> Result<Vec<(Measure, f64)>, Failure> {
     Ok(vec![(Measure::Sessions(Crowd::Calling), resident), (Measure::Backends, backends as f64)])
 }
 
-/// Clients close a connection that they do not use, and keep a stream. So they are counted first without connections,
-/// then with streams, and in the end with all that there could be.
+/// Clients close an unused connection, and keep a stream. So sessions are counted first without connections,
+/// then with streams, and at last with everything possible.
 fn idle(server: &mut HttpSubject) -> Result<Vec<(Measure, f64)>, Failure> {
     let sessions: Vec<Web> =
         (0..IDLE).map(|_| server.session().map(KeepAlive::leave)).collect::<Result<_, _>>()?;
@@ -90,6 +90,6 @@ fn memory(server: &HttpSubject) -> Result<f64, Failure> {
 /// A connection is a descriptor of ours too.
 fn allow_many_files() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // With fewer than it needs the measurement fails, and says so.
+    // With too few descriptors the measurement fails with a message.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }

@@ -1,5 +1,5 @@
-//! How long it takes from starting the program until it has answered `tools/list`, with few servers and with many,
-//! without a catalogue from an earlier time and with one.
+//! Time from the start of the program to its answer to `tools/list`, with few servers and with many,
+//! without a stored catalogue and with one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,9 +16,9 @@ use super::{Bench, Failure};
 use crate::procfs;
 
 const SERVERS: [usize; 3] = [1, 10, 50];
-/// How /proc calls the benchmark's backend.
+/// Name of the benchmark's backend in /proc.
 const BACKEND: &str = "switchboard-ben";
-/// So many starts may pass until the catalogue is full.
+/// Maximum number of starts until the catalogue is complete.
 const FILLING: usize = 10;
 
 pub(super) fn measure(bench: &mut Bench) -> Result<(), String> {
@@ -70,7 +70,7 @@ fn measure_one(bench: &mut Bench, round: usize, shape: Shape, subjects: &[Subjec
     }
 }
 
-/// A server that is asked directly is one, and remembers nothing.
+/// A server that is asked directly has no catalogue.
 fn is_of(subject: &Subject, shape: Shape, catalogue: Catalogue) -> bool {
     let has_both = subject.role != Role::Direct;
     subject.is_of(Section::Starts) && (has_both || (shape.servers == 1 && catalogue == Catalogue::Cold))
@@ -94,7 +94,7 @@ impl Place<'_> {
     }
 
     fn warm(&self, is_first: bool) -> Result<Duration, Failure> {
-        // A client that leaves at once may leave before all is on the disk.
+        // A client that leaves at once may leave before everything is on disk.
         let patience = if is_first { FILLING } else { 0 };
         for _ in 0..=patience {
             if let (took, Began::Nothing) = self.start()? {
@@ -104,7 +104,7 @@ impl Place<'_> {
         Err(Failure("it started servers, although it had a catalogue".to_owned()))
     }
 
-    /// How long it took from the spawn to the answer.
+    /// Time from the spawn to the answer.
     fn start(&self) -> Result<(Duration, Began), Failure> {
         let started = Instant::now();
         let mut connection = PipedSubject::spawn(self.subject, self.watchdog, &self.folder)?;

@@ -8,7 +8,7 @@ use super::{http, servers};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The backend itself, with no proxy before it.
+    /// The backend itself, without a proxy.
     Direct,
     /// The floor with one server.
     Pump,
@@ -16,13 +16,13 @@ pub(super) enum Role {
     Aggregator,
     /// The floor over HTTP.
     Bridge,
-    /// Switchboard itself, which the targets are for.
+    /// Switchboard itself, to which the targets apply.
     Switchboard,
-    /// The same over HTTP, where all servers are one.
+    /// The same over HTTP, with all servers as one.
     Aggregate,
-    /// The same without a guard, to see what a guard costs at the start.
+    /// The same without a guard, to measure the guard's cost at the start.
     Unguarded,
-    /// Another proxy, to be seen beside.
+    /// Another proxy, for comparison.
     Peer,
 }
 
@@ -30,16 +30,16 @@ pub(super) struct Subject {
     pub(super) name: String,
     pub(super) role: Role,
     pub(super) argv: Vec<OsString>,
-    /// The names of its tools that do the least: one for each server.
+    /// Names of its cheapest tools, one for each server.
     pub(super) tools: Vec<String>,
     pub(super) via: Via,
 }
 
-/// The way to call it.
+/// The transport.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Via {
     Pipes,
-    /// Prints on stderr where it listens.
+    /// HTTP; the address is printed on stderr.
     Http {
         path: String,
     },
@@ -55,7 +55,7 @@ pub(super) struct Programs {
 }
 
 impl Subject {
-    /// In the order of the report's columns, which is the same for all measurements.
+    /// Subjects in the order of the report's columns, which is the same for all measurements.
     pub(super) fn all(
         suite: Suite,
         section: Section,
@@ -94,13 +94,13 @@ impl Subject {
         Ok(subjects)
     }
 
-    /// Whether it takes part. A guard is not on a message's way: what it costs is seen at the start alone.
+    /// Whether it takes part. A guard does not handle messages: its cost shows only at the start.
     pub(super) fn is_of(&self, section: Section) -> bool {
         match self.role {
             Role::Unguarded => section == Section::ColdStart,
             Role::Aggregator => !matches!(section, Section::Lists | Section::Starts),
             Role::Aggregate => matches!(section, Section::Latency | Section::Throughput),
-            // Without sessions.
+            // The floor has no sessions.
             Role::Direct | Role::Pump | Role::Bridge => section != Section::Sessions,
             Role::Switchboard | Role::Peer => true,
         }
@@ -133,7 +133,7 @@ impl Programs {
     }
 }
 
-/// Asked for before anything is measured, so that a wrong path is not found out after half a minute.
+/// Checked before any measurement, so that a wrong path fails at once.
 fn executable(path: &Path) -> Result<OsString, String> {
     let found = path.canonicalize();
     found.map(Into::into).map_err(|error| {

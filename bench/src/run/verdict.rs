@@ -1,20 +1,20 @@
-//! The promises that Switchboard makes about its cost, and whether this run kept them. Measures nothing.
+//! Targets for Switchboard's cost, met or missed in this run. Must not measure.
 
 use super::Bench;
 use super::figures::{Catalogue, Crowd, Measure, Summary};
 use super::options::Suite;
 use super::subject::{Role, Subject};
 
-/// How far above its idle size a proxy may stay after large messages, in MiB.
+/// Limit on memory above the idle size after large messages, in MiB.
 const MAX_KEPT_MIB: f64 = 4.0;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Pass,
     Miss,
-    /// There is no promise: the value is shown for what it tells.
+    /// No target; informational.
     Shown,
-    /// There is a promise, but the subject did not come through.
+    /// A target, but the subject failed.
     Failed,
 }
 
@@ -36,7 +36,7 @@ enum Target {
     None,
 }
 
-/// A line of the table of promises.
+/// A line of the table of targets.
 pub(super) struct Line {
     pub(super) title: String,
     pub(super) unit: &'static str,
@@ -66,7 +66,7 @@ impl Line {
     }
 }
 
-/// Empty if Switchboard was not among the subjects.
+/// Empty if Switchboard is not among the subjects.
 pub(super) fn lines(bench: &Bench) -> Vec<Line> {
     let Some(ours) = bench.subjects.iter().position(|subject| subject.role == Role::Switchboard) else {
         return Vec::new();
@@ -89,7 +89,7 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
     let line = |title: &str, unit, value: Option<Summary>, target| {
         Line::new(title.to_owned(), unit, value.filter(|_| !failed), target)
     };
-    // Not everything that is promised over pipes is promised over HTTP.
+    // Some targets for pipes do not apply to HTTP.
     let on_pipes = |target| if bench.suite == Suite::Http { Target::None } else { target };
     match measure {
         Measure::RoundTripMedian => {
@@ -178,7 +178,7 @@ fn session_target(crowd: Crowd) -> Target {
     }
 }
 
-/// A subject that fails is an error always; a target that is missed only where that was asked for.
+/// A failed subject is always an error; a missed target only in strict mode.
 pub(super) fn exit_code(bench: &Bench, lines: &[Line], strict: bool) -> u8 {
     if bench.figures.failures().next().is_some() {
         return 3;

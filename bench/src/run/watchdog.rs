@@ -1,4 +1,4 @@
-//! Kills subjects that have used up their time, with their process group. Time counts only while it is a subject's turn.
+//! Kills subjects that exceed their time limit, with their process group. Time counts only during a subject's turn.
 //! Knows pids and deadlines only.
 
 use std::collections::HashMap;
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use switchboard_testkit::monitor::Monitor;
 
-/// Coarse, so that the thread's waking is not part of what is measured.
+/// Polling interval; coarse, so that the thread's wake-ups do not affect the measurement.
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the end of a killed subject may take until someone else must be holding its pipe.
+/// Time limit for the end of a killed subject; beyond it, another process must hold its pipe.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
@@ -22,15 +22,15 @@ pub(super) struct Watchdog {
 
 #[derive(Clone, Copy)]
 enum Watched {
-    /// Another's turn; so much time is left.
+    /// Another subject's turn; the remaining time.
     Resting(Duration),
-    /// Its turn, which must be over by then.
+    /// Its turn, with the deadline.
     Busy(Instant),
     Killed(Instant),
 }
 
-/// A process being watched; dropping this ends it. That must come before the process is reaped, since from
-/// then on the pid may be another's.
+/// A watched process; dropping this ends the watch. That must come before the process is reaped, since from
+/// then on the pid may be reused.
 pub(super) struct Watch {
     dog: Watchdog,
     pid: Pid,
@@ -58,7 +58,7 @@ impl Watchdog {
         for (pid, watched) in self.watched.lock().iter_mut() {
             match watched {
                 Watched::Busy(deadline) if now >= *deadline => {
-                    // Fails if the process has ended and was not reaped yet, which is as good.
+                    // Fails if the process has ended and was not reaped yet, which is equally good.
                     let _ = kill_process_group(*pid, Signal::KILL);
                     *watched = Watched::Killed(now);
                 }
@@ -96,7 +96,7 @@ impl Watch {
         }
     }
 
-    /// The limit, if the process was killed for having passed it.
+    /// The limit, if the process was killed for exceeding it.
     pub(super) fn bit(&self) -> Option<Duration> {
         match self.dog.watched.lock().get(&self.pid) {
             Some(Watched::Killed(_)) => Some(self.dog.limit),

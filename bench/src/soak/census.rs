@@ -1,11 +1,11 @@
-//! Running processes, and what they hold. Everything that the soak starts has its folder in its environment or command line.
+//! Running processes and their resources. Everything that the soak starts has its folder in its environment or command line.
 
 use super::World;
 use std::fs;
 use std::path::Path;
 use switchboard_testkit::pids;
 
-/// The figures of a sample; files are those in the home and runtime folders of everything that runs.
+/// Figures of a sample; files are those in the home and runtime folders of all processes.
 const FIGURES: [&str; 5] = ["KiB of memory", "descriptors", "threads", "processes", "files"];
 
 /// A sample of the daemon that is not killed.
@@ -38,7 +38,7 @@ impl Census {
         self.0.last().map_or_else(|| "no daemon yet".to_owned(), show)
     }
 
-    /// Each figure with its largest value of the second quarter, when all has warmed up, and of the last.
+    /// Each figure with its largest value of the second quarter, after the warm-up, and of the last.
     fn quarters(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
         let quarter = self.0.len() / 4;
         let (second, last) = (&self.0[quarter..2 * quarter], &self.0[self.0.len() - quarter..]);
@@ -92,7 +92,7 @@ pub(super) fn show(pid: u32) -> String {
     format!("{pid} {}", words(pid).join(" "))
 }
 
-/// Every process of the soak, ourselves left out.
+/// Every process of the soak, except this one.
 pub(super) fn all(world: &World) -> Vec<u32> {
     let mut pids = pids::with_trace(&world.scratch.path().display().to_string());
     pids.retain(|&pid| pid != std::process::id());

@@ -1,9 +1,9 @@
 //! The soak: for a long time clients, backends and a daemon are killed at random, under load. No request may be lost without
-//! an error, misdelivered or done twice; no process may be left, and no resource may grow.
+//! an error, misdelivered or executed twice; no process may be left, and no resource may grow.
 //!
 //! # Layout
-//! - [`window`]: one client and its attachment; its requests, and their answers.
-//! - [`chaos`]: the kills. [`census`]: running processes, and what they hold.
+//! - [`window`]: one client and its attachment; its requests and answers.
+//! - [`chaos`]: the kills. [`census`]: running processes and their resources.
 //!
 //! There are two daemons, for two configs: one that is killed too, and one that is not, which is watched for growth.
 
@@ -27,10 +27,10 @@ const WINDOWS_PER_DAEMON: usize = 6;
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 /// Time without kills at the end.
 const CALM_TIME: Duration = Duration::from_secs(4);
-/// How long after the last client everything has gone: the linger, and the daemon's own second, on a busy machine.
+/// Time limit for everything to end after the last client: the linger, and the daemon's own second, on a busy machine.
 const END_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Everything that is counted.
+/// The counters.
 #[derive(Clone, Copy)]
 pub(crate) enum Count {
     Windows,
@@ -38,7 +38,7 @@ pub(crate) enum Count {
     Answers,
     Errors,
     Cancelled,
-    /// Open when their own client was killed.
+    /// Requests open when their own client was killed.
     Abandoned,
     Lost,
     Wrong,
@@ -48,7 +48,7 @@ pub(crate) enum Count {
     KilledDaemons,
 }
 
-/// In the order of [`Count`].
+/// Labels in the order of [`Count`].
 #[rustfmt::skip]
 const COUNTED: [&str; 12] = [
     "windows", "requests", "answers", "errors", "cancelled", "abandoned", "LOST", "WRONG", "progress", "clients killed",
@@ -80,7 +80,7 @@ pub(crate) struct World {
     pub(crate) scratch: Scratch,
     pub(crate) seed: u64,
     pub(crate) is_over: AtomicBool,
-    /// No more kills: all processes that were killed have been replaced at the end.
+    /// Whether kills are over: at the end all killed processes have been replaced.
     pub(crate) is_calm: AtomicBool,
     pub(crate) counters: Counters,
 }
@@ -203,7 +203,7 @@ fn run(world: &World, time: Duration) -> Vec<String> {
     faults
 }
 
-/// Processes and files that are left after the last client.
+/// Processes and files left after the last client.
 fn left(world: &World) -> Vec<String> {
     let deadline = Instant::now() + END_TIMEOUT;
     while !census::all(world).is_empty() && Instant::now() < deadline {

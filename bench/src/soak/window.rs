@@ -1,4 +1,4 @@
-//! A sequence of clients in one window: each makes requests, checks the answers, and ends in one way or another. All of
+//! A sequence of clients in one window: each makes requests, checks the answers, and ends in one of several ways. All of
 //! them use the same ids.
 
 use super::{Count, Rng, World};
@@ -11,7 +11,7 @@ use switchboard_testkit::client::{Client, Start, VERSION, Wait};
 use switchboard_testkit::message;
 use switchboard_testkit::pids::Word;
 
-/// Beyond this a request counts as lost.
+/// Time after which a request counts as lost.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_OPEN_REQUESTS: usize = 12;
 
@@ -25,15 +25,15 @@ struct Window<'a> {
     world: &'a World,
     name: String,
     client: Client,
-    /// By id, as spelled.
+    /// Open requests by id, as spelled.
     open: BTreeMap<String, Open>,
-    /// Cancelled, and not waited for any more.
+    /// Cancelled requests, which are no longer waited for.
     taken_back: BTreeSet<String>,
     next: u64,
     rng: Rng,
 }
 
-/// How a client goes.
+/// End of a client.
 enum End {
     Closes,
     IsKilled,
@@ -90,7 +90,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Ids are equal in all windows, and some are numbers where others are texts.
+    /// Ids are equal in all windows; some are numbers, others strings.
     fn call(&mut self) {
         self.next += 1;
         let id = if self.next.is_multiple_of(2) {
@@ -123,7 +123,7 @@ impl<'a> Window<'a> {
         self.client.send(message::request(id, method, params).to_string());
     }
 
-    /// Reads messages for so long. False at the end of the stream.
+    /// Reads messages for this long. `false` at the end of the stream.
     fn listen(&mut self, wait: Duration) -> bool {
         let deadline = Instant::now() + wait;
         loop {
@@ -203,7 +203,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The end of a program that was not asked to end. Only a kill excuses it.
+    /// The unexpected end of a program. Only a kill excuses it.
     fn has_ended(&mut self) {
         match self.client.wait() {
             Ok(status) if status.signal() == Some(9) => self.abandon(),
@@ -219,7 +219,7 @@ impl<'a> Window<'a> {
         self.abandon();
     }
 
-    /// In order: everything that is open is answered, and then it ends.
+    /// Ends in order: all open requests are answered, and then the program ends.
     fn close(&mut self) {
         self.client.close_input();
         let deadline = Instant::now() + ANSWER_TIMEOUT;
@@ -232,7 +232,7 @@ impl<'a> Window<'a> {
         if was_killed {
             return self.abandon();
         }
-        // Only a program that is killed may leave a line unfinished.
+        // Only a killed program may leave a line incomplete.
         let cut_off = self.client.unread_bytes();
         if !cut_off.is_empty() {
             self.wrong(&String::from_utf8_lossy(&cut_off), "cut off");

@@ -1,4 +1,4 @@
-//! Four clients as they present themselves: the environment that they give a server, and their first words. Seen in
+//! Four clients as they present themselves: the environment that they give a server, and their first messages. Observed in
 //! November 2026 (Claude Code 2.1.325, Codex 0.166, Gemini CLI 0.61).
 
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use std::path::Path;
 
 pub(super) type Variables = Vec<(OsString, OsString)>;
 
-/// How a client presents itself.
+/// Presentation of a client.
 pub(super) struct Manner {
     pub(super) variables: Variables,
     pub(super) version: &'static str,
     pub(super) capabilities: Value,
     pub(super) info: Value,
-    /// Asks for the newest protocol before its handshake.
+    /// Whether it asks for the newest protocol before its handshake.
     pub(super) discovers: bool,
 }
 
@@ -56,7 +56,7 @@ fn shell(home: &Path, folder: &Path, session: &str) -> Variables {
     all
 }
 
-/// A window of an editor: all of them have the same environment.
+/// A window of an editor: all windows have the same environment.
 pub(super) fn editor(home: &Path) -> Manner {
     Manner {
         variables: user(home),

@@ -19,10 +19,10 @@ use switchboard_testkit::tree;
 /// Calls of each window to each server.
 const CALLS: usize = 3;
 
-/// How long servers may take until a window sees their tools.
+/// Time limit for a window to see the tools of all servers.
 const LIST_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// How long everything may take to end after the last window has closed: a daemon waits for new ones.
+/// Time limit for everything to end after the last window has closed: a daemon waits for new ones.
 const END_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,11 +52,11 @@ struct Row {
     idle_cpu: Duration,
 }
 
-/// The place of a row: a home, a runtime folder, and the windows' folders.
+/// Folders of a row: a home, a runtime folder, and the windows' folders.
 struct Place {
     scratch: Scratch,
     servers: Vec<Server>,
-    /// How each window presents itself, and where it is.
+    /// Presentation and folder of each window.
     windows: Vec<(Manner, PathBuf)>,
 }
 
@@ -118,7 +118,7 @@ fn place(scenario: Scenario, options: &CompareOptions) -> io::Result<Place> {
     scratch.file("config.json", servers::config(&servers));
     let folder = |name: String| {
         let folder = home.join("work").join(name);
-        // An empty repository, for the server that looks into it.
+        // An empty repository, for the git server.
         for part in ["objects", "refs"] {
             fs::create_dir_all(folder.join(".git").join(part))?;
         }
@@ -140,12 +140,12 @@ fn place(scenario: Scenario, options: &CompareOptions) -> io::Result<Place> {
 }
 
 impl Place {
-    /// All processes that have the scratch folder in their environment: guards, which have none, are below them.
+    /// All processes with the scratch folder in their environment; guards have none, and are found below them.
     fn roots(&self) -> Vec<u32> {
         pids::with_trace(&self.scratch.path().display().to_string())
     }
 
-    /// Waits until all processes have ended, and kills those that do not.
+    /// Waits until all processes have ended, and kills the rest.
     fn end(&self) {
         let deadline = Instant::now() + END_TIMEOUT;
         while !self.roots().is_empty() && Instant::now() < deadline {
@@ -204,7 +204,7 @@ impl<'a> Window<'a> {
         Ok(window)
     }
 
-    /// Asks for the tools, until those of all servers are there.
+    /// Requests the tools until those of all servers are listed.
     fn list(&mut self, is_one: bool) -> io::Result<()> {
         let deadline = Instant::now() + LIST_TIMEOUT;
         loop {
@@ -221,7 +221,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Calls a server. `false` if Switchboard refuses; whatever the server says is an answer.
+    /// Calls a server. `false` if Switchboard refuses; any message of the server is an answer.
     fn call(&mut self, at: usize, is_one: bool) -> io::Result<bool> {
         let server = &self.place.servers[at];
         let params =
@@ -245,7 +245,7 @@ fn measure(place: &Place, program: Option<&Path>, idle: Duration) -> io::Result<
     }
     let (mut failed, mut started_after, mut start_cpu) = (0, Duration::ZERO, Duration::ZERO);
     for round in 0..CALLS {
-        // All windows call one server before they go on to the next: where there is too little room, one stops the other's.
+        // All windows call one server before the next: with too little room, each stops the other's.
         for at in 0..place.servers.len() {
             for window in &mut windows {
                 failed += usize::from(!window.call(at, program.is_some())?);

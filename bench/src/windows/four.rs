@@ -1,5 +1,5 @@
-//! Several windows, each with four real node servers, with and without Switchboard's daemon. How many
-//! processes is that, and how much memory; how soon is one more window served; how large is an attachment?
+//! Several windows, each with four real node servers, with and without Switchboard's daemon. Measures the number of
+//! processes, memory, the time to serve one more window, and the size of an attachment.
 
 use super::USAGE;
 use crate::attached;
@@ -23,7 +23,7 @@ struct Setting {
     switchboard: PathBuf,
     scratch: Scratch,
     config: PathBuf,
-    /// Their names and command lines.
+    /// Names and command lines of the servers.
     servers: Vec<(&'static str, Vec<OsString>)>,
 }
 

@@ -1,6 +1,6 @@
 //! `windows`: several windows with several real servers each, without Switchboard, and through one or more builds of it.
 //!
-//! - `four`: four node servers, 5 and 20 windows; how soon one more window is served.
+//! - `four`: four node servers, 5 and 20 windows; the time to serve one more window.
 //! - `folders`: windows in a folder each. `clients`: four well-known clients in one folder. Both with the twelve servers of
 //!   `servers`; `compare` runs, counts and prints.
 

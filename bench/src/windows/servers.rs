@@ -1,4 +1,4 @@
-//! The twelve servers: how each is started, and a call that it answers at once, without a network or a browser. Keys
+//! The twelve servers: the command line of each, and a call that it answers at once, without a network or a browser. Keys
 //! are dummies.
 
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use std::{env, fs, io};
 /// Stands for the window's folder, as in a config file.
 const ROOT: &str = "${root}";
 
-/// A port on which nobody listens.
+/// A port without a listener.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 pub(super) struct Server {
@@ -72,7 +72,7 @@ pub(super) fn twelve(installed: &Path, scratch: &Path) -> io::Result<Vec<Server>
     let thought =
         json!({ "thought": "first", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1 });
     let headless = ["--headless", "--executable-path", &no_browser];
-    // From `github` on some calls lack an argument: the server refuses them by itself.
+    // Some calls from `github` on lack an argument: the server itself refuses them.
     let official =
         |name: &str, more: &[&str]| node(&format!("@modelcontextprotocol/server-{name}/dist/index.js"), more);
     let mut servers = vec![
@@ -104,7 +104,7 @@ pub(super) fn twelve(installed: &Path, scratch: &Path) -> io::Result<Vec<Server>
     Ok(servers)
 }
 
-/// The real auggie, which indexes the window's folder. Its service is nowhere.
+/// The real auggie, which indexes the window's folder. Its service is unreachable.
 pub(super) fn auggie() -> io::Result<Server> {
     let script = "tests/real/node_modules/@augmentcode/auggie/augment.mjs";
     let script = there(&env::current_dir()?.join(script))?;

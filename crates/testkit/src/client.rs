@@ -1,8 +1,8 @@
 //! A scripted client: starts the real program, as an IDE would, and speaks to it over pipes. Synchronous: each
 //! stream has a thread, and a test reads as it happens.
 //!
-//! No byte is lost or changed on the way: what a test sends is what the program reads, and frames are compared
-//! as the bytes they are. Everything that waits has a limit, which only fails. For measurements, [`Program`] is the same
+//! No byte is lost or changed on the way: the program reads exactly the bytes that a test sends, and frames are compared
+//! byte by byte. Every wait has a limit, which only fails. For measurements, [`Program`] is the same
 //! without threads and limits.
 
 mod input;
@@ -29,12 +29,12 @@ use stream::{Stream, show};
 /// The protocol version that [`Client::initialize`] asks for.
 pub const VERSION: &str = "2025-06-18";
 
-/// How the program ended.
+/// Exit status and remaining output of the program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct End {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// The part of its stdout that the test had not taken.
+    /// Output on stdout that the test had not read.
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
@@ -45,10 +45,10 @@ pub struct Client {
     input: Input,
     output: Output,
     stderr: Option<Stream>,
-    /// Held open and never read.
+    /// Stream that is held open and never read.
     _unread: Option<ChildStderr>,
     framing: Framing,
-    /// Frames that arrived while another was waited for, with their content.
+    /// Frames that arrived during a wait for another, with their content.
     aside: VecDeque<(Vec<u8>, Value)>,
     next_id: u64,
     scratch: Scratch,
@@ -57,7 +57,7 @@ pub struct Client {
 enum Output {
     Read(Stream),
     Unread(ChildStdout),
-    /// Closed by the test.
+    /// Whether the test has closed it.
     Closed,
 }
 
@@ -99,12 +99,12 @@ impl Client {
 
     // ---- sending
 
-    /// Sends these bytes as they are, in one write.
+    /// Sends bytes unchanged, in one write.
     pub fn send_bytes(&self, bytes: impl AsRef<[u8]>) {
         self.input.send(bytes.as_ref().to_vec());
     }
 
-    /// Sends these bytes in pieces of `size`, each a write of its own.
+    /// Sends bytes in pieces of `size`, one write each.
     pub fn send_in_pieces(&self, bytes: impl AsRef<[u8]>, size: usize) {
         bytes.as_ref().chunks(size).for_each(|piece| self.input.send(piece.to_vec()));
     }
@@ -121,25 +121,25 @@ impl Client {
         self.input.send(framed);
     }
 
-    /// Waits until everything that was sent has been taken.
+    /// Waits until all sent bytes have been taken.
     #[track_caller]
     pub fn sent(&self) {
         self.input.written();
     }
 
-    /// Whether everything that was sent has been taken.
+    /// Whether all sent bytes have been taken.
     pub fn is_sent(&self) -> bool {
         self.input.is_written()
     }
 
-    /// Sends nothing more.
+    /// Closes the input.
     pub fn close_input(&self) {
         self.input.close();
     }
 
     // ---- receiving
 
-    /// The next frame: without its newline or header, otherwise as it came.
+    /// The next frame, without its newline or header, otherwise unchanged.
     #[track_caller]
     pub fn recv(&mut self) -> Vec<u8> {
         if let Some((frame, _)) = self.aside.pop_front() {
@@ -170,7 +170,7 @@ impl Client {
         parse(&self.recv())
     }
 
-    /// The first message for which `is_it` holds; the others are kept for [`Self::recv`].
+    /// The first message for which `is_it` holds; others stay for [`Self::recv`].
     #[track_caller]
     pub fn recv_where(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.aside.iter().position(|(_, value)| is_it(value)) {
@@ -202,7 +202,7 @@ impl Client {
         self.recv_where(method, |value| value.get("method").is_some_and(|name| name == method))
     }
 
-    /// The next line with its end, for a client that must not fail because none comes.
+    /// The next line with its end; `None` instead of a failure.
     pub fn recv_line_within(&mut self, wait: Duration) -> Wait<Vec<u8>> {
         self.stream().wait_until(Instant::now() + wait, |arrived| arrived.take_line())
     }
@@ -228,12 +228,12 @@ impl Client {
         }
     }
 
-    /// Bytes that have arrived and were not taken yet.
+    /// Bytes that have arrived and were not read yet.
     pub fn unread_bytes(&self) -> Vec<u8> {
         self.stream().peek()
     }
 
-    /// A client that was started without reading begins to.
+    /// Starts reading, for a client that was started without.
     pub fn start_reading(&mut self) {
         self.output = match std::mem::replace(&mut self.output, Output::Closed) {
             Output::Unread(pipe) => Output::Read(Stream::read(pipe)),
@@ -363,7 +363,7 @@ fn parse(frame: &[u8]) -> Value {
 }
 
 impl Drop for Client {
-    /// Two signals end the program and its daemon in order, without waiting for servers; processes that are left are killed.
+    /// Ends the program and its daemon with two signals, without waiting for servers; remaining processes are killed.
     fn drop(&mut self) {
         self.input.close();
         if !self.has_ended() {
@@ -379,7 +379,7 @@ impl Drop for Client {
         if self.scratch.is_lent() {
             return;
         }
-        // Before its servers: it would replace one that is killed.
+        // The daemon goes before its servers: it would replace one that is killed.
         self.scratch.stop_daemons();
         self.record().clean_up();
     }

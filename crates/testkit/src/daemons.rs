@@ -1,4 +1,4 @@
-//! The daemons that a test has started without starting them itself: known by the config file in their command line.
+//! Daemons that a test has started indirectly, identified by the config file in their command line.
 
 use crate::patience::LIMIT;
 use crate::pids::{self, Word};
@@ -6,17 +6,17 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often a daemon that is told to end is told again. The second time it does not wait for its servers.
+/// Interval of repeated signals to a daemon that is ending. After the second it does not wait for its servers.
 const REPEAT: Duration = Duration::from_millis(5);
 
-/// The daemons that serve a config file in this folder.
+/// Pids of the daemons that serve a config file in this folder.
 pub fn of(folder: &Path) -> Vec<u32> {
-    // With the slash: the name of one folder may begin with that of another.
+    // With the slash, since the name of one folder may begin with that of another.
     let mentioning = pids::with_text(&format!("{}/", folder.display()));
     mentioning.into_iter().filter(|&pid| is_daemon(pid)).collect()
 }
 
-/// Ends them in order, and kills those that do not.
+/// Ends the daemons in order, and kills those that do not end.
 pub fn stop(folder: &Path) {
     let daemons = of(folder);
     let left = || daemons.iter().copied().filter(|&pid| pids::is_alive(pid)).collect::<Vec<_>>();

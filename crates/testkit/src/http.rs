@@ -1,7 +1,7 @@
-//! A small client over HTTP, which sends exactly what a test tells it: every header can be another, every connection can be
-//! cut at any byte. Shares no code with the program. Everything that waits has a limit.
+//! A small client over HTTP, which sends exactly the bytes of a test: every header can be replaced, every connection can be
+//! cut at any byte. Shares no code with the program. Every wait has a limit.
 //!
-//! - [`Web`]: where requests go, and the headers of all of them. [`Ask`]: one request. [`Reply`]: its answer.
+//! - [`Web`]: the server's address, and headers of all requests. [`Ask`]: one request. [`Reply`]: its answer.
 //! - [`Talk`]: a session of MCP. [`KeepAlive`]: one connection of a session, for measurements.
 
 mod head;
@@ -44,7 +44,7 @@ impl Web {
         Self { place: Place::Path(path.into()), headers: vec![("Host".into(), "localhost".into())] }
     }
 
-    /// The port, where there is one.
+    /// The port, if there is one.
     pub fn port(&self) -> u16 {
         match &self.place {
             Place::Tcp(address) => address.port(),
@@ -52,7 +52,7 @@ impl Web {
         }
     }
 
-    /// Sets a header of every request, in place of others of its name.
+    /// Sets a header of every request, replacing others of its name.
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut web = self.without(name);
         web.headers.push((name.into(), value.into()));
@@ -65,7 +65,7 @@ impl Web {
         web
     }
 
-    /// A fresh connection.
+    /// A new connection.
     #[track_caller]
     pub fn connect(&self) -> Box<dyn Connection> {
         match self.try_connect() {
@@ -147,7 +147,7 @@ impl Ask {
         self
     }
 
-    /// As it goes over the wire.
+    /// The request's bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.prefix();
         if let Some(body) = &self.body {
@@ -157,7 +157,7 @@ impl Ask {
         [&bytes[..], b"\r\n", self.body.as_deref().unwrap_or_default()].concat()
     }
 
-    /// Everything up to the length of the body.
+    /// The head, up to the length of the body.
     fn prefix(&self) -> Vec<u8> {
         let mut text = format!("{}\r\n", self.line);
         for (name, value) in &self.web.headers {
@@ -169,14 +169,14 @@ impl Ask {
         text.into_bytes()
     }
 
-    /// On a connection of its own.
+    /// Sends the request on a connection of its own.
     #[track_caller]
     pub fn send(self) -> Reply {
         let connection = self.web.connect();
         self.send_on(connection)
     }
 
-    /// The same for a client that must not fail.
+    /// The same, with an error instead of a failure.
     pub fn try_send(self) -> io::Result<Reply> {
         let connection = self.web.try_connect()?;
         self.begin_on(connection).and_then(Reply::read)

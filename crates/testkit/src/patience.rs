@@ -1,20 +1,20 @@
-//! Waiting for a fact. The limit is for facts that do not come; nothing waits for a time to pass.
+//! Waiting for a fact. The time limit only makes a test fail; no test waits for a time to pass.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-/// Long enough for a busy machine with a debug build, short enough for a person.
+/// Time limit of a wait: long enough for a busy machine with a debug build, short enough for a person.
 pub const LIMIT: Duration = Duration::from_secs(60);
-/// How often a fact that nobody announces is looked for.
+/// Interval between two checks of a fact.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Looks until `fact` gives something.
+/// Checks `fact` until it returns something.
 #[track_caller]
 pub fn until<T>(what: impl Display, fact: impl FnMut() -> Option<T>) -> T {
     before(Instant::now() + LIMIT, what, fact)
 }
 
-/// The same for a fact that was promised for a certain time.
+/// The same with another time limit, for a fact that was promised for a certain time.
 #[track_caller]
 pub fn before<T>(deadline: Instant, what: impl Display, mut fact: impl FnMut() -> Option<T>) -> T {
     loop {
@@ -26,7 +26,7 @@ pub fn before<T>(deadline: Instant, what: impl Display, mut fact: impl FnMut() -
     }
 }
 
-/// Looks until `fact` is true.
+/// Checks until `fact` is true.
 #[track_caller]
 pub fn until_true(what: impl Display, mut fact: impl FnMut() -> bool) {
     until(what, || fact().then_some(()));

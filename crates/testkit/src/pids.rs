@@ -2,11 +2,11 @@
 
 use std::fs;
 
-/// Whether this process runs. One that has ended and waits to be reaped does not.
+/// Whether this process runs. A zombie does not.
 #[cfg(target_os = "linux")]
 pub fn is_alive(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    // The name before it may hold anything, a closing bracket included.
+    // The process name may contain anything, including a closing bracket.
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
     !matches!(state, Some('Z' | 'X') | None)
 }
@@ -32,13 +32,13 @@ fn status(pid: u32, key: &str) -> Option<u64> {
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Pids of the processes with this text in their command line. Tests that run at the same time tell theirs apart by the
+/// Pids of the processes with this text in their command line. Concurrent tests identify theirs by the
 /// path of their scratch folder.
 pub fn with_text(text: &str) -> Vec<u32> {
     all_where(|pid| mentions(pid, text))
 }
 
-/// The processes that have this text in their command line or their environment, as far as we may read it.
+/// Pids of the processes with this text in their command line or their environment, as far as that is readable.
 pub fn with_trace(text: &str) -> Vec<u32> {
     all_where(|pid| mentions(pid, text) || contains(&format!("/proc/{pid}/environ"), text))
 }
@@ -49,7 +49,7 @@ fn all_where(is_it: impl Fn(u32) -> bool) -> Vec<u32> {
     pids.filter(|&pid| is_it(pid) && is_alive(pid)).collect()
 }
 
-/// Whether this text is in its command line; tells it from another process with the same pid.
+/// Whether the command line contains this text, which excludes another process with the same pid.
 pub fn mentions(pid: u32, text: &str) -> bool {
     contains(&format!("/proc/{pid}/cmdline"), text)
 }

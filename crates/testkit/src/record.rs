@@ -1,11 +1,11 @@
-//! The input of the fake backend, byte for byte: a file per launch, named by the launch's number, with its pid beside it.
+//! The input of the fake backend, byte for byte: one file per launch, named by the launch's number, with its pid beside it.
 
 use crate::patience;
 use crate::pids;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder that the fake backend was given with `--record`.
+/// The folder given to the fake backend with `--record`.
 #[derive(Debug, Clone)]
 pub struct Record(PathBuf);
 
@@ -45,7 +45,7 @@ impl Record {
             format_args!("launch {launch} did not read `{text}`, but {:?}", self.lines(launch)),
             || {
                 let heard = self.heard(launch);
-                // Only whole lines: the end of one may still be on its way.
+                // Only whole lines: the end of one may not have arrived yet.
                 let whole = memrchr(b'\n', &heard)?;
                 String::from_utf8_lossy(&heard[..whole])
                     .lines()
@@ -55,7 +55,7 @@ impl Record {
         )
     }
 
-    /// The process id of a launch, once it is there.
+    /// The process id of a launch, once it is written.
     #[track_caller]
     pub fn pid(&self, launch: u32) -> u32 {
         patience::until(format_args!("launch {launch}"), || {
@@ -63,7 +63,7 @@ impl Record {
         })
     }
 
-    /// Kills the launches that are left.
+    /// Kills the remaining launches.
     pub fn clean_up(&self) {
         let ours = self.0.display().to_string();
         for pid in pids::with_text(&ours) {

@@ -1,10 +1,10 @@
-//! A folder that goes with its test, and with it every daemon that was started there.
+//! A folder that is removed with its test, after the end of every daemon that was started there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Where the state folder is in a home, unless a variable says otherwise.
+/// Path of the state folder in a home, unless a variable overrides it.
 const STATE: &str = ".local/state/switchboard";
 
 /// An empty folder. When this is dropped, the daemons that serve a config file in it are stopped, and it is
@@ -12,7 +12,7 @@ const STATE: &str = ".local/state/switchboard";
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
-    /// Belongs to another value, which stops the daemons and removes the folder.
+    /// A reference: another value stops the daemons and removes the folder.
     is_lent: bool,
 }
 
@@ -27,10 +27,10 @@ impl Scratch {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("switchboard-test-{}-{number}", std::process::id()));
-        // A left-over of an earlier process with the same number.
+        // Left over from an earlier process with the same pid.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder for temporary files is writable");
-        // As the programs that are started will see it: no links on the way.
+        // Without links, as the started programs will see it.
         Self { path: folder.canonicalize().expect("the folder was just made"), is_lent: false }
     }
 
@@ -39,7 +39,7 @@ impl Scratch {
         Self { path: self.path.clone(), is_lent: true }
     }
 
-    /// The folder that we are in, for a program that needs none of its own.
+    /// The current folder, for a program that needs none of its own.
     pub fn here() -> Self {
         Self { path: PathBuf::from("."), is_lent: true }
     }
@@ -48,7 +48,7 @@ impl Scratch {
         self.is_lent
     }
 
-    /// Leaves the folder behind, for a person to look at.
+    /// Keeps the folder, for a person to inspect.
     pub fn keep(mut self) {
         self.is_lent = true;
     }
@@ -78,9 +78,9 @@ impl Scratch {
         state_in(&self.join("home")).join(name)
     }
 
-    /// The folder for their sockets, as a login makes it: closed to all others.
+    /// The folder for sockets, as a login makes it: closed to all others.
     pub fn runtime(&self) -> PathBuf {
-        // The path of a socket has a limit.
+        // The length of a socket path is limited.
         let path = self.folder("run");
         #[cfg(unix)]
         {
@@ -123,7 +123,7 @@ impl Scratch {
         copy
     }
 
-    /// Makes another user the owner of this folder and all in it. Only root may do so.
+    /// Makes another user the owner of this folder and its content. Only for root.
     #[cfg(unix)]
     pub fn give_to(&self, user: u32) {
         use std::os::unix::fs::{PermissionsExt, chown};
@@ -139,7 +139,7 @@ impl Scratch {
             }
         }
         give(&self.path, user);
-        // `mktemp` makes folders that nobody else may even pass through.
+        // Folders made by `mktemp` are closed to other users.
         let above = self.path.parent().expect("a scratch folder lies in another");
         if let Ok(mode) = fs::metadata(above).map(|meta| meta.permissions().mode())
             && mode & 0o001 == 0

@@ -1,5 +1,5 @@
-//! The program in a terminal: its three streams are a pseudo-terminal, whose other end the test reads. What is drawn over
-//! stays in the text: it is what was written, not what a screen would show in the end.
+//! The program in a terminal: its three streams are a pseudo-terminal, whose other end the test reads. Overwritten text
+//! stays in the output: it is the bytes written, not the final screen.
 
 use crate::monitor::Monitor;
 use crate::patience;
@@ -36,7 +36,7 @@ impl Terminal {
             reason = "this plays a shell, which starts us; dropping it cleans up"
         )]
         let child = command.spawn().unwrap_or_else(|error| panic!("the program cannot be started: {error}"));
-        // Its copies of the other end would keep the terminal open.
+        // Copies of the other end would keep the terminal open.
         drop(command);
         let written = Arc::default();
         let reading = Some(listen(copy(&ours), Arc::clone(&written)));
@@ -47,7 +47,7 @@ impl Terminal {
         &self.scratch
     }
 
-    /// All that was written so far, with plain line ends.
+    /// All output so far, with plain line ends.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.written.lock()).replace("\r\n", "\n")
     }
@@ -59,13 +59,13 @@ impl Terminal {
         });
     }
 
-    /// As if it were typed.
+    /// Types this text.
     #[track_caller]
     pub fn type_in(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap_or_else(|error| panic!("nobody reads: {error}"));
     }
 
-    /// Waits for the program's end: its exit code, and all that it wrote.
+    /// Waits for the program's end; returns its exit code and all output.
     #[track_caller]
     pub fn finish(&mut self) -> (Option<i32>, String) {
         let ended = patience::until("the program ends", || self.child.try_wait().ok().flatten());

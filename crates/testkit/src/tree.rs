@@ -1,16 +1,16 @@
-//! Whose child is whose, as `/proc` has it. A process is known by its number *and* the time it started at, so
-//! that another with the same number is never taken for it.
+//! Parents and children, from `/proc`. A process is identified by its pid *and* its start time, so
+//! that another one with the same pid is not mistaken for it.
 
 use crate::pids::{self, Word};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// A process, as it was when it was looked at.
+/// A process at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: u32,
     pub parent: u32,
-    /// In clock ticks since the system's start.
+    /// Start time, in clock ticks since boot.
     pub started: u64,
     pub name: String,
     pub state: char,
@@ -19,7 +19,7 @@ pub struct Process {
 impl Process {
     pub fn look(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name may hold anything, brackets and blanks included.
+        // The process name may contain anything, including brackets and blanks.
         let (head, rest) = stat.rsplit_once(')')?;
         let name = head.split_once('(')?.1.to_owned();
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -32,12 +32,12 @@ impl Process {
         })
     }
 
-    /// The same process as it is now; nothing if it is gone.
+    /// The same process now; `None` if it is gone.
     pub fn again(&self) -> Option<Self> {
         Self::look(self.pid).filter(|now| now.started == self.started)
     }
 
-    /// Whether it runs. One that has ended and waits to be reaped does not.
+    /// Whether it runs. A zombie does not.
     pub fn is_alive(&self) -> bool {
         self.again().is_some_and(|now| !now.is_zombie())
     }
@@ -61,21 +61,21 @@ impl Process {
     }
 }
 
-/// Every process that there is.
+/// All processes.
 pub fn all() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbers.filter_map(Process::look).collect()
 }
 
-/// The children of a process and theirs, zombies included.
+/// All descendants of a process, including zombies.
 pub fn descendants(of: u32) -> Vec<Process> {
     let mut family = family(&[of]);
     family.retain(|process| process.pid != of);
     family
 }
 
-/// These processes, their children and theirs, zombies included.
+/// These processes and all their descendants, including zombies.
 pub fn family(roots: &[u32]) -> Vec<Process> {
     let all = all();
     let mut known: BTreeSet<u32> = roots.iter().copied().collect();

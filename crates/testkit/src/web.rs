@@ -1,4 +1,4 @@
-//! A small HTTP server for tests: keeps every request, and leaves the answers to a script, to the byte and to the moment at
+//! A small HTTP server for tests: stores every request, and lets a script write the answers, to the byte and to the time at
 //! which a connection is cut. HTTP/1.1, on loopback, a thread for each connection.
 
 use crate::message;
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// A request as it came.
+/// A request as it arrived.
 #[derive(Debug, Clone)]
 pub struct Seen {
     pub method: String,
     pub path: String,
-    /// Names in small letters.
+    /// Header fields; names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Value,
-    /// How many requests before this one had the same `method` in their bodies, or none at all, and the same HTTP method.
+    /// Number of earlier requests with the same HTTP method and the same `method` in their bodies, or none.
     pub before: usize,
 }
 
@@ -50,14 +50,14 @@ struct Shared {
     script: Box<Script>,
 }
 
-/// A running server, until it is dropped.
+/// A running server, until dropped.
 pub struct Web {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: Option<thread::JoinHandle<()>>,
 }
 
-/// The way back to the client.
+/// Connection to the client, for the answer.
 pub struct Wire<'a> {
     stream: &'a TcpStream,
     is_cut: bool,
@@ -68,7 +68,7 @@ impl Web {
         Self::at(0, script)
     }
 
-    /// At a given port, such as that of a server before it.
+    /// Starts at a given port, such as that of an earlier server.
     pub fn at(port: u16, script: impl Fn(&Seen, &mut Wire<'_>) + Send + Sync + 'static) -> Self {
         let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
             Ok(listener) => listener,
@@ -121,7 +121,7 @@ impl Web {
 impl Drop for Web {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
-        // The listener wakes up, and goes.
+        // Wakes the listener, so that it ends.
         let _ = TcpStream::connect(self.address);
         for stream in self.shared.open.lock().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
@@ -174,7 +174,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Seen> {
 }
 
 impl Wire<'_> {
-    /// Writes bytes as they are.
+    /// Writes raw bytes.
     pub fn write(&mut self, bytes: impl AsRef<[u8]>) {
         let mut stream = self.stream;
         if stream.write_all(bytes.as_ref()).is_err() {
@@ -203,7 +203,7 @@ impl Wire<'_> {
         self.write(format!("HTTP/1.1 {status} x\r\n{headers}{last}\r\n\r\n"));
     }
 
-    /// A stream of events begins, in chunks.
+    /// Begins a stream of events, in chunks.
     pub fn begin_events(&mut self, headers: &[(&str, &str)]) {
         let headers = [headers, &[("content-type", "text/event-stream")]].concat();
         self.head(200, &headers, "transfer-encoding: chunked");
@@ -228,7 +228,7 @@ impl Wire<'_> {
         self.is_cut = true;
     }
 
-    /// The answer to a request, as one JSON body.
+    /// Answers a request with one JSON body.
     pub fn answer(&mut self, seen: &Seen, result: &Value) {
         self.json(200, &[], &answer(seen, result));
     }
@@ -238,7 +238,7 @@ pub fn answer(seen: &Seen, result: &Value) -> Value {
     message::result(&seen.body["id"], result.clone())
 }
 
-/// The answers of a plain MCP server, with sessions of this name. The fallback of a script.
+/// Answers like a plain MCP server, with a session of this name. The fallback of a script.
 pub fn mcp(seen: &Seen, wire: &mut Wire<'_>, session: &str) {
     let is_known = seen.header("mcp-session-id") == Some(session);
     match seen.what() {

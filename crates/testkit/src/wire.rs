@@ -1,5 +1,5 @@
-//! Messages as bytes, for clients and servers that must cost next to nothing: how requests look, what a payload is, where a
-//! line ends, and how to find a field without parsing. Knows JSON only as far as our own messages need.
+//! Messages as bytes, for clients and servers that must cost next to nothing: requests, payloads, line ends,
+//! and fields without parsing. Knows JSON only as far as our own messages need.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::ops::Range;
@@ -9,19 +9,19 @@ pub const PROTOCOL_VERSION: &str = "2025-11-25";
 /// The answer of the tool `tiny`.
 pub const TINY_TEXT: &str = "ok";
 
-/// Fields that we look for stand near one end of a message; only a payload can be longer than this.
+/// Distance from either end of a message within which fields are searched; only a payload can be longer.
 const MAX_FIELD_OFFSET_BYTES: usize = 512;
-/// A line of the payload `code`, as JSON spells it: an escape about every 30 bytes.
+/// A line of the payload `code`, in JSON spelling: an escape about every 30 bytes.
 const CODE_LINE: &[u8] =
     br#"    let answer = server.call(\"tools/list\")?; // what the server offers today\n"#;
 
 /// The content of a large message.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Payload {
-    /// A run of letters without a single escape: the easiest text to scan.
+    /// Letters without a single escape: the easiest text to scan.
     #[default]
     Plain,
-    /// Lines of source code, with the quotes and line ends escaped: what tools really answer.
+    /// Lines of source code, with quotes and line ends escaped, as in real answers.
     Code,
 }
 
@@ -41,7 +41,7 @@ impl Payload {
         }
     }
 
-    /// A text of exactly `length` bytes as they stand between the quotes of a JSON string.
+    /// A text of exactly `length` bytes, in JSON spelling.
     pub fn text(self, length: usize) -> Vec<u8> {
         let mut text = Vec::with_capacity(length);
         if self == Self::Code {
@@ -86,12 +86,12 @@ pub fn push_number(out: &mut Vec<u8>, number: u64) {
 /// The value of the first field `key` (with its quotes), as spelled, near the start or else near the end of
 /// the message. For a string the quotes are part of it; of an object or array only the start is.
 ///
-/// A quote inside a text is escaped, so `"key":` can never be found there; but depth is not looked at.
+/// A quote inside a text is escaped, so `"key":` is never found there; depth is not checked.
 pub fn field<'a>(message: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     field_at(message, key).map(|range| &message[range])
 }
 
-/// The position of that value.
+/// The span of that value.
 pub fn field_at(message: &[u8], key: &[u8]) -> Option<Range<usize>> {
     let start = value_start(message, key)?;
     let value = &message[start..];
@@ -102,7 +102,7 @@ pub fn field_at(message: &[u8], key: &[u8]) -> Option<Range<usize>> {
     Some(start..start + length)
 }
 
-/// The number that these digits spell.
+/// The number in these digits.
 pub fn number(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0_u64, |number, byte| match byte {
         b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(byte - b'0')),
@@ -110,8 +110,8 @@ pub fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// The text of the field `"text"`, however long. Only the last bytes of the message are searched for its
-/// end, so what follows the text must be short.
+/// The text of the field `"text"`, of any length. Only the last bytes of the message are searched for its
+/// end, so only a short rest may follow.
 pub fn text(message: &[u8]) -> Option<Range<usize>> {
     let start = value_start(message, b"\"text\"")?;
     if message.get(start) != Some(&b'"') {
@@ -125,7 +125,7 @@ pub fn text(message: &[u8]) -> Option<Range<usize>> {
     Some(start..end_of_string(message, from)? - 1)
 }
 
-/// The position where the value of `key` begins.
+/// The position at which the value of `key` begins.
 fn value_start(message: &[u8], key: &[u8]) -> Option<usize> {
     let head = &message[..message.len().min(MAX_FIELD_OFFSET_BYTES)];
     let tail_at = message.len().saturating_sub(MAX_FIELD_OFFSET_BYTES);
@@ -148,7 +148,7 @@ fn spaces(part: &[u8]) -> usize {
     part.iter().take_while(|byte| **byte == b' ').count()
 }
 
-/// The position after the quote that ends the string whose content goes on at `from`.
+/// The position after the quote that ends the string that continues at `from`.
 fn end_of_string(message: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {
@@ -165,7 +165,7 @@ pub fn answered_id(answer: &[u8]) -> Option<u64> {
     number(field(answer, b"\"id\"")?)
 }
 
-/// Notifications and requests of a server or proxy.
+/// Whether this is a notification or request of a server or proxy.
 pub fn is_notice(line: &[u8]) -> bool {
     field(line, b"\"method\"").is_some()
 }
@@ -194,15 +194,15 @@ pub fn write_parts(mut to: impl Write, parts: &[&[u8]]) -> io::Result<()> {
     Ok(())
 }
 
-/// Cuts what a descriptor delivers into lines, without copying them.
+/// Splits the input of a descriptor into lines, without copying them.
 pub struct Lines<R> {
     from: R,
     buffer: Vec<u8>,
-    /// Where the first line that was not handed out begins.
+    /// Start of the first line that was not returned yet.
     start: usize,
-    /// End of the part after `start` that holds no newline.
+    /// End of the searched part after `start`, which has no newline.
     searched: usize,
-    /// Where the bytes that were read end.
+    /// End of the bytes that were read.
     end: usize,
 }
 
@@ -245,7 +245,7 @@ impl<R: Read> Lines<R> {
         &self.buffer[line.clone()]
     }
 
-    /// A single read(2). Returns its count: 0 is the end of the stream.
+    /// A single read(2). Returns the number of bytes; 0 at the end of the stream.
     pub fn fill(&mut self) -> io::Result<usize> {
         self.make_room();
         loop {
@@ -260,7 +260,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Pipes hold 64 KiB: with less room than that a read would have to be repeated.
+    /// Makes room for 64 KiB, the size of a pipe: with less, a read would have to be repeated.
     fn make_room(&mut self) {
         if self.start == self.end {
             (self.start, self.searched, self.end) = (0, 0, 0);

@@ -1,13 +1,13 @@
-//! The zoo of a fake backend, seen from outside: which of its members live.
+//! The zoo of a fake backend, seen from outside: the living members.
 //!
-//! A member holds a lock on a file as long as it lives (`src/fake/zoo.rs`). That is true whatever it did to
-//! its parents, its session, its environment or its number, and in whatever namespace it lives.
+//! A member holds a lock on a file as long as it lives (`src/fake/zoo.rs`). That holds in any namespace, whatever
+//! its parent, session, environment or pid.
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The eight kinds that the promise names, as options of the fake backend. The server itself is the first: a
+/// The eight kinds of the promise, as options of the fake backend. The server itself is the first: a
 /// direct child that ignores SIGTERM. The last is started by the one before it.
 pub const EIGHT: &[&str] = &[
     "--stubborn",
@@ -34,7 +34,7 @@ pub const NAMES: &[&str] =
 pub struct Zoo(PathBuf);
 
 impl Zoo {
-    /// Of the fake backend that was given this folder with `--record`. The first launch is 1.
+    /// The zoo of the fake backend that got this folder with `--record`. The first launch is 1.
     pub fn of(record: &Path, launch: u32) -> Self {
         Self(record.join(format!("{launch}.zoo")))
     }

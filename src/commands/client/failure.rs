@@ -14,7 +14,7 @@ pub(in crate::commands) enum Failure {
     /// The answer is an error.
     #[error("{0}")]
     Refused(Fault),
-    /// The gateway sends nothing more.
+    /// The gateway has closed its output.
     #[error("{0}")]
     Silent(Silence),
     #[error("interrupted")]

@@ -57,7 +57,7 @@ impl Progress {
         terminal::is_one(Stream::Err) && !self.is_reported
     }
 
-    /// On a terminal, shows what is waited for, and for how long.
+    /// On a terminal, shows the subject and the duration of the wait.
     pub(super) fn wait(&mut self, what: &str, waited: Duration) {
         if waited >= QUIET_TIME && self.shows_waiting() {
             self.draw(&format!("{what}… {} s", waited.as_secs()));

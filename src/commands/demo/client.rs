@@ -1,4 +1,4 @@
-//! A small MCP client, as strict as a client may be: a line that is not JSON is an error, and so is an answer with
+//! A small, strict MCP client: a line that is not JSON is an error, and so is an answer with
 //! another id.
 
 use anyhow::{Context, bail};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use switchboard_gateway::Ended;
 use switchboard_gateway::runtime::peer::Conversation;
 
-/// Longer than anything in the demo takes, also on a busy machine.
+/// Time limit of an answer; longer than anything in the demo takes, also on a busy machine.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) struct Client {
@@ -16,7 +16,7 @@ pub(super) struct Client {
     asked: u64,
 }
 
-/// The answer to a request, and how long it took.
+/// The answer to a request, and its duration.
 pub(super) struct Reply {
     /// The result, or the error.
     pub(super) outcome: Result<Value, Value>,
@@ -90,7 +90,7 @@ impl Client {
         self.gateway.words()
     }
 
-    /// Closes the connection, as an IDE does that quits. Returns how the gateway ended, and its stderr.
+    /// Closes the connection, as an IDE does that quits. Returns the gateway's exit status and its stderr.
     pub(super) async fn end(self, grace: Duration) -> (Ended, String) {
         self.gateway.end(grace).await
     }

@@ -10,7 +10,7 @@ use switchboard_testkit::http::KeepAlive;
 use crate::caller::Caller;
 use crate::run::Failure;
 
-/// Small calls, one after the other on each connection, until there have been so many.
+/// Small calls, sequential on each connection, up to this number.
 pub(super) fn call(callers: &mut [Caller<KeepAlive>], count: usize) -> Result<Duration, Failure> {
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (number, caller) in callers.iter().enumerate() {

@@ -22,16 +22,16 @@ use super::subject::Subject;
 use super::watchdog::Watchdog;
 use crate::caller::{Caller, initialize_params};
 
-/// How long a server may take until it listens.
+/// Time limit until a server listens.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct HttpSubject {
     running: Running,
-    /// Held open: the end of either pipe would mean that we are gone.
+    /// Held open: the end of either pipe would mean that the client is gone.
     _pipes: Pipes,
     web: Web,
     path: String,
-    /// The first caller makes sequential calls; all make calls at once. Connected when they are needed.
+    /// The first caller makes sequential calls; all make concurrent calls. Connected when needed.
     callers: Vec<Caller<KeepAlive>>,
     tools: Vec<String>,
 }
@@ -71,7 +71,7 @@ impl HttpSubject {
         Ok(client)
     }
 
-    /// The caller whose answers the others are compared with.
+    /// The caller whose answers are the reference.
     pub(super) fn first(&mut self) -> &mut Caller<KeepAlive> {
         self.callers.first_mut().expect("`settle` comes first")
     }
@@ -117,7 +117,7 @@ impl Link for HttpSubject {
         Some(self)
     }
 
-    /// As a service manager does.
+    /// Ends the server as a service manager does.
     fn close(self: Box<Self>) -> Result<(), Failure> {
         drop(self.callers);
         self.running.tell_to_end();
@@ -131,7 +131,7 @@ fn listening(running: &Running) -> Result<(SocketAddr, Option<String>), Failure>
     loop {
         let said = running.said();
         let word_after = |mark: &str| said.split_once(mark)?.1.split_whitespace().next();
-        // A line may have been read in part.
+        // The last line may be incomplete.
         let is_whole = said.ends_with('\n');
         if let Some(address) = word_after("listening at ").filter(|_| is_whole) {
             let address = address

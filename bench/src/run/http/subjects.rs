@@ -14,7 +14,7 @@ use crate::run::subject::{Programs, Role, Subject, Via};
 /// The name of the server in the config.
 const SERVER: &str = "bench";
 
-/// In the order of the report's columns.
+/// Subjects in the order of the report's columns.
 pub(in crate::run) fn subjects(options: &RunOptions, scratch: &Path) -> Result<Vec<Subject>, String> {
     let Programs { this, backend, switchboard } = Programs::of(options)?;
     let subject = |name: &str, role, argv, tool: String, via| Subject {
@@ -45,7 +45,7 @@ pub(in crate::run) fn subjects(options: &RunOptions, scratch: &Path) -> Result<V
     Ok(subjects)
 }
 
-/// A file of its own for each, since one daemon serves one file.
+/// A separate file for each, since one daemon serves one file.
 fn write_config(name: &str, backend: &[OsString], scratch: &Path) -> std::io::Result<OsString> {
     let runtime = scratch.join("state/run");
     fs::create_dir_all(&runtime)?;

@@ -1,4 +1,4 @@
-//! Writes what a test sends, on a thread of its own: a program that does not read blocks only this thread.
+//! Writer of a test's input, on a thread of its own: a program that does not read blocks only this thread.
 
 use crate::monitor::Monitor;
 use crate::patience::LIMIT;
@@ -13,10 +13,10 @@ pub(super) struct Input(Arc<Monitor<Queue>>);
 #[derive(Default)]
 struct Queue {
     pieces: VecDeque<Vec<u8>>,
-    /// A piece is being written.
+    /// Whether a piece is being written.
     is_busy: bool,
     is_closed: bool,
-    /// The program no longer reads.
+    /// Whether the program no longer reads.
     is_broken: bool,
 }
 
@@ -39,7 +39,7 @@ impl Input {
         let input = Self(queue.clone());
         std::thread::spawn(move || {
             while let Some(piece) = queue.wait_for(None, Queue::take).flatten() {
-                // Each piece is a write of its own, so that a test can decide how its bytes are cut.
+                // Each piece is one write, so that a test can decide how its bytes are cut.
                 let result = to.write_all(&piece).and_then(|()| to.flush());
                 queue.update(|queue| {
                     queue.is_busy = false;
@@ -54,7 +54,7 @@ impl Input {
         self.0.update(|queue| queue.pieces.push_back(bytes));
     }
 
-    /// Closes the stream once everything sent before is written.
+    /// Closes the stream after all pending writes.
     pub(super) fn close(&self) {
         self.0.update(|queue| queue.is_closed = true);
     }

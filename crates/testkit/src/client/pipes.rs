@@ -1,5 +1,5 @@
-//! A client without threads and time limits, for measurements: a call is one write and, mostly, one read, and an answer is
-//! looked at where it was read. Errors are returned; the caller decides how long to wait.
+//! A client without threads and time limits, for measurements: a call is one write and usually one read, and an answer is
+//! read in place. Errors are returned; the caller decides how long to wait.
 
 use crate::message::{self, INITIALIZED};
 use crate::wire::{self, Lines};
@@ -96,8 +96,8 @@ impl Pipes {
         self.send(format!("{message}\n").as_bytes())
     }
 
-    /// The answer to the request `id`, which is the only one in flight. Anything else but a request or notification of the
-    /// server's is an error, so that a broken proxy does not look fast.
+    /// The answer to the request `id`, which is the only one in flight. Any other message, apart from requests and
+    /// notifications of the server, is an error, so that a broken proxy does not look fast.
     pub fn receive(&mut self, id: u64) -> io::Result<&[u8]> {
         loop {
             let line = self.lines.next_line()?.ok_or_else(ended)?;
@@ -111,8 +111,8 @@ impl Pipes {
         }
     }
 
-    /// Sends a request and returns its whole answer. Requests of the server's are answered meanwhile; lines that are not
-    /// JSON are skipped, since some servers print them.
+    /// Sends a request and returns its whole answer. Answers requests of the server meanwhile, and skips lines that are not
+    /// JSON, since some servers print them.
     pub fn request(&mut self, method: &str, params: Value) -> io::Result<Value> {
         let id = self.mint();
         self.say(&message::request(id, method, params))?;

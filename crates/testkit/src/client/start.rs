@@ -1,4 +1,4 @@
-//! How the program is started: as a user starts it, in a home of its own.
+//! Start of the program, as by a user, in a home of its own.
 
 use super::{Client, Program};
 use crate::record::Record;
@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// How this client frames its messages.
+/// Framing of this client's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     Newline,
@@ -22,13 +22,13 @@ pub enum Framing {
 #[derive(Debug)]
 enum Streams {
     Pipes,
-    /// As node makes them.
+    /// Socket pairs, as node makes them.
     Sockets,
-    /// Its input is this file.
+    /// This file as input.
     File(PathBuf),
 }
 
-/// A client in the making.
+/// A client to be started.
 #[derive(Debug)]
 pub struct Start {
     pub(super) scratch: Scratch,
@@ -42,7 +42,7 @@ pub struct Start {
     user: Option<u32>,
     own_group: bool,
     streams: Streams,
-    /// `None` is a pipe, which [`Client`] reads.
+    /// `None` for a pipe, which [`Client`] reads.
     stderr: Option<Stdio>,
 }
 
@@ -53,7 +53,7 @@ impl Start {
         Self::within(Scratch::new(), binary)
     }
 
-    /// The same in a scratch folder that several programs share.
+    /// The same in a scratch folder shared by several programs.
     pub fn inside(scratch: &Scratch, binary: impl Into<PathBuf>) -> Self {
         Self::within(scratch.lent(), binary)
     }
@@ -111,31 +111,31 @@ impl Start {
         self
     }
 
-    /// Later values of a name win.
+    /// Sets a variable; later values of a name win.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.into(), value.as_ref().to_owned()));
         self
     }
 
-    /// These variables and no others.
+    /// Sets these variables and no others.
     pub fn only_envs(mut self, env: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         self.env = env.into_iter().collect();
         self
     }
 
-    /// Without a variable that was set before.
+    /// Removes a variable.
     pub fn without_env(mut self, name: &str) -> Self {
         self.env.retain(|(known, _)| known != name);
         self
     }
 
-    /// A home that outlives this start: its config, state and logs are found by whoever has the same.
+    /// Sets a home that outlives this start: later starts find its config, state and logs.
     pub fn home(self, folder: impl AsRef<OsStr>) -> Self {
         self.env("HOME", folder)
     }
 
-    /// Another program is started in place of this one, and given the whole command line of this one after
-    /// words of its own, which are made from the path of the scratch folder.
+    /// Starts another program in place of this one, which gets the whole command line of this one after
+    /// its own arguments; these are made from the path of the scratch folder.
     pub fn behind(mut self, binary: &Path, words: impl FnOnce(&Path) -> Vec<OsString>) -> Self {
         let mut args = words(self.scratch.path());
         args.push(std::mem::replace(&mut self.binary, binary.to_owned()).into());
@@ -149,26 +149,26 @@ impl Start {
         self
     }
 
-    /// As another user, to whom the scratch folder is given. Only root may do so.
+    /// Runs as another user, who gets the scratch folder. Only for root.
     pub fn user(mut self, number: u32) -> Self {
         self.user = Some(number);
         self.binary = self.scratch.lend(&self.binary);
         self
     }
 
-    /// The program leads a process group, as it does when a shell starts it.
+    /// Makes the program lead a process group, as a shell does.
     pub fn own_group(mut self) -> Self {
         self.own_group = true;
         self
     }
 
-    /// Its input and output are sockets.
+    /// Uses sockets for input and output.
     pub fn over_sockets(mut self) -> Self {
         self.streams = Streams::Sockets;
         self
     }
 
-    /// Its input is a file. What the test sends goes nowhere.
+    /// Uses a file as input. Input sent by the test is dropped.
     pub fn reading_file(mut self, file: impl Into<PathBuf>) -> Self {
         self.streams = Streams::File(file.into());
         self
@@ -179,7 +179,7 @@ impl Start {
         self
     }
 
-    /// A client that does not read its answers until it is told to.
+    /// Does not read answers until told to.
     pub fn not_reading(mut self) -> Self {
         self.reads_output = false;
         self
@@ -191,13 +191,13 @@ impl Start {
         self
     }
 
-    /// Where its stderr goes, unless [`Client`] reads it.
+    /// Sets the target of stderr, instead of [`Client`].
     pub fn stderr(mut self, stderr: impl Into<Stdio>) -> Self {
         self.stderr = Some(stderr.into());
         self
     }
 
-    /// Without its streams.
+    /// Detaches the streams.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(&self.args).env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -207,7 +207,7 @@ impl Start {
         command
     }
 
-    /// In a terminal with so many columns.
+    /// Starts the program in a terminal of this width.
     #[cfg(target_os = "linux")]
     #[track_caller]
     pub fn in_terminal(self, columns: u16) -> crate::terminal::Terminal {
@@ -224,13 +224,13 @@ impl Start {
         Ok(Client::adopt(self.spawn()?, self))
     }
 
-    /// For a client without threads. What it writes to stderr is lost, unless [`Self::stderr`] was called.
+    /// Starts a client without threads. Its stderr is lost, unless [`Self::stderr`] was called.
     pub fn program(mut self) -> io::Result<Program> {
         self.stderr.get_or_insert_with(Stdio::null);
         Program::adopt(self.spawn()?)
     }
 
-    /// The process alone, with our ends of its streams.
+    /// Starts the process alone, with our ends of its streams.
     pub fn spawn(&mut self) -> io::Result<Child> {
         let mut command = self.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,4 +1,4 @@
-//! Reads what a program writes, on a thread of its own, so that the program never waits for a test.
+//! Reader of a program's output, on a thread of its own, so that the program never waits for a test.
 
 use crate::monitor::Monitor;
 use crate::patience::LIMIT;
@@ -45,7 +45,7 @@ impl Stream {
         stream
     }
 
-    /// Waits until `pick` finds something. `None` if the stream ended without it.
+    /// Waits until `pick` finds something. `None` if the stream ended first.
     #[track_caller]
     pub(super) fn wait<T>(&self, what: &str, pick: impl FnMut(&mut Arrived) -> Option<T>) -> Option<T> {
         match self.wait_until(Instant::now() + LIMIT, pick) {
@@ -67,12 +67,12 @@ impl Stream {
         found.unwrap_or(Wait::TimedOut)
     }
 
-    /// All bytes that have arrived and were not taken yet.
+    /// All bytes that have arrived and were not read yet.
     pub(super) fn peek(&self) -> Vec<u8> {
         self.0.lock().bytes.to_vec()
     }
 
-    /// Takes all that is left, once the stream has ended.
+    /// Takes the rest, once the stream has ended.
     #[track_caller]
     pub(super) fn rest(&self) -> Vec<u8> {
         let take = |arrived: &mut Arrived| arrived.has_ended.then(|| arrived.bytes.split().to_vec());
@@ -80,7 +80,7 @@ impl Stream {
     }
 }
 
-/// The result of waiting for something on a stream.
+/// Result of a wait on a stream.
 pub enum Wait<T> {
     Found(T),
     Ended,
@@ -103,7 +103,7 @@ impl Arrived {
         }
     }
 
-    /// Takes the body of the next `Content-Length` message. Exactly one header is expected, as we write it.
+    /// Takes the body of the next `Content-Length` message. Exactly one header is expected, as Switchboard writes it.
     pub(super) fn take_body(&mut self) -> Option<Vec<u8>> {
         const NAME: &str = "Content-Length: ";
         const GAP: &[u8] = b"\r\n\r\n";
@@ -126,7 +126,7 @@ impl Arrived {
     }
 }
 
-/// Bytes as a panic message shows them.
+/// Bytes, formatted for a panic message.
 pub(super) fn show(bytes: &[u8]) -> String {
     const MOST: usize = 2000;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]).into_owned();

@@ -1,8 +1,8 @@
 //! The server for measurements. Costs as little as possible, so that the figures show the proxies: calls and lists are
-//! answered without parsing, one write answers everything that one read brought, and a large text is written from where it
-//! lies. All else goes to [`Server`].
+//! answered without parsing, one write answers all requests of one read, and a large text is written without a
+//! copy. All other methods go to [`Server`].
 //!
-//! Three tools: `tiny` answers a fixed text, `echo` its argument `text`, `answer` so many `bytes` of a payload.
+//! Tools: `tiny` answers a fixed text, `echo` its argument `text`, `answer` a payload of `bytes`.
 
 use super::{Options, Server};
 use crate::wire::{self, Lines, Payload, TINY_TEXT};
@@ -10,20 +10,20 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-/// From this length on a text is written in place and not copied into the batch.
+/// Length from which a text is written in place, not copied into the batch.
 const LARGE: usize = 32 * 1024;
 
 pub struct Fast {
     server: Server,
     to_client: File,
-    /// The small answers to what the last read brought.
+    /// Small answers to the requests of the last read.
     batch: Vec<u8>,
     /// Puts the id behind the result, where a proxy finds it only at the end.
     id_last: bool,
     payload: Payload,
     /// The result of `tools/list`.
     tools: Vec<u8>,
-    /// The last text of `answer`, which is made once and then only written.
+    /// The last text of `answer`, made once and reused.
     prepared: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ impl Fast {
     }
 
     fn answer(&mut self, line: &[u8]) -> io::Result<()> {
-        // Without an id it is a notification, and this server heeds none.
+        // A message without an id is a notification; this server ignores all of them.
         let Some(id) = wire::field(line, b"\"id\"") else { return Ok(()) };
         match wire::field(line, b"\"method\"") {
             Some(b"\"tools/call\"") => self.call(id, line),
@@ -106,7 +106,7 @@ impl Fast {
         self.result(id, [br#"{"content":[{"type":"text","text":""#, text, br#""}]}"#])
     }
 
-    /// A result in three parts, of which the middle may be large.
+    /// A result in three parts; the middle may be large.
     fn result(&mut self, id: &[u8], [before, body, after]: [&[u8]; 3]) -> io::Result<()> {
         self.open(id, "result");
         self.batch.extend_from_slice(before);

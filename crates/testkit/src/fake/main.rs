@@ -1,4 +1,4 @@
-//! `fake-backend`: the fake server of the library as a program, and the processes that it may leave behind.
+//! `fake-backend`: the library's fake server as a program, and the processes that it may leave behind.
 
 #![deny(unsafe_code)]
 
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use switchboard_testkit::fake::{self, Options, Record};
 
-/// An upper limit, whatever happens to the test.
+/// Upper limit of its life, even if the test fails.
 const LIFETIME: Duration = Duration::from_secs(300);
 
 fn main() -> ExitCode {

@@ -1,10 +1,10 @@
-//! An MCP server over stdio that plays, on demand, the faults that real servers show rarely; or, for measurements, answers
+//! An MCP server over stdio that produces, on demand, faults that are rare in real servers; or, for measurements, answers
 //! as fast as possible. Only for tests: a client can make it do anything, including its own end.
 //!
 //! # Layout
 //! - [`options`]: behaviour of the whole process, chosen by its command line.
 //! - `server`: the methods that every server has.
-//! - `tools`: behaviour of one call; the tools are named after the fault. `template`: texts to be written to the letter.
+//! - `tools`: behaviour of one call; tools are named after the fault. `template`: texts to be written to the byte.
 //! - `offer`: lists and capabilities from a file.
 //! - `stdio`: the standard streams, and a record of the input.
 //! - `fast`: a few tools for measurements, answered without parsing.
@@ -43,7 +43,7 @@ pub fn serve(options: Options, launch: u32, record: Record) -> ExitCode {
     server.end()
 }
 
-/// Ends this process by then, with exit code 99.
+/// Ends this process after the time limit, with exit code 99.
 pub fn exit_after(lifetime: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(lifetime);

@@ -1,15 +1,15 @@
 //! The lists of the server, from a file (`--offer FILE`), which a test may change at any time.
 //!
-//! `tools`, `prompts`, `resources` and `resourceTemplates` are lists, whose items are sent to the letter; the method of a
+//! `tools`, `prompts`, `resources` and `resourceTemplates` are lists, whose items are sent to the byte; the method of a
 //! missing list does not exist, whatever `capabilities` says. `pageSize` cuts them into pages. `capabilities`,
-//! `instructions` and `serverInfo` are for the greeting; without `capabilities`, each list that is there is declared.
+//! `instructions` and `serverInfo` are for the greeting; without `capabilities`, each present list is declared.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The methods that ask for a list, and what it is called in their answer.
+/// Methods that request a list, with the list's member name in the answer.
 const LISTS: [(&str, &str); 4] = [
     ("tools/list", "tools"),
     ("prompts/list", "prompts"),
@@ -22,7 +22,7 @@ pub(super) struct Offer(BTreeMap<String, Box<RawValue>>);
 impl Offer {
     /// A file that cannot be read offers nothing, which the test then sees.
     pub(super) fn read(path: &Path) -> Self {
-        // An item goes out as part of a line.
+        // An item is part of a line, so it must not contain a newline.
         let text = std::fs::read_to_string(path).unwrap_or_default().replace('\n', " ");
         Self(serde_json::from_str(&text).unwrap_or_default())
     }
@@ -31,7 +31,7 @@ impl Offer {
         serde_json::from_str(self.0.get(key)?.get()).ok()
     }
 
-    /// Over what every server says.
+    /// Puts the file's members into the greeting.
     pub(super) fn greet(&self, greeting: &mut Value) {
         let declared = LISTS.iter().filter(|(_, member)| self.0.contains_key(*member));
         let declared = declared.map(|(method, _)| method.split('/').next().unwrap_or_default());
@@ -45,7 +45,7 @@ impl Offer {
         }
     }
 
-    /// The `result` or `error` member of the answer, if this method asks for a list.
+    /// The `result` or `error` member of the answer, if this method requests a list.
     pub(super) fn list(&self, method: &str, params: &Value) -> Option<String> {
         let (_, member) = LISTS.iter().find(|(asks, _)| *asks == method)?;
         let Some(items) = self.0.get(*member) else {

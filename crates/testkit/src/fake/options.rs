@@ -11,7 +11,7 @@ pub enum Framing {
 
 #[derive(Debug, Default)]
 pub struct Options {
-    /// `--record DIR`: all input is copied to `DIR/1.heard`, that of the next process to `DIR/2.heard`, …
+    /// `--record DIR`: copies all input to `DIR/1.heard`, that of the next process to `DIR/2.heard`, …
     pub record: Option<PathBuf>,
     /// `--faulty N`: only the first N processes have the faults below.
     pub faulty: Option<u32>,
@@ -30,7 +30,7 @@ pub struct Options {
     /// `--offer FILE`: the lists and capabilities to offer.
     pub offer: Option<PathBuf>,
 
-    /// `--protest TEMPLATE`: said to every line that is not JSON.
+    /// `--protest TEMPLATE`: printed for every line that is not JSON.
     pub protest: Option<String>,
 
     /// `--say TEMPLATE`: printed on stdout at the start.
@@ -49,18 +49,18 @@ pub struct Options {
     pub hang_on: Option<String>,
     /// `--crash-after N`: exits with code 9 instead of answering the request after N answers.
     pub crash_after: Option<u32>,
-    /// `--gate FILE`: answers nothing before there is such a file.
+    /// `--gate FILE`: answers only once this file exists.
     pub gate: Option<PathBuf>,
-    /// `--flood N`: says so many things, each of a kilobyte, behind its greeting.
+    /// `--flood N`: sends this many notifications of a kilobyte each after its greeting.
     pub flood: Option<u32>,
     /// `--ignore-eof`: goes on when its input ends.
     pub ignore_eof: bool,
     /// `--last-words TEMPLATE`: printed on stdout when its input ends.
     pub last_words: Option<String>,
 
-    /// `--stubborn`: ignores the signals that ask for its end.
+    /// `--stubborn`: ignores termination signals.
     pub stubborn: bool,
-    /// `--with KIND`: has started a process of this kind before it serves.
+    /// `--with KIND`: starts a process of this kind before it serves.
     pub with: Vec<String>,
 
     /// The name in its greeting; `None` is `fake-backend`.
@@ -102,7 +102,7 @@ impl Options {
                 "--last-words" => options.last_words = Some(value()?),
                 "--stubborn" => options.stubborn = true,
                 "--with" => options.with.push(value()?),
-                // Words that mean nothing to it: a test looks at what arrives of its arguments.
+                // Unknown words are ignored: a test checks which arguments arrive.
                 "--" => break,
                 _ => return Err(format!("unknown word {word}")),
             }

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// A message, as far as this server reads it.
+/// The parts of a message that this server reads.
 pub(super) struct Heard<'a> {
-    /// As spelled by the client.
+    /// The id as spelled by the client.
     pub(super) id: Option<&'a str>,
     pub(super) method: Option<String>,
     pub(super) params: Value,
@@ -20,7 +20,7 @@ pub(super) struct Heard<'a> {
     pub(super) text: &'a str,
 }
 
-/// A call that waits for something.
+/// A call that is held.
 pub(super) struct Held {
     pub(super) id: String,
     pub(super) label: Value,
@@ -29,7 +29,7 @@ pub(super) struct Held {
 /// A call that waits for the client's answer.
 pub(super) struct Asking {
     pub(super) id: String,
-    /// How long the server works before it asks, and then again before it answers.
+    /// Time that the server works before it asks, and again before it answers.
     pub(super) work: Duration,
 }
 
@@ -42,7 +42,7 @@ pub struct Server {
     pub(super) held: Vec<Held>,
     /// Calls of `ask`, by the id of the request to the client.
     pub(super) asked: BTreeMap<String, Asking>,
-    /// Memory that is of no use to anyone.
+    /// Memory that is held for nothing.
     pub(super) hoard: Vec<u8>,
 }
 
@@ -75,7 +75,7 @@ impl Server {
         self.deaf
     }
 
-    /// Reads nothing more from now on.
+    /// Stops reading.
     pub(super) fn stop_reading(&mut self) {
         self.deaf = true;
     }
@@ -137,7 +137,7 @@ impl Server {
                 let contents = json!([{ "uri": heard.params["uri"], "text": "" }]);
                 self.answer(id, &json!({ "contents": contents, "heard": heard.text, "launch": self.launch }));
             }
-            // Everything else comes back as it was heard.
+            // All other input is echoed.
             _ => self.answer(id, &json!({ "heard": heard.text, "launch": self.launch })),
         }
     }
@@ -158,7 +158,7 @@ impl Server {
         }
     }
 
-    /// Answers a request, in the style that the options choose.
+    /// Answers a request, in the style of the options.
     pub(super) fn answer(&self, id: &str, result: &Value) {
         match self.options.id_last {
             false => self.say(&format!(r#""id":{id},"result":{result}"#)),

@@ -8,7 +8,7 @@ use std::path::Path;
 pub struct Record(Option<File>);
 
 impl Record {
-    /// Also returns the number of this process among those that were started with the same folder.
+    /// Opens the record. Also returns the number of this process among those started with the same folder.
     pub fn open(folder: Option<&Path>) -> (u32, Self) {
         let Some(folder) = folder else { return (1, Self(None)) };
         let _ = fs::create_dir_all(folder);
@@ -16,7 +16,7 @@ impl Record {
             let heard = folder.join(format!("{launch}.heard"));
             match OpenOptions::new().create_new(true).write(true).open(heard) {
                 Ok(file) => {
-                    // Under another name first: a reader sees the whole number or nothing.
+                    // A temporary name first: a reader sees the whole number or nothing.
                     let draft = folder.join(format!("{launch}.draft"));
                     let pid = folder.join(format!("{launch}.pid"));
                     let _ = fs::write(&draft, std::process::id().to_string())
@@ -62,7 +62,7 @@ impl Input {
             if !self.wants_headers {
                 return Some(text.to_vec());
             }
-            // Any other line is not understood, and not answered.
+            // Other lines are not understood, and not answered.
             match length {
                 Some(length) if text.is_empty() => return self.body(length),
                 _ => {
@@ -82,7 +82,7 @@ impl Input {
     }
 }
 
-/// Writes to stdout at once. A reader that is gone is noticed at the end of the input.
+/// Writes to stdout at once. A missing reader is noticed at the end of the input.
 pub(super) fn write(bytes: &[u8]) {
     let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());

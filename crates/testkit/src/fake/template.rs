@@ -1,4 +1,4 @@
-//! Texts that a test wants to be written to the letter: `%ID` is the id of the request, `%TOKEN` its progress
+//! Texts that a test wants written to the byte: `%ID` is the id of the request, `%TOKEN` its progress
 //! token, `%PID` this process, `%7F` the byte with this number, `%%` a percent sign.
 
 pub(super) struct Blanks<'a> {

@@ -1,4 +1,4 @@
-//! The tools: each is a fault, or a way to see what arrived.
+//! The tools: each is a fault, or shows the input that arrived.
 
 use super::server::{Asking, Heard, Held, Server};
 use super::stdio;
@@ -14,7 +14,7 @@ const NAMES: &[&str] = &[
     "mute", "close", "complain", "grow", "later",
 ];
 
-/// With names of more, behind which there is nothing.
+/// Lists the tools. Also lists names without an implementation.
 pub(super) fn list(more: &[String]) -> Vec<Value> {
     let names = NAMES.iter().copied().chain(more.iter().map(String::as_str));
     names.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect()
@@ -24,18 +24,18 @@ pub(super) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
     let arguments = &heard.params["arguments"];
     let blanks = Blanks { id, token: &heard.token };
     match heard.params["name"].as_str().unwrap_or_default() {
-        // So many `steps` of so many `ms`, with a progress notification after each, and then an answer.
+        // `steps` of `ms` each, with a progress notification after each, and then an answer.
         "work" => work(server, &blanks, arguments),
-        // Its arguments, as text.
+        // The arguments, as text.
         "echo" => server.answer_text(id, &arguments.to_string()),
-        // `text`, then `fill` times `x`, then `after`: to the letter. Nothing else is answered.
+        // `text`, then `fill` times `x`, then `after`, to the byte, as the only answer.
         "say" => say(&blanks, arguments),
-        // Answered when `release` is called: in the order of `labels`, or in that of the calls.
+        // Answered by `release`: in the order of `labels`, or in that of the calls.
         "hold" => server.held.push(Held { id: id.to_owned(), label: arguments["label"].clone() }),
         "release" => release(server, id, arguments),
         "hang" => {}
         "crash" => crash(&blanks, arguments),
-        // So many notifications of so many bytes, and then an answer.
+        // `count` notifications of `bytes` each, and then an answer.
         "flood" => {
             flood(
                 arguments["count"].as_u64().unwrap_or(0),
@@ -44,16 +44,16 @@ pub(super) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
             server.answer(id, &json!({ "done": true }));
         }
         "facts" => server.answer(id, &facts()),
-        // Sends a request to the client after some `ms`, and answers with the client's answer as it came.
+        // A request to the client after `ms`; answers with the client's answer unchanged.
         "ask" => ask(server, &blanks, arguments),
-        // Starts a process of its own, which does not end by itself; answers with its number.
+        // Starts a process that does not end by itself; answers with its pid.
         "spawn" => server.answer(id, &json!({ "pid": spawn(arguments) })),
-        // Answers, and reads nothing more.
+        // Answers, and stops reading.
         "deaf" => {
             server.answer(id, &json!({}));
             server.stop_reading();
         }
-        // Closes its stdout, or its stdin, and lives on without an answer.
+        // Closes its stdout or stdin, and lives on without an answer.
         "mute" => close(Stream::Output),
         "close" => close(Stream::Input),
         // Writes `text` to stderr, and answers.
@@ -61,12 +61,12 @@ pub(super) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
             let _ = writeln!(std::io::stderr(), "{}", text(arguments, "text"));
             server.answer(id, &json!({}));
         }
-        // Holds so many `bytes` from now on, and has written to each of them.
+        // Holds `bytes` from now on, and has written to each of them.
         "grow" => {
             server.hoard.resize(arguments["bytes"].as_u64().unwrap_or(0) as usize, 1);
             server.answer(id, &json!({ "pid": std::process::id() }));
         }
-        // Answers after `ms` with its `tag`, and `fill` times `x`; the tag goes to a file at once. Other calls go on meanwhile.
+        // Answers after `ms` with its `tag`, and `fill` times `x`; the tag goes to a file at once. Other calls proceed.
         "later" => later(server, id, heard),
         other => server.answer_text(id, &format!("no such tool: {other}")),
     }
@@ -99,7 +99,7 @@ fn release(server: &mut Server, id: &str, arguments: &Value) {
     server.answer(id, &json!({ "released": held.len() }));
 }
 
-/// By `signal`, by `abort`, or by exit `code`; before that, `stderr` and `stdout` are printed.
+/// Ends this process by `signal`, by `abort`, or by exit `code`; prints `stderr` and `stdout` before.
 fn crash(blanks: &Blanks<'_>, arguments: &Value) {
     stdio::write(&blanks.fill(text(arguments, "stdout")));
     if arguments.get("stderr").is_some() {
@@ -112,7 +112,7 @@ fn crash(blanks: &Blanks<'_>, arguments: &Value) {
     if let Some(signal) = arguments["signal"].as_i64() {
         use rustix::process::{Signal, getpid, kill_process};
         if let Some(signal) = Signal::from_named_raw(signal as i32) {
-            // Rust's own handler of SIGSEGV lets the first one pass.
+            // Rust's own handler of SIGSEGV ignores the first one.
             let _ = kill_process(getpid(), signal);
             let _ = kill_process(getpid(), signal);
         }
@@ -126,8 +126,8 @@ enum Stream {
     Output,
 }
 
-/// Something else takes the stream's place, which closes our end of the pipe. This is told, where it still can
-/// be, and then nothing more is done.
+/// Replaces the stream, which closes our end of the pipe. Answers, if that is still possible,
+/// and then does nothing more.
 fn close(stream: Stream) -> ! {
     #[cfg(unix)]
     if let Ok(null) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null") {
@@ -151,7 +151,7 @@ pub(super) fn flood(count: u64, bytes: usize) {
     }
 }
 
-/// A server that is slow by itself.
+/// A slow call.
 fn work(server: &Server, blanks: &Blanks<'_>, arguments: &Value) {
     for step in 0..arguments["steps"].as_u64().unwrap_or(0) {
         std::thread::sleep(time(arguments));
@@ -165,7 +165,7 @@ fn later(server: &Server, id: &str, heard: &Heard<'_>) {
     let (arguments, wait) = (&heard.params["arguments"], time(&heard.params["arguments"]));
     let tag = &arguments["tag"];
     if let Some(file) = &server.options.done {
-        // A single write: lines of other processes do not get into it.
+        // A single write, so that lines of other processes do not get into it.
         let line = format!("{}\n", tag.as_str().unwrap_or_default());
         let file = OpenOptions::new().append(true).create(true).open(file);
         let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
@@ -208,7 +208,7 @@ fn facts() -> Value {
     })
 }
 
-/// `request` is the whole message, with the id that the client's answer is to carry given as `id` too.
+/// `request` is the whole message; `id` is the id that the client's answer must carry.
 fn ask(server: &mut Server, blanks: &Blanks<'_>, arguments: &Value) {
     let asking = Asking { id: blanks.id.to_owned(), work: time(arguments) };
     std::thread::sleep(asking.work);
@@ -228,7 +228,7 @@ fn time(arguments: &Value) -> Duration {
     Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))
 }
 
-/// In the same group, unless `group` is `own`; with our stdout and stderr, or none of ours if `quiet`.
+/// Starts a process in the same group, unless `group` is `own`; with our stdout and stderr, or none of ours if `quiet`.
 fn spawn(arguments: &Value) -> u32 {
     let mut command = sleeper();
     command.stdin(Stdio::null());
@@ -247,7 +247,7 @@ fn sleeper() -> Command {
     command
 }
 
-/// Windows has no `sleep`. Our own words behind `--` mean nothing to it, and let a test find it by them.
+/// Windows has no `sleep`. The words after `--` have no effect; they let a test find the process.
 #[cfg(not(unix))]
 fn sleeper() -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap_or_default());

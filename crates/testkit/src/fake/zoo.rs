@@ -1,8 +1,8 @@
 //! The kinds of process that a server may leave behind, each started on demand (`--with KIND`).
 //!
-//! A member lives as this same binary, called with `--member KIND FOLDER`. While it lives it holds a lock on
-//! the file `FOLDER/KIND`: that is how a test knows it, whatever it did to its parents, its session, its
-//! environment and its number (inside a PID namespace it does not even know the number that we see).
+//! A member is this same binary, called with `--member KIND FOLDER`. While it lives it holds a lock on
+//! the file `FOLDER/KIND`, which identifies it even if it changes its parent, its session, its
+//! environment and its pid (inside a PID namespace it does not know the pid that we see).
 //! No member holds a pipe of the server's, `stubborn` excepted.
 
 use rustix::fs::{FlockOperation, flock};
@@ -11,31 +11,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Whatever happens to the test, no member lives longer.
+/// Upper limit of a member's life, even if the test fails.
 const LIFETIME: Duration = Duration::from_secs(120);
-/// This one keeps a processor busy.
+/// Upper limit for the member that keeps a processor busy.
 const REFORKER_LIFETIME: Duration = Duration::from_secs(30);
 const GENERATION: Duration = Duration::from_millis(1);
-/// For a member that does not come to life.
+/// Time limit for a member to start.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Child,
-    /// Leads a session of its own.
+    /// Leads its own session.
     Session,
     /// Its parent ended at once.
     Daemon,
     /// The same, with an empty environment.
     BareDaemon,
-    /// Ignores what asks it to end, and keeps the server's stdout and stderr open.
+    /// Ignores termination signals, and keeps the server's stdout and stderr open.
     Stubborn,
-    /// Takes in orphans, and has one.
+    /// Adopts orphans, and has one.
     Subreaper,
     SubreapersDaemon,
     /// A daemon that is another process every millisecond.
     Reforker,
-    /// A daemon from a file of this name, which a user may want kept.
+    /// A daemon from a file of this name, which a user may want to keep.
     Adb,
 }
 
@@ -72,8 +72,8 @@ impl Kind {
     }
 }
 
-/// Starts these for a server, and returns when each has become what it is. The lock of the server itself is
-/// held as long as what is returned.
+/// Starts members for a server, and returns when each is in its final state. The lock of the server itself is
+/// held as long as the returned value.
 pub(crate) fn open(record: &Path, launch: u32, kinds: &[Kind]) -> File {
     let folder = record.join(format!("{launch}.zoo"));
     let _ = fs::create_dir_all(&folder);
@@ -87,7 +87,7 @@ pub(crate) fn open(record: &Path, launch: u32, kinds: &[Kind]) -> File {
     lock
 }
 
-/// A daemon is started by a process that ends at once (`--parent KIND`), for which this waits.
+/// Starts a daemon through a process that ends at once (`--parent KIND`), and waits for that process.
 fn start(kind: Kind, folder: &Path) {
     let role = if kind.is_daemon() { "--parent" } else { "--member" };
     let mut command = member(&program(kind, folder), role, kind, folder);
@@ -156,8 +156,8 @@ pub(crate) fn live(role: &str, kind: Kind, folder: &Path) {
     std::thread::sleep(LIFETIME);
 }
 
-/// A process that forks again and again, each parent ending at once. The lock goes from hand to hand with the
-/// descriptor. The end of the test's folder is its end too: nobody could find it to kill it.
+/// A process that forks again and again, each parent ending at once. The lock passes on with the
+/// descriptor. It ends when the test's folder is gone: nobody could find it to kill it.
 #[expect(
     unsafe_code,
     reason = "a fork has no safe function, and a program of its own would be another process"
@@ -166,7 +166,7 @@ fn refork(path: &Path) {
     let end = Instant::now() + REFORKER_LIFETIME;
     while Instant::now() < end && path.exists() {
         std::thread::sleep(GENERATION);
-        // SAFETY: this process has one thread, so the child has everything that the parent had.
+        // SAFETY: this process has one thread, so the child has all that the parent had.
         if unsafe { libc::fork() } > 0 {
             return;
         }
@@ -181,7 +181,7 @@ pub(crate) fn ignore_requests_to_end() {
     }
 }
 
-/// Takes the lock that says "I live". Others ask for it for a moment, to know; so this waits.
+/// Takes the lock that marks a living member. Others take it for a moment to check, so this waits.
 fn hold(path: &Path) -> File {
     let file = File::options().create(true).append(true).open(path);
     let file = file.expect("the folder of a zoo can be written to");

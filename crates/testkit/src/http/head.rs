@@ -1,4 +1,4 @@
-//! An answer of HTTP/1.1, taken out of the bytes that have arrived so far, without copying them.
+//! An HTTP/1.1 answer, parsed from the bytes that have arrived so far, without copying them.
 
 use memchr::memmem;
 use std::io;
@@ -10,13 +10,13 @@ pub(super) struct Head<'a> {
     pub(super) status: u16,
     lines: &'a str,
     pub(super) length: Length,
-    /// The body is server-sent events.
+    /// Whether the body is server-sent events.
     pub(super) is_stream: bool,
-    /// Where the body begins.
+    /// Start of the body.
     pub(super) end: usize,
 }
 
-/// How long a body is.
+/// Length of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
     Known(usize),
@@ -26,7 +26,7 @@ pub(super) enum Length {
 }
 
 impl<'a> Head<'a> {
-    /// `None` while a part of it is missing.
+    /// Parses the head; `None` while a part of it is missing.
     pub(super) fn read(bytes: &'a [u8]) -> io::Result<Option<Self>> {
         let Some(end) = memmem::find(bytes, b"\r\n\r\n") else { return Ok(None) };
         let odd = || io::Error::other(format!("not an answer: {}", String::from_utf8_lossy(&bytes[..end])));
@@ -36,7 +36,7 @@ impl<'a> Head<'a> {
         let lines = &text[memchr::memchr(b'\n', text.as_bytes()).map_or(end, |at| at + 1)..];
         let length = if status == 204 { Length::Known(0) } else { Length::Unknown };
         let mut head = Self { status, lines, length, is_stream: false, end: end + 4 };
-        // All in one pass: a measurement does this for every call.
+        // A single pass: a measurement does this for every call.
         for (name, value) in head.fields() {
             if name.eq_ignore_ascii_case("content-length") {
                 head.length = Length::Known(value.parse().map_err(|_| odd())?);
@@ -59,7 +59,7 @@ impl<'a> Head<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Chunked {
     pub(super) chunks: Vec<Range<usize>>,
-    /// Length of the whole body, with all that stands between the chunks.
+    /// Length of the whole body, with everything between the chunks.
     pub(super) end: usize,
 }
 

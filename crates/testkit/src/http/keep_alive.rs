@@ -1,5 +1,5 @@
 //! A keep-alive connection, for measurements. Does as little as possible, so that the figures show the servers: a request
-//! is one write, and an answer is looked at where it was read.
+//! is one write, and an answer is read in place.
 
 use super::Web;
 use super::head::{self, Chunked, Head, Length};
@@ -9,20 +9,20 @@ use serde_json::Value;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// Enough for every small answer at once.
+/// Buffer size that holds every small answer at once.
 const BUFFER: usize = 8 * 1024;
-/// A message beyond this length is not copied behind its head.
+/// Length from which a message is not copied behind its head.
 const LARGE: usize = 32 * 1024;
 
 pub struct KeepAlive {
     web: Web,
     path: String,
     stream: TcpStream,
-    /// Each request up to its length.
+    /// Head of each request up to its length.
     prefix: Vec<u8>,
     request: Vec<u8>,
     buffer: Vec<u8>,
-    /// Where the bytes end that were read.
+    /// End of the bytes that were read.
     end: usize,
     /// The answer that is being read.
     begun: Option<Begun>,
@@ -31,7 +31,7 @@ pub struct KeepAlive {
     next_id: u64,
 }
 
-/// A head that was read, without its text.
+/// A parsed head, without its text.
 #[derive(Clone, Copy)]
 struct Begun {
     status: u16,
@@ -40,10 +40,10 @@ struct Begun {
     end: usize,
 }
 
-/// A complete answer, as far as it is not in the buffer.
+/// The parts of a complete answer that are not in the buffer.
 struct Answer {
     begun: Begun,
-    /// The chunks of a body that came in chunks.
+    /// Chunks of a chunked body.
     joined: Option<Vec<u8>>,
 }
 
@@ -81,7 +81,7 @@ impl KeepAlive {
         }
     }
 
-    /// Closes the connection. The session lives on, and the result names it in every request.
+    /// Closes the connection. The session stays open, and the result names it in every request.
     pub fn leave(self) -> Web {
         self.web
     }
@@ -95,7 +95,7 @@ impl KeepAlive {
         self.next_id - 1
     }
 
-    /// Sends a message in one write; a large one from where it lies.
+    /// Sends a message in one write; a large one without a copy.
     pub fn post(&mut self, message: &[u8]) -> io::Result<()> {
         let message = message.trim_ascii_end();
         self.request.clear();
@@ -109,7 +109,7 @@ impl KeepAlive {
         self.stream.write_all(&self.request)
     }
 
-    /// Waits for the answer to the request `id`, which is there until the next read.
+    /// Waits for the answer to the request `id`, which is valid until the next read.
     pub fn receive(&mut self, id: u64) -> io::Result<&[u8]> {
         self.next_status()?;
         self.message(id)
@@ -192,7 +192,7 @@ impl KeepAlive {
         found.filter(|_| begun.status == 200).ok_or_else(|| wire::wrong_answer(id, body))
     }
 
-    /// A long answer gets its room at once; any other some, lest it be read in many pieces.
+    /// Reserves room: for a long answer all of it, otherwise enough to avoid many small reads.
     fn make_room(&mut self) {
         let wanted = match self.begun {
             Some(Begun { length: Length::Known(length), end, .. }) => end + length,

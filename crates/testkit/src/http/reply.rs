@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read};
 /// A connection on which a request was made.
 pub type Wire = BufReader<Box<dyn Connection>>;
 
-/// An answer, from its head on.
+/// An answer, starting with its head.
 pub struct Reply {
     pub status: u16,
     headers: Vec<(String, String)>,
@@ -17,11 +17,11 @@ pub struct Reply {
 }
 
 enum Body {
-    /// So many bytes to come.
+    /// Number of bytes to come.
     Sized(u64),
-    /// So many of the current piece.
+    /// Rest of the current chunk, in bytes.
     Pieces(u64),
-    /// Until the connection ends.
+    /// Up to the end of the connection.
     Rest,
     Over,
 }
@@ -139,13 +139,13 @@ impl Reply {
         }
     }
 
-    /// The message in the next such event.
+    /// The message in the next event with data.
     #[track_caller]
     pub fn message(&mut self) -> Option<Value> {
         self.said().map(|event| event.json())
     }
 
-    /// So many bytes of the body, as they come.
+    /// Reads this many bytes of the body, as they arrive.
     #[track_caller]
     pub fn some(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
@@ -155,7 +155,7 @@ impl Reply {
         }
     }
 
-    /// The connection, once the body is over.
+    /// The connection, after the whole body.
     #[track_caller]
     pub fn again(mut self) -> Box<dyn Connection> {
         self.whole();
@@ -171,7 +171,7 @@ impl Reply {
                 Ok(0) => return None,
                 Ok(_) if byte[0] == b'\n' => break,
                 Ok(_) => line.push(byte[0]),
-                // A line that is cut off does not count.
+                // An incomplete line does not count.
                 Err(error) if is_cut(&error) => return None,
                 Err(error) => panic!("after {:?}: {error}", String::from_utf8_lossy(&line)),
             }
@@ -223,7 +223,7 @@ impl Read for Reply {
     }
 }
 
-/// Without its end.
+/// The line without its end.
 fn line(wire: &mut Wire) -> io::Result<String> {
     let mut line = String::new();
     if wire.read_line(&mut line)? == 0 {

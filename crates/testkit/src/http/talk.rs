@@ -19,7 +19,7 @@ impl Talk {
         Self::open_as(web, path, "2025-11-25", json!({}))
     }
 
-    /// The same in this version, by a client with these capabilities.
+    /// The handshake in this version, with these capabilities.
     #[track_caller]
     pub fn open_as(web: &Web, path: &str, version: &str, capabilities: Value) -> Self {
         let mut reply = web.post(path, hello(version, capabilities).to_string()).send();
@@ -39,29 +39,29 @@ impl Talk {
         Self { web: web.clone(), path: path.into(), session: session.into(), next: AtomicU64::new(1) }
     }
 
-    /// A POST of this session, to be sent.
+    /// A POST of this session, ready to be sent.
     pub fn say(&self, message: &Value) -> Ask {
         self.say_text(&message.to_string())
     }
 
-    /// The same, of a message as it is spelled here.
+    /// A POST with this exact body.
     pub fn say_text(&self, message: &str) -> Ask {
         self.web.post(&self.path, message).header("Mcp-Session-Id", &self.session)
     }
 
-    /// The next id, and a call under it.
+    /// Sends a call under the next id; returns the id.
     pub fn call_of(&self, tool: &str, arguments: Value) -> (u64, Value) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         (id, call(id, tool, arguments))
     }
 
-    /// A call, as soon as the head of its answer is there.
+    /// Sends a call and waits for the head of its answer.
     #[track_caller]
     pub fn begin(&self, tool: &str, arguments: Value) -> Reply {
         self.say(&self.call_of(tool, arguments).1).send()
     }
 
-    /// A call and its whole answer.
+    /// Sends a call and waits for its whole answer.
     #[track_caller]
     pub fn call(&self, tool: &str, arguments: Value) -> Value {
         let (id, message) = self.call_of(tool, arguments);
@@ -80,20 +80,20 @@ impl Talk {
         assert_eq!(self.say(&message).send().status, 202, "{message}");
     }
 
-    /// Answers a request of the server's.
+    /// Answers a request of the server.
     #[track_caller]
     pub fn answer(&self, id: &Value, result: Value) {
         let message = message::result(id, result);
         assert_eq!(self.say(&message).send().status, 202, "{message}");
     }
 
-    /// Its own stream.
+    /// Opens the session's own stream.
     #[track_caller]
     pub fn listen(&self) -> Reply {
         self.web.get(&self.path).header("Mcp-Session-Id", &self.session).send()
     }
 
-    /// A stream, from the event after this one on.
+    /// Opens a stream after this event.
     #[track_caller]
     pub fn resume(&self, last: &str) -> Reply {
         let ask = self.web.get(&self.path).header("Mcp-Session-Id", &self.session);
@@ -111,13 +111,13 @@ pub fn hello(version: &str, capabilities: Value) -> Value {
     message::request("hello", "initialize", message::initialize_params("testkit", version, capabilities))
 }
 
-/// A call that asks for progress.
+/// A call with a progress token.
 pub fn call(id: u64, tool: &str, arguments: Value) -> Value {
     let meta = json!({ "progressToken": format!("token-{id}") });
     message::request(id, "tools/call", json!({ "name": tool, "arguments": arguments, "_meta": meta }))
 }
 
-/// The answer to this request, whole or out of a stream.
+/// The answer to this request, from a body or a stream.
 #[track_caller]
 pub fn answer(mut reply: Reply, id: u64) -> Value {
     if !reply.is_stream() {

@@ -1,9 +1,9 @@
 //! `fake-ide`: a client in a process of its own, so that a test can kill it.
 //!
-//! `fake-ide FOLDER [--leak] -- COMMAND …` starts the command as an IDE would, greets it, starts another
+//! `fake-ide FOLDER [--leak] -- COMMAND …` starts the command as an IDE would, makes the handshake, starts another
 //! process beside it, and then does nothing. In the folder it leaves `program` and `sibling`, their process
 //! ids, and then `greeted`. With `--leak` the sibling holds the write end of the command's stdin, as happens
-//! where a program starts several others and its pipes are inherited.
+//! if a program starts several others and its pipes are inherited.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +25,7 @@ mod unix {
     use std::time::Duration;
     use switchboard_testkit::client::{Start, initialize_params};
 
-    /// An upper limit for this process and its sibling, whatever happens to the test.
+    /// Upper limit of the life of this process and its sibling, even if the test fails.
     const LIFETIME: Duration = Duration::from_secs(120);
 
     pub(super) fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -58,7 +58,7 @@ mod unix {
         Ok(())
     }
 
-    /// Under another name first: a reader sees the whole number or nothing.
+    /// A temporary name first: a reader sees the whole number or nothing.
     fn note(folder: &Path, name: &str, number: u32) -> std::io::Result<()> {
         let draft = folder.join(format!("{name}.draft"));
         fs::write(&draft, number.to_string())?;

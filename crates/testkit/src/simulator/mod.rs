@@ -3,7 +3,7 @@
 //!
 //! # Layout
 //! - `engine`: the world, its clock, the ledger, shrinking.
-//! - [`connection`]: clients with a backend each; messages compared to the byte.
+//! - [`connection`]: clients with one backend each; messages compared to the byte.
 //! - [`pool`]: workspaces, sharing and budgets; many clients, few backends.
 //! - [`aggregate`]: many servers as one; lists, names, and routes.
 

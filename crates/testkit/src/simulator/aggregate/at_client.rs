@@ -15,10 +15,10 @@ impl AggregateWorld {
         let now = self.now;
         let c = self.client(client);
         let is_changed = std::mem::take(&mut c.has_other_roots);
-        // After five seconds it is no longer waited for.
+        // After five seconds the client is no longer waited for.
         let can_name = c.has_roots;
         c.asked_roots.retain(|(_, since)| !can_name || now.since(*since) < Duration::from_secs(5));
-        // A client without roots is asked as for anything else.
+        // A client without roots gets this question like any other.
         if c.has_roots && !c.asked_roots.is_empty() && !is_changed {
             return Err(format!("{client} is asked for its roots, and was a moment ago"));
         }
@@ -75,7 +75,7 @@ impl AggregateWorld {
             Verb::Initialize => {
                 c.stage = if failed { Stage::New } else { Stage::Greeted };
                 c.is_confirmed &= !failed;
-                // Only now it is asked for its roots, by which some servers are started.
+                // The client is asked for its roots only now; some servers start with them.
                 let now = self.now;
                 for request in self.ledger.requests.iter_mut().filter(|request| request.client == client) {
                     request.waits_since = now;
@@ -89,7 +89,7 @@ impl AggregateWorld {
                 let is_open = |r: &Request<AggregateRequest>| {
                     r.client == client && r.is_open() && matches!(r.verb, Verb::SetLevel { .. })
                 };
-                // In a batch it may have been answered before one that it followed.
+                // In a batch, a request may be answered before an earlier one.
                 let is_level_open = self.ledger.requests.iter().any(is_open)
                     || failed
                     || is_cancelled
@@ -131,7 +131,7 @@ impl AggregateWorld {
         is_wrapped
     }
 
-    /// Others have used the process, and their tasks are left out.
+    /// The tasks of a process with several users are not listed.
     fn has_own_tasks_only(&mut self, tag: usize, got: &str) -> bool {
         let (client, launch) =
             (self.ledger.requests[tag].client, self.ledger.requests[tag].handed.last().copied());
@@ -199,7 +199,7 @@ impl AggregateWorld {
 
     fn check_stale(&self, client: ClientId, tag: usize) -> Check {
         match self.ledger.requests[tag].verb {
-            // A cursor that is nonsense belongs to no walk.
+            // An invalid cursor belongs to no walk.
             Verb::List { walk, .. }
                 if self.clients[&client]
                     .walks

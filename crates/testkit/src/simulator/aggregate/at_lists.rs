@@ -1,4 +1,4 @@
-//! The pages of a list, as a client of many servers gets them.
+//! Pages of a list, for a client of several servers.
 
 use super::AggregateWorld;
 use super::verb::Verb;
@@ -36,7 +36,7 @@ impl AggregateWorld {
         let c = &mut self.client(client).own;
         let known = c.walks.get_mut(&walk).expect("it was asked for");
         if !std::mem::replace(&mut known.has_begun, true) {
-            // In a batch it may have been on its way for long.
+            // In a batch, the answer may have waited long.
             known.change = if is_in_batch { u64::MAX } else { change };
             c.shown[list as usize] = Some(walk);
             c.is_told[list as usize] = false;
@@ -54,7 +54,7 @@ impl AggregateWorld {
         if known.is_complete { self.check_states(client, list, &known.items) } else { Ok(()) }
     }
 
-    /// Its public name and its mark, if it is what a server sent, to the byte.
+    /// The public name and the mark of an item, if it matches the server's bytes.
     fn item_at_client(&self, list: List, raw: &str) -> Check<(String, usize)> {
         let item: Value = parsed(raw)?;
         let (public, mark) = (item[list.key()].as_str(), item["mark"].as_u64());
@@ -74,7 +74,7 @@ impl AggregateWorld {
         Ok((public.to_owned(), mark))
     }
 
-    /// No item is shown twice.
+    /// Fails if an item is shown twice.
     fn check_single(&self, client: ClientId, items: &[(String, usize)]) -> Check {
         for (at, (public, mark)) in items.iter().enumerate() {
             let item = &self.own.items[*mark];
@@ -89,7 +89,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// A walk shows of each server a state that it had at one time, in its order.
+    /// Fails unless a walk shows each server in one state that it had, in the server's order.
     fn check_states(&self, client: ClientId, list: List, items: &[(String, usize)]) -> Check {
         let mut rest: Vec<usize> = items.iter().map(|(_, mark)| *mark).collect();
         let mut before = None;
@@ -114,7 +114,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// A client of one server is shown a stored list: what that server had at one time and shows, to the letter.
+    /// Fails unless a client of one server is shown a list that this server once had, filtered, to the byte.
     pub(super) fn stored_at_client(&mut self, client: ClientId, list: List, result: &RawValue) -> Check {
         let shown: BTreeMap<String, Vec<&RawValue>> = parsed(result.get())?;
         let items = shown.get(list.member()).map(Vec::as_slice).unwrap_or_default();
@@ -136,7 +136,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// No list waits longer than its client's budget, whatever the servers do.
+    /// Fails if a list waits longer than its client's budget.
     pub(super) fn check_lists_wait(&self) -> Check {
         if !self.is_punctual {
             return Ok(());
@@ -155,7 +155,7 @@ impl AggregateWorld {
     }
 }
 
-/// By the rules that clients are told of: prefixed, within 46 plain characters, with a hash where that takes a change.
+/// The public name by the documented rules: prefixed, within 46 plain characters, with a hash where that takes a change.
 pub(super) fn may_be_called(naming: &Naming, list: List, name: &str, public: &str) -> bool {
     let is_plain = naming.style == NameStyle::Plain;
     match list {

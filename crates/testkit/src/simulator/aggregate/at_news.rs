@@ -1,4 +1,4 @@
-//! Unasked messages of processes, and the clients that hear them.
+//! Unsolicited messages of processes, and the clients that get them.
 
 use super::AggregateWorld;
 use crate::simulator::engine::Check;
@@ -34,7 +34,7 @@ impl AggregateWorld {
         let users: Vec<ClientId> = p.users.iter().copied().collect();
         let stranger = match users[..] {
             [] => heard.iter().find(|(client, _)| heard.len() > 1 && !has_level(client)),
-            // A client that is gone is forgotten in the end.
+            // The state of a client that is gone is removed in the end.
             [only] if self.is_lost(only) => heard.iter().find(|(client, _)| !has_level(client)),
             [only] => heard.iter().find(|(client, _)| **client != only),
             [_, _, ..] => heard.iter().find(|(client, _)| !has_level(client)),
@@ -61,7 +61,7 @@ impl AggregateWorld {
         }
     }
 
-    /// A question goes to the only client that has used the process, or to nobody.
+    /// A question goes to the only client that has used the process, or is refused.
     pub(super) fn check_question(&mut self, launch: Launch, number: usize) -> Check {
         let p = &self.processes[&launch];
         let passed = self.ledger.asks[number].client;
@@ -91,7 +91,7 @@ impl AggregateWorld {
             let used = c.spellings.get(&(p.server, uri.to_owned())).filter(|_| c.is_aggregate());
             let said = words["params"]["uri"].as_str().unwrap_or_default();
             let is_fine = match used.map(Vec::as_slice) {
-                // After another handshake a client listens to nothing; alone with its server it hears it all the same.
+                // After another handshake a client has no subscriptions; alone with its server, it gets all updates.
                 Some([only]) if listeners.contains(client) && !c.has_greeted_again => said == only,
                 Some(used) => said == uri || used.iter().any(|used| used == said),
                 None => said == uri,

@@ -1,4 +1,4 @@
-//! Arrivals at a process: the handshake first, then requests for its server, in its server's words.
+//! Arrivals at a process: the handshake first, then requests for its server, under the server's own names.
 
 use super::AggregateWorld;
 use super::at_lists::may_be_called;
@@ -61,7 +61,7 @@ impl AggregateWorld {
             {
                 Job::Other
             }
-            // A level that the process had before counts again.
+            // An earlier level of the process counts again.
             ("logging/setLevel", Some(tag), _)
                 if !self.ledger.requests[tag].is_open()
                     || self.ledger.requests[tag].handed.contains(&launch) =>
@@ -123,7 +123,7 @@ impl AggregateWorld {
                     false => Ok(()),
                 };
             }
-            // Its client may work elsewhere by now. What is gone with its process, another of its server may deny.
+            // The client may work elsewhere by now. Another process may refuse a task that ended with the old one.
             let keeper = self.own.tasks[task].launch;
             let p = &self.processes[&keeper];
             let is_gone = p.server == server && (p.phase != Phase::Alive || p.is_stopping);
@@ -138,7 +138,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// A request is for this server, under the server's own name.
+    /// Fails unless a request is for this server, under the server's own name.
     fn check_owner(&mut self, launch: Launch, tag: usize, words: &Value, text: &str) -> Check {
         let server = self.processes[&launch].server;
         let request = &self.ledger.requests[tag];
@@ -174,7 +174,7 @@ impl AggregateWorld {
         if !is_possible && !by_uri {
             return Err(format!("{launch} hears {heard}, and its client said {public}"));
         }
-        // A URI that names its server is for no other.
+        // A URI that names its server belongs to no other.
         if named.is_some_and(|(of, _)| of != self.name_of(server) && heard != public) {
             return Err(format!("{launch} hears {heard}, and its client said {public}"));
         }

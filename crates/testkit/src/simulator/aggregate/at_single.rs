@@ -1,4 +1,4 @@
-//! Clients of one server: they see and reach what its filters show, under the server's own names, and nothing else.
+//! Clients of one server. They see and reach exactly the items that its filters show, under the server's own names.
 //!
 //! A reload may have happened on the way, so each of the filters that a server ever had may have been applied.
 
@@ -12,7 +12,7 @@ use switchboard_core::Launch;
 use switchboard_core::catalogue::{Filter, List, Naming};
 
 impl AggregateWorld {
-    /// Whether a page is what the server said, without what is hidden: each item to the byte except for its name.
+    /// Whether a page equals the server's page without hidden items: each item to the byte, except for its name.
     pub(super) fn is_filtered_page(&self, tag: usize, said: &str, got: &str) -> bool {
         let request = &self.ledger.requests[tag];
         let Verb::List { list, .. } = request.verb else { return false };
@@ -27,7 +27,7 @@ impl AggregateWorld {
         said.1 == got.1 && namings.iter().any(|naming| shown(naming) == got_items)
     }
 
-    /// How an item is shown to a client of its server alone.
+    /// The name of an item for a client of its server alone.
     fn single_item(&self, naming: &Naming, list: List, raw: &str) -> Option<String> {
         let mark = serde_json::from_str::<Value>(raw).ok()?["mark"].as_u64()? as usize;
         self.single_text(naming, list, &self.own.items[mark])
@@ -38,7 +38,7 @@ impl AggregateWorld {
         Some(if shown == item.name { item.text() } else { item.under(&Value::from(shown).to_string()) })
     }
 
-    /// Hidden names never reach a process, and others arrive under the server's own name.
+    /// Fails if a hidden name reaches a process, or another name arrives changed.
     pub(super) fn check_single_access(&mut self, launch: Launch, tag: usize, words: &Value) -> Check {
         let request = &self.ledger.requests[tag];
         let (Some(list), Some(said)) = (request.verb.list(), request.name.as_deref()) else { return Ok(()) };
@@ -56,7 +56,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// A name that every filter shows is known.
+    /// Fails if every filter shows the name: then it must not be refused.
     pub(super) fn check_hidden(&mut self, tag: usize) -> Check {
         let request = &self.ledger.requests[tag];
         let c = &self.clients[&request.client];
@@ -85,7 +85,7 @@ pub(super) fn heard_name<'a>(request: &Request<AggregateRequest>, words: &'a Val
     heard.as_str().unwrap_or_default()
 }
 
-/// The items of a page, and what else it says.
+/// The items of a page, and its other members.
 type PageParts<'a> = (Vec<&'a RawValue>, Vec<(String, &'a str)>);
 
 fn page_of(text: &str, list: List) -> Option<PageParts<'_>> {
@@ -95,7 +95,7 @@ fn page_of(text: &str, list: List) -> Option<PageParts<'_>> {
     Some((items, result.into_iter().map(|(key, value)| (key, value.get())).collect()))
 }
 
-/// A name that something else has by a rename is taken.
+/// The name of an item in lists; `None` if it is hidden, or if a rename gives its name to another item.
 fn shown_as<'a>(filter: &'a Filter, list: List, own: &'a str) -> Option<&'a str> {
     if matches!(list, List::Resources | List::Templates) {
         return is_shown(filter, own).then_some(own);
@@ -105,7 +105,7 @@ fn shown_as<'a>(filter: &'a Filter, list: List, own: &'a str) -> Option<&'a str>
     (is_shown(filter, own) && !is_taken).then_some(to.unwrap_or(own))
 }
 
-/// Whether there may be something by this name.
+/// Whether an item may be shown under this name.
 fn is_meant(filter: &Filter, list: List, said: &str) -> bool {
     if matches!(list, List::Resources | List::Templates) {
         return is_shown(filter, said);
@@ -115,7 +115,7 @@ fn is_meant(filter: &Filter, list: List, said: &str) -> bool {
     is_shown(filter, from.unwrap_or(said)) && !is_renamed
 }
 
-/// The one template that is allowed by its own text in these runs.
+/// Whether a URI matches the only template that is allowed by its own text in these runs.
 fn is_of_template(filter: &Filter, uri: &str) -> bool {
     let is_allowed = filter.allow.iter().any(|allow| allow == "file:///w/{name}");
     is_allowed && uri.strip_prefix("file:///w/").is_some_and(|name| !name.contains('/'))

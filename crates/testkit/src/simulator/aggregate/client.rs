@@ -1,4 +1,4 @@
-//! Clients: they come, speak, stop reading, answer what they are asked, and go.
+//! Clients: they connect, send, stop reading, answer questions, and leave.
 
 use super::plan::{ROOTS, VERSIONS};
 use super::verb::Verb;
@@ -17,22 +17,22 @@ pub(super) enum Stage {
     Greeted,
 }
 
-/// A list, as far as the client has walked through it.
+/// A client's progress through a list.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Walk {
-    /// How the world was when it began.
+    /// State of the world at its start.
     pub(super) change: u64,
     /// The public name of each item, and its mark.
     pub(super) items: Vec<(String, usize)>,
     pub(super) cursor: Option<String>,
-    /// Its first page has come.
+    /// Whether its first page has arrived.
     pub(super) has_begun: bool,
     pub(super) is_complete: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct AggregateClient {
-    /// The servers that it wants, if not all.
+    /// The servers of the profile; `None` for all.
     pub(super) only: Option<Vec<usize>>,
     pub(super) class: usize,
     pub(super) version: &'static str,
@@ -43,23 +43,23 @@ pub(crate) struct AggregateClient {
     pub(super) walks: BTreeMap<u64, Walk>,
     /// The newest walk through each list.
     pub(super) shown: [Option<u64>; 4],
-    /// Has heard since that the list changed.
+    /// Lists whose change was announced since.
     pub(super) is_told: [bool; 4],
-    /// Was shown the list before its newest handshake.
+    /// Lists shown before the newest handshake.
     pub(super) is_anew: [bool; 4],
-    /// A request for another level is on its way.
+    /// Whether a request for another level is in flight.
     pub(super) is_level_open: bool,
-    /// By which names it has asked for what, of which server.
+    /// Names under which items were requested, with their servers.
     pub(super) spellings: BTreeMap<(usize, String), Vec<String>>,
-    /// Has made more than one handshake: earlier subscriptions are uncertain.
+    /// Whether it made more than one handshake: earlier subscriptions are uncertain.
     pub(super) has_greeted_again: bool,
-    /// Questions for its roots that it has not answered.
+    /// Unanswered questions for its roots.
     pub(super) asked_roots: Vec<(Value, Moment)>,
-    /// The question is no longer waited for.
+    /// Whether the time for this question is over.
     pub(super) is_given_up: bool,
-    /// Has announced other roots since the last such question.
+    /// Whether it has announced other roots since the last such question.
     pub(super) has_other_roots: bool,
-    /// Requests before this one may be handled elsewhere.
+    /// Number of the first request that must be handled at the present place.
     pub(super) settled_at: usize,
 }
 
@@ -78,7 +78,7 @@ impl AggregateClient {
         .to_owned()
     }
 
-    /// Its abilities, as the key of stored offers.
+    /// Capabilities, as the key of stored offers.
     pub(super) fn profile(&self, capabilities: Capabilities) -> String {
         match capabilities {
             Capabilities::Shared => format!("\"{}\" null", self.version),
@@ -151,14 +151,14 @@ impl AggregateWorld {
         }
     }
 
-    /// With what it says of itself, at first or anew.
+    /// Sends a handshake, the first or another one.
     pub(super) fn greets(&mut self, client: ClientId) -> Check {
         let c = self.client(client);
         if c.stage == Stage::Greeted && c.is_aggregate() {
             self.stats.count("handshakes_anew");
         }
         if self.rng.percent(10) {
-            // Its abilities may have changed.
+            // The capabilities may differ from those of the last handshake.
             let class = self.rng.below(self.plan.classes);
             self.client(client).class = class;
         }
@@ -227,7 +227,7 @@ impl AggregateWorld {
         slow.into_iter().try_for_each(|client| self.reads_or_not(client))
     }
 
-    /// A client may use other backends from now on.
+    /// Handles a client that may use other backends from now on.
     pub(super) fn moved(&mut self, client: ClientId) {
         self.own.change += 1;
         let settled_at = self.ledger.requests.len();
@@ -238,7 +238,7 @@ impl AggregateWorld {
         }
     }
 
-    /// A client may wait for another server now.
+    /// Handles a client that may wait for another server now.
     pub(super) fn roots_moved(&mut self, client: ClientId) {
         self.moved(client);
         let now = self.now;
@@ -247,7 +247,7 @@ impl AggregateWorld {
         }
     }
 
-    /// Who does not name its roots in time has those of before, and may be moved by that.
+    /// Handles a client that did not name its roots in time: the earlier ones count, and it may move.
     pub(super) fn roots_given_up(&mut self) {
         let now = self.now;
         let is_late = |c: &&Client<AggregateClient>| {
@@ -261,7 +261,7 @@ impl AggregateWorld {
         }
     }
 
-    /// Whether a client is certain to hear its notifications.
+    /// Whether a client is certain to get its notifications.
     pub(super) fn is_sure(&self, client: ClientId) -> bool {
         self.clients.get(&client).is_some_and(|c| c.is_there() && c.is_reading && c.asked_roots.is_empty())
             && self.settings.limits.client_bytes > 10_000
@@ -292,7 +292,7 @@ impl AggregateWorld {
     }
 }
 
-/// Whether it has a question to answer.
+/// Whether the client has a question to answer.
 pub(super) fn is_asked(c: &Client<AggregateClient>) -> bool {
     !(c.asked_roots.is_empty() && c.questions.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Requests of clients: alone, or in batches.
+//! Requests of clients, singly or in batches.
 
 use super::client::{Stage, Walk};
 use super::verb::{AggregateRequest, Verb};
@@ -8,7 +8,7 @@ use serde_json::json;
 use switchboard_core::ClientId;
 use switchboard_core::catalogue::{List, decode_resource, decode_template};
 
-/// Names that no server offers, or not to everybody.
+/// Names that no server offers, or not to every client.
 const ODD: &[&str] = &[
     "nothing",
     "a__nothing",
@@ -45,7 +45,7 @@ impl AggregateWorld {
         self.asks_for(client, tag, text)
     }
 
-    /// Says it, and sees to what must come of it at once.
+    /// Sends a message, and checks its immediate effects.
     pub(super) fn asks_for(&mut self, client: ClientId, tag: usize, text: String) -> Check {
         let is_list = matches!(self.ledger.requests[tag].verb, Verb::List { .. });
         let must_not_start = is_list && self.is_all_known(client);
@@ -61,14 +61,14 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// There is a process that works for this client, and can take one more.
+    /// Whether a process serves this client and can take one more request.
     fn is_ready_for(&self, client: ClientId, tag: usize) -> bool {
         let Some(meant) = self.ledger.requests[tag].meant else { return false };
         let server = self.own.items[meant].server;
         let settings = &self.own.servers[server].settings;
-        // Where it goes may be for the client's roots to say.
+        // The route may depend on the client's roots.
         let c = &self.clients[&client];
-        // Of a server that asks for roots they are compared with those of others before it is used.
+        // If the server asks for roots, they are compared with those of other clients before use.
         let is_unsure = (settings.splits && c.has_roots) || self.plan.asks || !c.asked_roots.is_empty();
         !is_unsure
             && self.processes.values().any(|p| {
@@ -99,7 +99,7 @@ impl AggregateWorld {
         self.book(client, None, method, id, None, own)
     }
 
-    /// The item that a name stands for in the list that the client was shown, if that must still be so.
+    /// The item behind a name in the list that the client was shown, if that must still hold.
     fn meant(&self, client: ClientId, verb: &Verb, name: Option<&str>) -> Option<usize> {
         let c = &self.clients[&client];
         let walk =
@@ -138,7 +138,7 @@ impl AggregateWorld {
     }
 
     fn task_of(&mut self, client: ClientId) -> Option<usize> {
-        // Now and then one of another, by a lucky guess.
+        // Sometimes a task of another client, guessed.
         let guesses = self.rng.percent(25);
         let own: Vec<usize> = (0..self.own.tasks.len())
             .filter(|&task| guesses || self.own.tasks[task].client == client)
@@ -154,7 +154,7 @@ impl AggregateWorld {
                 true => "nothing".to_owned(),
                 false => {
                     let name = self.own.items[*self.rng.pick(&marks)].name.clone();
-                    // As it is shown, or as the server calls it.
+                    // The public name, or the server's own.
                     let naming = self.own.servers[server].settings.naming.clone();
                     let is_renamed = self.rng.percent(70);
                     if is_renamed { naming.filter(list).renamed(&name).to_owned() } else { name }
@@ -167,13 +167,13 @@ impl AggregateWorld {
         }
         let (public, mark) = self.rng.pick(&shown).clone();
         match list {
-            // As it stands in results.
+            // The form used in results.
             List::Resources if self.rng.percent(30) => self.own.items[mark].name.clone(),
             _ => public,
         }
     }
 
-    /// A request in words.
+    /// A request as text.
     pub(super) fn request(&mut self, client: ClientId, verb: Verb, name: Option<String>) -> (usize, String) {
         let tag = self.enter(client, verb.clone(), name.clone());
         let quoted = json!(name);
@@ -191,7 +191,7 @@ impl AggregateWorld {
             Verb::Complete { .. } => format!(r#""ref":{{"type":"ref/resource","uri":{quoted}}},"#),
             Verb::SetLevel { rank } => {
                 let c = self.client(client);
-                // We answer it ourselves, and it counts at once.
+                // Switchboard answers this itself, and it counts at once.
                 c.is_level_open = !c.is_aggregate();
                 c.level = if c.is_aggregate() { Some(*rank) } else { c.level };
                 format!(r#""level":"{}","#, LEVELS[*rank])
@@ -224,7 +224,7 @@ impl AggregateWorld {
         self.spelled(tag, &params)
     }
 
-    /// The next page of a walk, or the first of another.
+    /// The next page of a walk, or the first page of a new one.
     fn list_page(&mut self, client: ClientId) -> (usize, String) {
         let list = *self.rng.pick(&List::ALL);
         let c = &self.clients[&client];
@@ -245,14 +245,14 @@ impl AggregateWorld {
         self.page(client, list, None)
     }
 
-    /// A page of a list; the list of a walk that has begun is the walk's.
+    /// A page of a list; for a walk that has begun, the walk's list.
     pub(super) fn page(&mut self, client: ClientId, list: List, walk: Option<u64>) -> (usize, String) {
         let number = walk.unwrap_or(self.ledger.requests.len() as u64);
         let (list, cursor) = match walk.map(|walk| &self.clients[&client].walks[&walk]) {
             Some(known) => (List::ALL[(number >> 60) as usize], known.cursor.clone()),
             None => (list, None),
         };
-        // A walk's number says of which list it is.
+        // The number of a walk determines its list.
         let number = if walk.is_some() { number } else { number | (list as u64) << 60 };
         let verb = Verb::List { list, walk: number, is_first: cursor.is_none() };
         let tag = self.enter(client, verb.clone(), None);
@@ -262,14 +262,14 @@ impl AggregateWorld {
             None => {
                 c.walks.insert(number, Walk { change, ..Walk::default() });
             }
-            // The same page is not asked for twice.
+            // The same page is not requested twice.
             Some(_) => c.walks.get_mut(&number).expect("it has begun").cursor = None,
         }
         let cursor = cursor.map(|cursor| format!(r#""cursor":"{cursor}","#)).unwrap_or_default();
         self.spelled(tag, &cursor)
     }
 
-    /// A request with its members, each with a comma, and its tag.
+    /// A request with its members, each followed by a comma, and its tag.
     fn spelled(&self, tag: usize, members: &str) -> (usize, String) {
         let asked = &self.ledger.requests[tag];
         let params = format!(r#"{{{members}"tag":{tag}}}"#);
@@ -286,12 +286,12 @@ impl AggregateWorld {
     /// The server's own URI for the one that a client names.
     pub(super) fn own_uri(&self, client: ClientId, public: &str) -> String {
         let is_there = |name: &str| self.listed_for(client).iter().any(|&at| self.name_of(at) == name);
-        // A prefix that names no server may be a server's own.
+        // A prefix that names no server may be part of a server's own URI.
         decoded(public).filter(|(of, _)| is_there(of)).map_or_else(|| public.to_owned(), |(_, uri)| uri)
     }
 }
 
-/// The server that a URI names, and what that calls it.
+/// The server that a URI names, and the server's own URI.
 pub(super) fn decoded(public: &str) -> Option<(String, String)> {
     decode_resource(public)
         .or_else(|| decode_template(public).map(|(of, uri)| (of.into_owned(), uri.to_owned())))

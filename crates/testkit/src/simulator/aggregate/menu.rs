@@ -1,4 +1,4 @@
-//! Offers of servers. Each item is a text around its name, with a mark by which it is known wherever it turns up.
+//! Offers of servers. Each item is a text around its name, with a unique mark that identifies it anywhere.
 
 use super::AggregateWorld;
 use crate::simulator::engine::Rng;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use switchboard_core::ServerSettings;
 use switchboard_core::catalogue::{Filter, List, NameStyle, Naming};
 
-/// Names as servers spell them, without the quotes. Some need a hash, some fall together, one is spelled with an escape.
+/// Names as servers spell them, without the quotes. Some need a hash, some collide, one is spelled with an escape.
 const NAMES: &[&str] = &[
     "read",
     "write",
@@ -35,7 +35,7 @@ const URIS: &[&str] = &[
 ];
 const TEMPLATES: &[&str] = &["file:///w/{name}", "db://{table}/{row}", "mem://{+path}", "file:///secret_{n}"];
 
-/// An item that a server offers, or once did.
+/// An item that a server offers, or once offered.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
     pub(super) server: usize,
@@ -87,22 +87,22 @@ impl Menu {
     }
 }
 
-/// An entry of the config, and what it would offer if it ran.
+/// A server of the config, with its offer.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) settings: ServerSettings,
-    /// All that it ever had.
+    /// All items that it ever had.
     pub(super) namings: Vec<Arc<Naming>>,
-    /// Offers other lists to clients with other abilities.
+    /// Whether it offers other lists to clients with other capabilities.
     pub(super) differs: bool,
     pub(super) menus: [Menu; 2],
-    /// Every state of a list that was ever made out of its answers.
+    /// Every state of a list that was ever read from its answers.
     pub(super) told: BTreeSet<(List, Vec<usize>)>,
     pub(super) cannot_start: bool,
     pub(super) is_crashy: bool,
-    /// A process of it has asked a client something.
+    /// Whether a process of it has asked a client something.
     pub(super) has_asked: bool,
-    /// In percent: pages that it never answers, or refuses.
+    /// Percentage of pages that it never answers, or refuses.
     pub(super) lies: usize,
 }
 
@@ -162,7 +162,7 @@ impl AggregateWorld {
         menu
     }
 
-    /// Something comes, goes, moves, or becomes another.
+    /// Adds, removes, moves or replaces an item.
     pub(super) fn change_list(&mut self, server: usize, class: usize, list: List) {
         let at = if self.own.servers[server].differs { class } else { 0 };
         let mut marks = std::mem::take(&mut self.own.servers[server].menus[at].lists[list as usize]);
@@ -182,7 +182,7 @@ impl AggregateWorld {
     }
 }
 
-/// By patterns as they are used here: with a star at both ends, or none.
+/// Whether a name matches a pattern of the kinds used here: with a star at both ends, or none.
 pub(super) fn is_shown(filter: &Filter, name: &str) -> bool {
     let fits = |pattern: &String| match pattern.strip_prefix('*').and_then(|rest| rest.strip_suffix('*')) {
         Some(part) => name.contains(part),

@@ -1,34 +1,34 @@
-//! The aggregate scenario: many servers as one. Clients of all servers, of a profile of them, and of one beside them;
-//! servers that come, go, and offer one thing after another.
+//! The aggregate scenario: many servers as one. Clients of all servers, of a profile, and of one server beside them;
+//! servers that are added, removed, and change their offers.
 //!
 //! # Promises
-//! 1. Every request gets exactly one terminal answer, under its own id in its own spelling, and nobody sees another's.
-//! 2. A request reaches the server that its public name belongs to in what the client was shown (or in what there is
-//!    now), under that server's own name to the byte, and no other server; a call never twice.
-//! 3. At rest, a walk through a list shows exactly what the servers offer to such a client now, filtered and renamed;
+//! 1. Every request gets exactly one terminal answer, under its own id in its own spelling. No client gets another's.
+//! 2. A request reaches the server that its public name belongs to in the list shown to the client (or in the present
+//!    one), under that server's own name to the byte, and no other server; a call never twice.
+//! 3. At rest, a walk through a list shows exactly the present offer for such a client, filtered and renamed;
 //!    without repeats or gaps, each item to the byte except for its name.
-//! 4. At rest, a client that was shown something else has been told so. Nobody is told of a list that it never saw.
+//! 4. At rest, a client with an outdated list has been notified. No client is notified of a list that it never saw.
 //! 5. The pages of a walk come from one state, or the cursor is refused as stale, which needs a reason.
 //! 6. No list waits longer than a server may take to start, and no request for one server waits for another.
-//! 7. `resources/updated` reaches who listens, under the URI that it used; log messages keep to each client's level and
-//!    carry the server's name; progress goes to who asked, under its token.
+//! 7. `resources/updated` reaches subscribers, under the URI that they used; log messages keep to each client's level and
+//!    carry the server's name; progress goes to the requester, under its token.
 //! 8. A client is asked for its roots once at a time.
 //! 9. Where the offers of all servers are known, handshakes and lists start no process.
-//! 10. There are never more processes than may be; at rest nothing is pending, and what is gone is forgotten.
-//! 11. After a drain everything is answered, and it finishes.
-//! 12. A client of one server is shown what its filters leave of the server's own words, and reaches nothing else.
+//! 10. The number of processes stays within the limit; at rest nothing is pending, and departed clients are forgotten.
+//! 11. After a drain every request is answered, and the core finishes.
+//! 12. A client of one server sees the server's own bytes without the filtered items, and reaches nothing else.
 //! 13. A client with a profile sees and reaches the servers of its profile, and no others.
 //! 14. A server that its owner has stopped stays stopped until it is enabled; a removed one gets no further request.
 //!
-//! Every item of every list carries a mark of its own, so that whatever is shown can be traced to its server without
-//! knowing how names are made.
+//! Every item of every list carries a unique mark, so that anything shown can be traced to its server without
+//! knowing the naming rules.
 //!
 //! # Layout
 //! - `plan`: the character of a run. `menu`: offers of servers. `verb`: requests.
-//! - `owner`: reloads, orders, another run of the program.
+//! - `owner`: reloads, orders, a restart of the program.
 //! - `client`, `client_talk`: acts and requests of clients. `process`, `process_talk`: acts and messages of processes.
-//! - `at_client`, `at_lists`, `at_single`, `at_news`, `at_process`: arrivals, and whether they should.
-//! - `rest`: promises that hold when everything has come to rest.
+//! - `at_client`, `at_lists`, `at_single`, `at_news`, `at_process`: checks of arrivals.
+//! - `rest`: promises that hold at rest.
 
 mod plan;
 mod menu;
@@ -72,27 +72,27 @@ type AggregateWorld = World<Servers>;
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
     servers: Vec<Server>,
-    /// By their marks.
+    /// Items by mark.
     items: Vec<Item>,
     tasks: Vec<Task>,
-    /// Lists that a next run would load.
+    /// Lists that a restarted program would load.
     kept: BTreeMap<(usize, String), Vec<u8>>,
     /// Servers whose lists this run knows, by profile.
     known: BTreeSet<(usize, String)>,
-    /// Grows with everything that may change what a client would be shown.
+    /// Counter of changes that may affect the lists of a client.
     change: u64,
-    /// Everybody behaves.
+    /// Whether all parties behave well.
     is_calm: bool,
 }
 
-/// State of one event, while the core deals with it.
+/// State of the current event.
 #[derive(Debug, Default)]
 pub(crate) struct AggregateTurn {
-    /// No process may be started because of it.
+    /// Whether the event must not start a process.
     must_not_start: bool,
 }
 
-/// Lists of a process that are being made out.
+/// Lists of a process that are being read.
 #[derive(Debug)]
 pub(crate) struct OfferRead {
     launch: Launch,
@@ -112,7 +112,7 @@ impl Scenario for Servers {
         error_overloaded error_client_too_slow error_method_not_found error_unknown_name \
         error_resource_not_found error_stale_cursor error_not_initialized let_go";
     const LONGEST_JUMP: (usize, usize) = (30_000, 120_000);
-    // A retry that fell due while no client lacked the server counts again when one does, and is made with the next tick.
+    // A retry that fell due while no client lacked the server becomes due again when one does, and is made at the next tick.
     const KEEPS_DEADLINES: bool = false;
 
     type Plan = AggregatePlan;
@@ -233,9 +233,9 @@ impl AggregateWorld {
             {
                 return Err(format!("{client} is nobody: {fact:?}"));
             }
-            // The backend waited for room before the present turn.
+            // The backend waited for room before this turn.
             Fact::Starting { backend, .. } => self.turn.must_not_start &= !self.in_line.remove(backend),
-            // Who of them stays is not seen from here.
+            // The simulator cannot see which of them stays.
             Fact::Separated { backend, .. } => {
                 let server = self.processes.values().find(|p| p.launch.backend == *backend).map(|p| p.server);
                 let is_concerned = |c: &&Client<AggregateClient>| c.is_aggregate() || c.server == server;
@@ -248,7 +248,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// Lists are made out elsewhere, sooner or later; of a process that is gone perhaps never.
+    /// Reads the lists of a process later; for a process that is gone, perhaps never.
     fn read_later(&mut self, offer: OfferRead) -> Check {
         let launch = offer.launch;
         self.stats.count("read");
@@ -315,7 +315,7 @@ impl AggregateWorld {
     }
 }
 
-/// The marks in the pages of a list, as far as they are one.
+/// The marks in the pages of a list, if all pages belong to one state.
 fn marks_of(list: List, pages: &[Bytes]) -> Option<Vec<usize>> {
     let mut marks = Vec::new();
     for page in pages {

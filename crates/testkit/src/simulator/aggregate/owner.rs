@@ -1,4 +1,4 @@
-//! Acts of the owner: other settings, servers that come and go, orders; and another run of the program.
+//! Acts of the owner: changed settings, added and removed servers, orders, a restart of the program.
 
 use super::menu::{Server, naming};
 use super::plan::{SERVERS, server};
@@ -58,7 +58,7 @@ impl AggregateWorld {
         } else if !self.owner.is_removed(at) && self.rng.percent(40) {
             None
         } else if self.rng.percent(50) {
-            // Only what it shows is another.
+            // Only the filters differ.
             let mut settings = self.own.servers[at].settings.clone();
             settings.naming = Arc::new(naming(&mut self.rng, SERVERS[at], style));
             Some(settings)
@@ -104,7 +104,7 @@ impl AggregateWorld {
         self.reconfigure(at, Some(settings).filter(|_| !is_removed), environments)
     }
 
-    /// The program is started again, and knows what was kept.
+    /// Restarts the program, which knows the stored lists.
     pub(super) fn begin_anew(&mut self) -> Check {
         self.stats.count("runs");
         self.forget_orders();

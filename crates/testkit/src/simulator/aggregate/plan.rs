@@ -1,4 +1,4 @@
-//! The character of a run: settings, and how the parties behave.
+//! The character of a run: settings, and the behaviour of the parties.
 
 use super::menu::naming;
 use crate::simulator::engine::{ENVIRONMENTS, Rng};
@@ -14,26 +14,26 @@ use switchboard_core::{
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
-/// A name begins with another, so that public names may collide; a long one leaves little room.
+/// Names of servers. One begins with another, so that public names may collide; a long one leaves little room.
 pub(super) const SERVERS: &[&str] = &["a", "a__b", "git", "a-server-with-such-a-long-name-as-this"];
 pub(super) const VERSIONS: &[&str] = &["2025-06-18", "2025-11-25"];
 pub(super) const ROOTS: &[&str] = &["/w/a", "/w/b"];
 
 #[derive(Debug)]
 pub(crate) struct AggregatePlan {
-    /// How many clients are there at a time.
+    /// Number of concurrent clients.
     pub(super) clients: usize,
     pub(super) style: NameStyle,
     pub(super) environments: u32,
-    /// Some clients can do more than others.
+    /// Whether clients differ in capabilities.
     pub(super) classes: usize,
     pub(super) versions: usize,
-    /// In percent.
+    /// Percentage.
     pub(super) spawn_failures: usize,
     pub(super) asks: bool,
     pub(super) reloads: bool,
     pub(super) restarts: bool,
-    /// Some clients see a part of the servers.
+    /// Whether some clients have a profile.
     pub(super) has_profiles: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Processes: made, late or never; they crash, and end slowly.
+//! Processes: they start, late or never, crash, and end slowly.
 
 use super::AggregateWorld;
 use super::client::{AggregateClient, is_asked};
@@ -7,47 +7,47 @@ use std::collections::BTreeSet;
 use switchboard_core::catalogue::List;
 use switchboard_core::{ClientId, Launch, Scope, StatePolicy};
 
-/// A process, beside what every scenario knows of it.
+/// The scenario's own part of a process.
 #[derive(Debug, Default)]
 pub(crate) struct AggregateProcess {
-    /// Abilities of its client, once declared.
+    /// Capabilities of its client, once declared.
     pub(super) class: Option<usize>,
     pub(super) open: Vec<Assigned>,
-    /// Clients that it has worked for, and that cannot have gone elsewhere since.
+    /// Clients that it has served, and that cannot have moved since.
     pub(super) clients: BTreeSet<ClientId>,
-    /// Whose requests it was given, other than handshakes, pings, lists and levels.
+    /// Clients whose requests it received, other than handshakes, pings, lists and levels.
     pub(super) users: BTreeSet<ClientId>,
-    /// Was told something again, for clients that are not seen from here.
+    /// Whether state was restored, for clients that the simulator does not know.
     pub(super) has_more_users: bool,
-    /// Asked a question that could concern several clients, and is given no more requests.
+    /// Whether it asked a question that could concern several clients, and gets no more requests.
     pub(super) is_disputed: bool,
-    /// Clients that listen, by the URI.
+    /// Subscribers by URI.
     pub(super) listeners: Vec<(String, ClientId)>,
-    /// Clients that want to hear nothing more.
+    /// Clients that have unsubscribed.
     pub(super) deaf: BTreeSet<(String, ClientId)>,
-    /// These have changed, and it has not said so yet.
+    /// Lists that have changed, unannounced.
     pub(super) news: Vec<List>,
 }
 
-/// A request that it has not answered.
+/// An unanswered request.
 #[derive(Debug, Clone)]
 pub(super) struct Assigned {
     pub(super) id: u64,
     pub(super) job: Job,
-    /// Will never be answered.
+    /// Whether it will never be answered.
     pub(super) is_ignored: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Job {
-    /// A handshake that we make.
+    /// A handshake made by Switchboard.
     Greet,
     Page {
         list: List,
         cursor: usize,
     },
     Client(usize),
-    /// Whatever we ask on our own.
+    /// A request made by Switchboard.
     Other,
 }
 
@@ -73,7 +73,7 @@ impl AggregateWorld {
         }
     }
 
-    /// Everything that a process kept is gone with it.
+    /// Removes the state that a process kept.
     pub(super) fn bury(&mut self, launch: Launch) {
         let p = self.process(launch);
         p.open.clear();
@@ -96,7 +96,7 @@ impl AggregateWorld {
         }
     }
 
-    /// In whatever order.
+    /// Answers in any order.
     pub(super) fn answers_one(&mut self, launch: Launch) -> Check {
         let p = &self.processes[&launch];
         let can: Vec<usize> =
@@ -106,7 +106,7 @@ impl AggregateWorld {
         self.answer_open(launch, &open)
     }
 
-    /// Everybody answers whatever is open, until nothing is.
+    /// Lets all processes answer until nothing is open.
     pub(super) fn calm_ones_act(&mut self) -> Check {
         for _ in 0..5_000 {
             let has_work = |p: &&Process<AggregateProcess>| p.phase == Phase::Alive && !p.open.is_empty();

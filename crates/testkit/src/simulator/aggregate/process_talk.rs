@@ -1,4 +1,4 @@
-//! Messages of processes: answers, wrong and second ones among them, and notifications.
+//! Messages of processes: answers, including wrong and repeated ones, and notifications.
 
 use super::process::{AggregateProcess, Assigned, Job};
 use super::verb::{Task, Verb};
@@ -115,7 +115,7 @@ impl AggregateWorld {
         }
     }
 
-    /// Something that nobody asked for.
+    /// Sends an unsolicited message.
     pub(super) fn process_talks(&mut self, launch: Launch) -> Check {
         let p = &self.processes[&launch];
         if !p.is_greeted || p.is_stopping {
@@ -131,7 +131,7 @@ impl AggregateWorld {
         }
     }
 
-    /// Processes with the same list announce the change, at once or later.
+    /// Announces a changed list, from each process that has it, at once or later.
     fn list_changes(&mut self, launch: Launch) -> Check {
         let (server, class) = {
             let p = &self.processes[&launch];
@@ -150,7 +150,7 @@ impl AggregateWorld {
         if self.rng.percent(60) { self.says_news(launch) } else { Ok(()) }
     }
 
-    /// Often more than once.
+    /// Announces the change, often more than once.
     pub(super) fn says_news(&mut self, launch: Launch) -> Check {
         let mut news = std::mem::take(&mut self.process(launch).news);
         if news.is_empty() && !self.own.is_calm {
@@ -201,7 +201,7 @@ impl AggregateWorld {
         let Some(Assigned { id, job: Job::Client(tag), .. }) = self.rng.choose(&open) else { return Ok(()) };
         let params = format!(r#"{{"progressToken":{id},"progress":{tag}}}"#);
         self.process_notifies(launch, "notifications/progress", params)?;
-        // In a batch it may have its answer already.
+        // In a batch, the request may have its answer already.
         let request = &self.ledger.requests[tag];
         let must_hear = !request.is_in_batch && self.is_sure(request.client);
         self.check_progress(tag, must_hear)
@@ -218,7 +218,7 @@ impl AggregateWorld {
         self.stats.count("asks");
         let is_for_roots = method == "roots/list";
         if is_for_roots {
-            // Clients with other roots than it has been told move on.
+            // Clients with other roots than the process was told move.
             for client in self.processes[&launch].clients.clone() {
                 self.roots_moved(client);
             }

@@ -1,5 +1,5 @@
-//! Everybody behaves, and time passes until nothing moves any more: then what clients are shown is what there is, and
-//! and there is no residue.
+//! The state at rest: all parties behave well, and time passes until nothing changes. Then lists are current, and no
+//! state is left over.
 
 use super::AggregateWorld;
 use super::client::{AggregateClient, Stage};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use switchboard_core::catalogue::List;
 use switchboard_core::{ClientId, Launch, Order};
 
-/// Longer than anything may take: a breaker closes, a request times out.
+/// Longer than any timeout: a breaker closes, a request times out.
 const LONG: Duration = Duration::from_secs(500);
 const SHORT: Duration = Duration::from_secs(45);
 
@@ -89,13 +89,13 @@ impl AggregateWorld {
         self.calm_ones_act()
     }
 
-    /// A request for a list makes every server known that can be started.
+    /// Requests a list, so that every server becomes known that can be started.
     fn look_for_strangers(&mut self, client: ClientId) -> Check {
         let before = self.stats.get("waits_for_room");
         self.walk(client, List::Tools)?;
         self.advance(SHORT)?;
         let shown = self.walk(client, List::Tools)?;
-        // A server without calls does not drive out others that are in use.
+        // A server without calls does not displace others that are in use.
         let status = self.core.status();
         let mut instances = status.servers.iter().flat_map(|server| &server.instances);
         let waits_for_room = instances.any(|instance| instance.state == "queued");
@@ -119,7 +119,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// Has something of this server called, so that its process for this client runs.
+    /// Calls a tool of this server, so that its process for this client runs.
     fn wake(&mut self, client: ClientId, at: usize) -> Check<Option<Launch>> {
         let mut found = None;
         for list in [List::Tools, List::Prompts, List::Resources] {
@@ -192,7 +192,7 @@ impl AggregateWorld {
         Ok(())
     }
 
-    /// A client is shown the present lists; if it was shown others, it has been told.
+    /// Fails unless a client is shown the present lists, and was notified if its last ones differ.
     fn look(&mut self, client: ClientId, list: List, homes: &BTreeMap<(ClientId, usize), Launch>) -> Check {
         let c = &self.clients[&client];
         let (before, is_told) =
@@ -244,7 +244,7 @@ impl AggregateWorld {
         }
     }
 
-    /// Who is gone is forgotten, and so are its delegates.
+    /// Fails unless the state of departed clients and their delegates is removed.
     fn check_forgotten(&self) -> Check {
         let there = self.clients.values().filter(|c| c.is_there());
         let aggregates = there.clone().filter(|c| c.is_aggregate()).count();

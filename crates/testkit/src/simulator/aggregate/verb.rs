@@ -1,4 +1,4 @@
-//! Requests of clients, and what they are about.
+//! Requests of clients, and their subjects.
 
 use switchboard_core::catalogue::List;
 use switchboard_core::{ClientId, Launch, Moment};
@@ -8,7 +8,7 @@ use switchboard_core::{ClientId, Launch, Moment};
 pub(super) enum Verb {
     Initialize,
     Ping,
-    /// The page of a walk, which is numbered.
+    /// A page of a walk, by the walk's number.
     List {
         list: List,
         walk: u64,
@@ -54,7 +54,7 @@ impl Verb {
         }
     }
 
-    /// The list that has what it names.
+    /// The list that contains the named item.
     pub(super) fn list(&self) -> Option<List> {
         match self {
             Self::Call { .. } => Some(List::Tools),
@@ -66,23 +66,23 @@ impl Verb {
     }
 }
 
-/// A client's request, beside what every scenario knows of it. Its number is its tag, which it carries.
+/// The scenario's own part of a request. The request carries its number as its tag.
 #[derive(Debug)]
 pub(crate) struct AggregateRequest {
     pub(super) verb: Verb,
-    /// Name in it, as the client says it.
+    /// The name in the request, as the client spells it.
     pub(super) name: Option<String>,
-    /// The item that is meant, where there can be no doubt.
+    /// The item that is meant, if certain.
     pub(super) meant: Option<usize>,
-    /// From when on a server that has come since may be waited for.
+    /// Time from which the request may wait for a server that was added since.
     pub(super) waits_since: Moment,
-    /// Its answer may wait for others when it is taken back.
+    /// Whether its answer may wait for others although it was cancelled.
     pub(super) is_in_batch: bool,
-    /// Last answer that a process gave to it.
+    /// The last answer of a process to it.
     pub(super) said: Option<String>,
 }
 
-/// Work that goes on after its answer.
+/// Work that continues after its answer.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) client: ClientId,

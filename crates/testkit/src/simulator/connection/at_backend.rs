@@ -1,5 +1,5 @@
 //! Arrivals at a backend, checked as a strict server would: a whole envelope, ids used once, and payloads
-//! that are to the byte what the client wrote.
+//! that equal the client's to the byte.
 
 use super::ConnectionWorld;
 use super::at_client::{check_claims, text};
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use switchboard_core::Launch;
 use switchboard_protocol::{Dialect, Kind, Message, Method, Outgoing, Parsed, Part, parse};
 
-/// So many turns are never all taken in a run.
+/// A limit on concurrent requests that no run reaches.
 const WIDE: usize = 64;
 
 impl ConnectionWorld {
@@ -37,7 +37,7 @@ impl ConnectionWorld {
             }
             (Kind::Notification, None) => self.cancel_at_backend(launch, &message).map(|()| None)?,
         };
-        // Errors and probes of ours are small, and always go. So does the end of a handshake.
+        // Our errors and probes are small and always sent; so is the end of a handshake.
         let is_ours = number_in(message.bytes()).is_none() || message.method() == Method::Initialized;
         let process = self.process(launch);
         process.unread.put(letter, length, if is_ours { length } else { 0 });
@@ -54,7 +54,7 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// Notes an id that this process is sent, which must be new to it.
+    /// Records an id sent to this process, which must be new to it.
     fn meet(&mut self, launch: Launch, id: &str, request: Option<usize>) -> Check {
         if !is_plain_number(id) {
             return Err(format!("{launch} is asked under the id {id}, which is not ours"));
@@ -84,7 +84,7 @@ impl ConnectionWorld {
         Ok(Open { minted, request: Some(request), is_replay })
     }
 
-    /// A request may be handed over once; a question twice, if the first process is gone.
+    /// Fails if a request is handed over twice; a question may be, if the first process is gone.
     fn give(&mut self, launch: Launch, number: usize, parcel: usize) -> Check {
         let request = &self.ledger.requests[number];
         let (rule, is_first) = (request.rule, request.handed.is_empty());
@@ -97,8 +97,8 @@ impl ConnectionWorld {
         if is_first { self.keep_order(launch, parcel, rule.takes_a_turn()) } else { Ok(()) }
     }
 
-    /// Messages of a client reach its backend in the order in which they were sent; only one that waits its turn is
-    /// overtaken by what does not.
+    /// Fails unless messages of a client reach its backend in the order of sending. Only a message that waits for
+    /// its turn may be overtaken, by messages that take no turn.
     fn keep_order(&mut self, launch: Launch, parcel: usize, takes_a_turn: bool) -> Check {
         let is_narrow = self.settings.servers[0].max_in_flight < WIDE;
         let Some(client) = self.home(launch) else { return Ok(()) };
@@ -111,7 +111,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// A process that stands in for one that was greeted hears the greeting first. `true` if this is it.
+    /// A process that replaces a greeted one gets the greeting first. `true` if this message is it.
     fn pass_gate(
         &mut self,
         launch: Launch,
@@ -212,7 +212,7 @@ impl ConnectionWorld {
         self.compare_at_backend(launch, message, number, &id)
     }
 
-    /// The only notification of our own: a request of which nobody wants the answer any more.
+    /// The only notification of our own: the cancellation of a request whose answer is no longer wanted.
     fn cancel_at_backend(&mut self, launch: Launch, message: &Message) -> Check {
         let minted = part(message, Part::RequestId);
         if message.method() != Method::Cancelled || !self.process(launch).seen.contains_key(&minted) {

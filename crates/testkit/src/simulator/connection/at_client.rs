@@ -1,4 +1,4 @@
-//! Arrivals at a client, checked to the byte: only its own messages, under the ids that it knows.
+//! Arrivals at a client, checked to the byte: only its own messages, under its own ids.
 
 use super::ConnectionWorld;
 use super::backend::{Backend, Gate};
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use switchboard_core::ClientId;
 use switchboard_protocol::{Dialect, Kind, Message, Method, Outgoing, OutgoingKind, Parsed, Part, parse};
 
-/// A checked message, and whether it is an error of our own: small, and always let through.
+/// A checked message, and whether it is an error of our own: small, and always sent.
 type Arrival = (Letter, bool);
 
 impl ConnectionWorld {
@@ -38,7 +38,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// The answers to a batch come as one array, one for each request.
+    /// Fails unless the answers to a batch come as one array, one for each request.
     fn batch_at_client<E: std::fmt::Debug>(
         &mut self,
         client: ClientId,
@@ -58,7 +58,7 @@ impl ConnectionWorld {
             if is_small {
                 small += message.bytes().len();
             } else if let Some(c) = self.clients.get_mut(&client) {
-                // White space around a member may have come along.
+                // White space around a member may be included.
                 c.unread.saw(message.bytes().len() + 2);
             }
         }
@@ -81,7 +81,7 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// Which batch an array answers: its ids are used nowhere else.
+    /// The batch that an array answers: its ids are unique.
     fn batch_for(&self, client: ClientId, ids: &[String]) -> Check<usize> {
         let by_id = ids.iter().filter(|id| *id != "null").find_map(|id| {
             self.ledger.accounts.keys().find(|(c, batch, i)| *c == client && batch.is_some() && i == id)
@@ -89,7 +89,7 @@ impl ConnectionWorld {
         if let Some((_, Some(batch), _)) = by_id {
             return Ok(*batch);
         }
-        // Only nulls: errors for members that are no messages. Of the others none is owed any more.
+        // Only null ids: errors for members that are no messages. No other answer is owed.
         let fits = |at: usize| {
             let of_it = || self.ledger.accounts.iter().filter(move |((_, batch, _), _)| *batch == Some(at));
             of_it().any(|((_, _, id), _)| id == "null")
@@ -122,8 +122,8 @@ impl ConnectionWorld {
         }
     }
 
-    /// Who ever sent the field gets it back; who never did is not bothered with it. The answers of a batch are
-    /// written one by one, and the client may have changed its ways before the last.
+    /// Fails unless the client gets the `jsonrpc` field exactly if it ever sent it. The answers of a batch are
+    /// written one by one, and the client may have changed its dialect before the last.
     fn check_dialect(&self, client: ClientId, message: &Message) -> Check {
         let Some(c) = self.clients.get(&client) else { return Ok(()) };
         let wanted = c.dialect(&self.settings);
@@ -134,7 +134,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// Compares what arrived with what was written.
+    /// Compares an arrival with the original.
     fn compare(
         &mut self,
         client: ClientId,
@@ -185,7 +185,7 @@ impl ConnectionWorld {
         Ok((Letter::Other, false))
     }
 
-    /// An answer of our own: an error that says what to do, or the answer to `shutdown`.
+    /// Handles an answer of our own: an error with a hint, or the answer to `shutdown`.
     fn own_answer_at_client(
         &mut self,
         client: ClientId,
@@ -209,7 +209,7 @@ impl ConnectionWorld {
                 }
                 self.stats.count("hidden_refused");
             }
-            // In a batch it was true when it was written.
+            // For a batch, the excuse held when the answer was written.
             if batch.is_none() {
                 self.check_excuse(client, message)?;
             }
@@ -217,7 +217,7 @@ impl ConnectionWorld {
         }
         let account = self.ledger.account(client, batch, &id);
         let verbs: Vec<usize> = account.requests.clone();
-        // A client that had to move on need not wait for its next process with a ping.
+        // A client that had to move gets its ping answered without waiting for the next process.
         let mut own = self.processes.values().filter(|p| self.home(p.launch) == Some(client));
         let is_ready = |p: &Process<Backend>| p.phase == Phase::Alive && p.gate == Gate::Open;
         let has_moved = own.clone().any(|p| self.owner.is_retired(p.launch.backend))
@@ -266,7 +266,7 @@ impl ConnectionWorld {
                 self.stats.count("progress");
                 (launch, request.token.clone().ok_or_else(stray)?)
             }
-            // A token that the server made up.
+            // A token invented by the server.
             Role::ServerProgress { launch, request: None }
                 if message.part(Part::ProgressToken) == Some(LOST.as_bytes()) =>
             {
@@ -287,7 +287,7 @@ impl ConnectionWorld {
         Ok((Letter::Other, false))
     }
 
-    /// The only notification of our own: what a server asked need not be answered any more.
+    /// The only notification of our own: the cancellation of a server's question.
     fn withdrawal_at_client(&mut self, client: ClientId, message: &Message) -> Check<Arrival> {
         let wanted = message.part(Part::RequestId).map(|id| String::from_utf8_lossy(id).into_owned());
         let ask = self.own.asks.iter_mut().find(|ask| ask.minted == wanted && wanted.is_some());
@@ -310,7 +310,7 @@ pub(super) fn text(message: &Message) -> String {
     String::from_utf8_lossy(message.bytes()).into_owned()
 }
 
-/// Fails unless kind, method and id are those of the message that the bytes are.
+/// Fails unless kind, method and id match the bytes of the message.
 pub(super) fn check_claims(out: &Outgoing, message: &Message) -> Check {
     let kind: OutgoingKind = message.kind().into();
     let id = message.id();

@@ -1,4 +1,4 @@
-//! Backends: processes that come, go, read or do not, and now and then do the wrong thing. What they say is in
+//! Backends: processes that start, end, read or do not, and sometimes misbehave. Their messages are in
 //! `backend_talk`.
 
 use super::ConnectionWorld;
@@ -7,31 +7,31 @@ use crate::simulator::engine::{Check, Made, Phase, ProcessAct, Start};
 use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::{ClientId, Event, Launch, Peer};
 
-/// How a process behaves.
+/// Behaviour of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Temper {
     /// Reads and answers.
     #[default]
     Healthy,
-    /// Reads, and answers when it likes, also wrongly.
+    /// Reads, and answers at random times, also wrongly.
     Chaotic,
-    /// Reads and says nothing.
+    /// Reads and stays silent.
     Mute,
-    /// Does not even read.
+    /// Does not read.
     Deaf,
     /// Dies soon.
     Doomed,
-    /// Does not understand the framing in which it is spoken to.
+    /// Does not understand the framing of its input.
     Foreign,
 }
 
-/// Whether a process may be sent what clients say.
+/// Whether a process may get messages of clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Gate {
-    /// No message was sent so far.
+    /// No message was sent yet.
     #[default]
     Fresh,
-    /// Hears the handshake of an earlier process, and has not answered.
+    /// Got the handshake of an earlier process, and has not answered.
     Replaying,
     /// `initialized` must be next.
     Confirming,
@@ -42,25 +42,25 @@ pub(super) enum Gate {
 #[derive(Debug, Clone)]
 pub(super) struct Open {
     pub(super) minted: String,
-    /// `None` if it is not a client's: a probe.
+    /// `None` for a probe.
     pub(super) request: Option<usize>,
     pub(super) is_replay: bool,
 }
 
-/// A process, beside what every scenario knows of it.
+/// The scenario's own part of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Backend {
     pub(super) gate: Gate,
     temper: Temper,
     is_reading: bool,
     pub(super) unread: Unread<Option<Open>>,
-    /// Requests that it has read and not answered, and answered.
+    /// Requests read and unanswered, and answered ones.
     pub(super) open: Vec<Open>,
     pub(super) answered: Vec<Open>,
-    /// All ids it was sent, with the requests that they stand for.
+    /// All ids sent to it, with their requests.
     pub(super) seen: BTreeMap<String, Option<usize>>,
     pub(super) asks: Vec<usize>,
-    /// The notifications `initialized` that it was sent.
+    /// Number of `initialized` notifications sent to it.
     pub(super) confirmed: BTreeSet<usize>,
 }
 
@@ -172,7 +172,7 @@ impl ConnectionWorld {
         self.rng.weighted(acts)(self, launch)
     }
 
-    /// A backend that leaves too much unread is not listened to until it has read.
+    /// A backend that leaves too much unread is not read from until it has caught up.
     pub(super) fn is_clogged(&mut self, launch: Launch) -> bool {
         let is_clogged = self.core.is_clogged(Peer::Backend(launch));
         self.stats.count_if("clogged_backends", is_clogged);
@@ -206,7 +206,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// Healthy processes do not let time pass with work undone.
+    /// Healthy processes finish their work before time passes.
     pub(super) fn healthy_work_off(&mut self) -> Check {
         for launch in self.running() {
             if self.process(launch).temper != Temper::Healthy {

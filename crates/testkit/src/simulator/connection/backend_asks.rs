@@ -1,4 +1,4 @@
-//! Questions of backends: in ids of their own, some broken, some taken back.
+//! Questions of backends: with their own ids, some broken, some cancelled.
 
 use super::ConnectionWorld;
 use super::draft::{Piece, member, object, place};
@@ -43,7 +43,7 @@ impl ConnectionWorld {
         ask
     }
 
-    /// A request to the client that is broken or too long: it is refused all the same.
+    /// A request to the client that is broken or too long, and still must be refused.
     fn backend_asks_badly(&mut self, launch: Launch) -> Check {
         let id = self.spell_ask(launch);
         let ask = self.new_ask(launch, id.clone(), None);
@@ -60,7 +60,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// An id that this launch has not used; other launches use the same, and so do we.
+    /// An id that is new for this launch; other launches use the same, and so does Switchboard.
     fn spell_ask(&mut self, launch: Launch) -> String {
         let number = self.process(launch).asks.len();
         match self.rng.below(5) {
@@ -82,7 +82,7 @@ impl ConnectionWorld {
         self.backend_says(launch, text)
     }
 
-    /// A backend that talks with its client is at work: the clocks of its calls start anew.
+    /// A question restarts the deadlines of the backend's calls: it is at work.
     pub(super) fn touch_all(&mut self, launch: Launch) {
         let now = self.now;
         let Some(client) = self.home(launch) else { return };

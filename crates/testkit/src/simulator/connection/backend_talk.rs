@@ -1,5 +1,5 @@
-//! Messages of backends: answers in disorder, twice, late, broken and to nobody; progress, floods, noise. What
-//! they ask is in `backend_asks`.
+//! Messages of backends: answers in any order, twice, late, broken and unsolicited; progress, floods, noise. Their
+//! questions are in `backend_asks`.
 
 use super::ConnectionWorld;
 use super::backend::{Gate, Open};
@@ -12,11 +12,11 @@ use switchboard_protocol::hunt::Hunter;
 use switchboard_protocol::recover::recover;
 use switchboard_protocol::{Parsed, RawId, parse};
 
-/// A token that nobody minted.
+/// A token that was never minted.
 pub(super) const LOST: &str = "\"lost\"";
 
 impl ConnectionWorld {
-    /// Does with a line of a backend's what the gateway would do.
+    /// Handles a line of a backend as the gateway would.
     pub(super) fn backend_says(&mut self, launch: Launch, text: String) -> Check {
         let line = Bytes::from(text);
         match parse(line.clone()) {
@@ -39,10 +39,10 @@ impl ConnectionWorld {
         self.home(launch).is_some_and(|client| self.clients[&client].backend.is_bare)
     }
 
-    /// Writes an answer. `request` is whose it is, or `None` if it may reach nobody.
+    /// Writes an answer. `request` is its request; `None` if the answer must be dropped.
     fn draft_answer(&mut self, launch: Launch, id: &str, failed: bool, role: Role) -> String {
         if matches!(role, Role::ServerAnswer { request: Some(_), .. } | Role::ServerNullError { .. }) {
-            // A server that answers has stood its trial.
+            // A server that answers has passed its trial.
             self.server(launch).on_trial.remove(&launch.backend);
         }
         let payload = self.payload();
@@ -55,7 +55,7 @@ impl ConnectionWorld {
         self.compose(vec![place("id", Piece::Id), body], id, None, self.is_bare(launch), role)
     }
 
-    /// Takes a request that this process has read, the newest or any.
+    /// Takes a request that this process has read, the newest or a random one.
     fn take_open(&mut self, launch: Launch) -> Option<Open> {
         let count = self.process(launch).open.len();
         let at = if self.rng.percent(50) { 0 } else { self.rng.below(count) };
@@ -92,7 +92,7 @@ impl ConnectionWorld {
         self.check_answered(launch, request)
     }
 
-    /// A replayed handshake is answered: now the process may hear the rest.
+    /// Handles the answer to a replayed handshake: the process may now get the rest.
     fn open_gate(&mut self, launch: Launch) {
         let client = self.home(launch).map(|client| &self.clients[&client]);
         let must_confirm = client.is_some_and(|client| {
@@ -113,9 +113,9 @@ impl ConnectionWorld {
         }
     }
 
-    /// An answer that came in time was passed on, or its client was told why not.
+    /// Fails unless a timely answer was passed on, or its client was told why not.
     fn check_answered(&mut self, launch: Launch, request: Option<usize>) -> Check {
-        // The requests of a process that is being stopped may be left to the next one.
+        // The requests of a process that is being stopped may go to the next one.
         let is_staying = self.process(launch).is_staying();
         let Some(number) = request.filter(|_| is_staying) else { return Ok(()) };
         let request = &self.ledger.requests[number];
@@ -130,7 +130,7 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// An answer that is broken, or too long to be kept.
+    /// An answer that is broken or too long.
     pub(super) fn backend_answers_badly(&mut self, launch: Launch) -> Check {
         let Some(open) = self.take_open(launch) else { return Ok(()) };
         if open.is_replay {
@@ -143,7 +143,7 @@ impl ConnectionWorld {
             self.backend_says_too_long(launch, &text)?;
         } else {
             self.stats.count("broken_answers");
-            // A server that leaves `jsonrpc` out does so always.
+            // A server that omits `jsonrpc` always does.
             let shapes = if self.is_bare(launch) { 7 } else { 8 };
             let text = match self.rng.below(shapes) {
                 3 => format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#),
@@ -173,13 +173,13 @@ impl ConnectionWorld {
         let at = self.rng.below(count);
         let Some(old) = self.process(launch).answered.get(at).cloned() else { return Ok(()) };
         self.stats.count("second_answers");
-        // Under this number it may reach nobody, unless the first was broken beyond recognition.
+        // A second answer under this id is dropped, unless the first was broken beyond recognition.
         let text =
             self.draft_answer(launch, &old.minted, false, Role::ServerAnswer { launch, request: None });
         self.backend_says(launch, text)
     }
 
-    /// An answer to something that this backend was never asked, perhaps to another backend's request.
+    /// An answer to a request that this backend never got, perhaps another backend's.
     pub(super) fn backend_answers_nobody(&mut self, launch: Launch) -> Check {
         let others = self.ids_of_others(launch);
         let id = if others.is_empty() || self.rng.percent(30) {
@@ -227,7 +227,7 @@ impl ConnectionWorld {
     pub(super) fn backend_progresses(&mut self, launch: Launch) -> Check {
         let process = self.process(launch);
         let (open, answered) = (process.open.len(), process.answered.len());
-        // Now and then for a request that was answered.
+        // Sometimes for a request that was answered.
         let from_answered = answered > 0 && self.rng.percent(20);
         let at = self.rng.below(if from_answered { answered } else { open });
         let process = self.process(launch);
@@ -241,7 +241,7 @@ impl ConnectionWorld {
         self.backend_says_progress(launch, &minted, role)
     }
 
-    /// Progress under a token that nobody gave to this backend.
+    /// Progress under a token of another backend, or of none.
     pub(super) fn backend_strays(&mut self, launch: Launch) -> Check {
         let others = self.ids_of_others(launch);
         let is_made_up = others.is_empty() || self.rng.percent(50);
@@ -257,13 +257,13 @@ impl ConnectionWorld {
         self.backend_says(launch, text)
     }
 
-    /// Ids that other backends were sent.
+    /// Ids sent to other backends.
     fn ids_of_others(&self, launch: Launch) -> Vec<String> {
         let others = self.processes.values().filter(|p| p.launch.backend != launch.backend);
         others.flat_map(|p| p.seen.keys().cloned()).collect()
     }
 
-    /// Things on stdout that are no messages.
+    /// Output on stdout that is not a message.
     pub(super) fn backend_babbles(&mut self, launch: Launch) -> Check {
         let noise = *self.rng.pick(&[
             "listening on stdio",
@@ -289,7 +289,7 @@ impl ConnectionWorld {
         self.check_answered(launch, request)
     }
 
-    /// A process that is gone: what it said last arrives only now. Nothing may come of it.
+    /// Late output of a process that is gone. It must have no effect.
     pub(super) fn dead_speaks(&mut self) -> Check {
         let dead = self.processes.values().filter(|p| p.phase == Phase::Gone);
         let dead: Vec<Launch> = dead.map(|p| p.launch).collect();
@@ -317,7 +317,7 @@ impl ConnectionWorld {
     }
 }
 
-/// Whether this is a number as we mint them, in our own spelling.
+/// Whether this is a number in the form that Switchboard mints.
 pub(super) fn is_plain_number(id: &str) -> bool {
     RawId::minted(id.as_bytes()).is_some_and(|number| number.to_string() == id)
 }

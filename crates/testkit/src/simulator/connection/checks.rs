@@ -1,4 +1,4 @@
-//! The promises about the whole: time, limits, restarts, and what must be true in the end.
+//! Promises about the whole run: time, limits, restarts, and the final state.
 
 use super::ConnectionWorld;
 use super::backend::Backend;
@@ -11,16 +11,16 @@ use std::time::Duration;
 use switchboard_core::{ClientId, Launch, Moment, RetryAfterCrash};
 use switchboard_protocol::Message;
 
-/// No error of ours is longer, in this simulation.
+/// Longest error of our own in this simulation.
 const ERROR_BYTES: usize = 1000;
-/// The most members of a batch here.
+/// Most members of a batch in this simulation.
 pub(super) const MOST_MEMBERS: usize = 6;
 const MINUTE: Duration = Duration::from_secs(60);
 
 impl ConnectionWorld {
-    /// A backend that crashes is not started again and again.
+    /// Fails if a crashing backend is started too often.
     pub(super) fn check_restarts(&mut self, start: &Start) -> Check {
-        // The start that was asked for after a rest, and the half-open trials after 15 and 30 seconds.
+        // The start that was requested after a rest, and the half-open trials after 15 and 30 seconds.
         const FURTHER: usize = 3;
         let (now, backend) = (self.now, start.launch.backend);
         let most = self.settings.limits.restarts_per_minute + FURTHER;
@@ -39,7 +39,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// After a tick: nothing waits beyond its time. Where ticks are late, so is everything.
+    /// After a tick: fails if a request is overdue. If ticks are late, so is everything else.
     pub(super) fn check_overdue(&mut self) -> Check {
         if !self.is_punctual {
             return Ok(());
@@ -64,13 +64,13 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// Whether nobody waits for an answer to this request.
+    /// Whether no client waits for an answer to this request.
     pub(super) fn is_over(&mut self, number: usize) -> bool {
         let request = &self.ledger.requests[number];
         request.is_answered || self.is_lost(request.client) || self.ledger.account_of(number).due() == 0
     }
 
-    /// Whether a client waits for this request, and its id stands for no other.
+    /// Whether a client waits for this request, and its id is unique.
     fn waits_alone(&mut self, number: usize) -> bool {
         !self.is_over(number) && self.ledger.account_of(number).requests.len() == 1
     }
@@ -80,8 +80,8 @@ impl ConnectionWorld {
             || self.latest_answer(number).is_some_and(|latest| latest <= self.now)
     }
 
-    /// When a request must have been answered at the latest: it may wait for a start, be sent, wait again
-    /// after a crash and be sent again, each within its own time.
+    /// Latest time for the answer to a request: it may wait for a start, be sent, wait again
+    /// after a crash and be sent again, each within its own time limit.
     pub(super) fn latest_answer(&self, number: usize) -> Option<Moment> {
         let (request, server) = (&self.ledger.requests[number], &self.settings.servers[0]);
         let start = server.start_timeout * 2;
@@ -90,18 +90,18 @@ impl ConnectionWorld {
         let soft = match request.rule.name {
             "tasks/result" => None,
             "shutdown" => Some(sent + self.settings.shutdown_grace),
-            // Only progress makes a request wait longer: `touched`.
+            // Only progress extends the time: `touched`.
             _ => Some(touched + (start + server.timeout.max(server.start_timeout)) * 2),
         };
         match (request.rule.name, hard, soft) {
-            // A handshake may be sent a second time in the other framing; a farewell is answered by us.
+            // A handshake may be sent a second time in the other framing; a farewell is answered by Switchboard.
             ("initialize" | "shutdown", _, soft) => soft,
             (_, Some(hard), Some(soft)) => Some(hard.min(soft)),
             (_, hard, soft) => hard.or(soft),
         }
     }
 
-    /// A process is gone: what it was sent is answered, or waits to be sent once more.
+    /// A process is gone: its requests are answered, or wait to be sent once more.
     pub(super) fn check_after_end(&mut self, launch: Launch) -> Check {
         let was_stopped = self.processes[&launch].is_stopping;
         let retries = self.settings.servers[0].retry_after_crash == RetryAfterCrash::Safe;
@@ -119,7 +119,7 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// No request waits for a process that is not coming.
+    /// Fails if a request waits for a process that is not coming.
     pub(super) fn check_hope(&mut self) -> Check {
         let served: BTreeSet<ClientId> = self.alive().filter_map(|launch| self.home(launch)).collect();
         let is_without =
@@ -139,11 +139,11 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// Unread messages of a client stay within its budget, and errors of ours are few and small.
+    /// Fails unless the unread messages of a client stay within its budget, and our errors are few and small.
     pub(super) fn check_client_outbox(&self, client: ClientId) -> Check {
         let Some(c) = self.clients.get(&client) else { return Ok(()) };
         let limits = &self.settings.limits;
-        // While a batch is put together, notifications still have their half. An empty outbox takes anything.
+        // While a batch is assembled, notifications still have their half. An empty outbox takes any message.
         let single = c.unread.largest;
         let most = limits.client_bytes.max(single) + (limits.client_bytes / 2).max(single);
         let errors = limits.pending_per_client.saturating_add(2 * MOST_MEMBERS) * ERROR_BYTES;
@@ -153,19 +153,19 @@ impl ConnectionWorld {
     pub(super) fn check_backend_outbox(&self, launch: Launch) -> Check {
         let Some(Backend { unread, .. }) = self.processes.get(&launch).map(|p| &p.own) else { return Ok(()) };
         let limits = &self.settings.limits;
-        // A replayed handshake comes before what waited for it, and `jsonrpc` may have been added to each.
+        // A replayed handshake precedes the messages that waited for it, and `jsonrpc` may have been added to each.
         let most = limits.backend_bytes + 2 * unread.largest + 20 * unread.len();
         let errors = limits.asked_per_backend.saturating_add(4) * ERROR_BYTES;
         check_outbox(launch, unread, most, 2 * limits.backend_bytes + unread.largest + errors)
     }
 
-    /// Answers owed to a client, the members of batches aside.
+    /// Answers owed to a client, apart from the members of batches.
     fn owed(&self, client: ClientId) -> usize {
         let alone = (client, None, String::new())..(client, Some(0), String::new());
         self.ledger.accounts.range(alone).map(|(_, account)| account.due()).sum()
     }
 
-    /// The most that can be owed: under an id that was used twice it is not clear what was taken back.
+    /// Upper bound of the answers owed: for an id that was used twice, the cancelled request is ambiguous.
     fn perhaps_owed(&self, account: &Account) -> usize {
         match account.requests[..] {
             [only] if self.ledger.requests[only].is_cancelled && account.owed == 1 => 0,
@@ -173,7 +173,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// A limit is an excuse only where it is reached.
+    /// A limit excuses a refusal only when it is reached.
     pub(super) fn check_excuse(&self, client: ClientId, message: &Message) -> Check {
         let text = String::from_utf8_lossy(message.bytes());
         let limits = &self.settings.limits;
@@ -196,7 +196,7 @@ impl ConnectionWorld {
         if holds { Ok(()) } else { Err(format!("{client} is told what is not true: {text}")) }
     }
 
-    /// We were told to end: if nobody waits for anything, everything is told to stop.
+    /// After the order to end: if no request is open, every process must be told to stop.
     pub(super) fn check_drained(&self) -> Check {
         let is_owed = |((client, _, _), account): (&Key, &Account)| {
             self.perhaps_owed(account) > 0 && !self.is_lost(*client)
@@ -210,7 +210,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// A client has no more requests open than it may.
+    /// Fails if a client has more open requests than allowed.
     pub(super) fn check_pending(&self, client: ClientId) -> Check {
         let most = self.settings.limits.pending_per_client + 1;
         let open = self.owed(client);
@@ -220,7 +220,7 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// Everything is over: nothing is owed, nothing runs.
+    /// The final check: no answer is owed, no process runs.
     pub(super) fn check_end(&mut self) -> Check {
         for ((client, batch, id), account) in &self.ledger.accounts {
             if account.due() > 0 && !self.is_lost(*client) {
@@ -240,7 +240,7 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// Lets time pass for as long as any request may take.
+    /// Lets time pass for the longest time that a request may take.
     pub(super) fn settle(&mut self) -> Check {
         let latest = self.own.watched.iter().filter_map(|number| self.latest_answer(*number)).max();
         let Some(latest) = latest.filter(|latest| *latest > self.now) else { return Ok(()) };
@@ -250,7 +250,7 @@ impl ConnectionWorld {
     }
 }
 
-/// Messages of others take `most` bytes at most, and those of ours included `most_of_all`.
+/// Fails if messages of others take more than `most` bytes, or all messages more than `most_of_all`.
 fn check_outbox<T>(of: impl Display, unread: &Unread<T>, most: usize, most_of_all: usize) -> Check {
     let (bytes, others) = (unread.bytes, unread.bytes - unread.small_bytes);
     match (others > most, bytes > most_of_all) {

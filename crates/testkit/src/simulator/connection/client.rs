@@ -1,4 +1,4 @@
-//! Clients: they come, read or do not, and go. What they say is in `client_talk`.
+//! Clients: they connect, read or do not, and leave. Their messages are in `client_talk`.
 
 use super::ConnectionWorld;
 use super::post::{Post, Unread};
@@ -17,15 +17,15 @@ pub(super) enum Manner {
     Mixed,
 }
 
-/// A message that a client has not read yet.
+/// An unread message of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Letter {
-    /// A server's request, to be answered or not.
+    /// A request of a server, which may or may not be answered.
     Ask(usize),
     Other,
 }
 
-/// The server of one client: what all its processes have in common.
+/// The server of one client: the common properties of its processes.
 #[derive(Debug, Default)]
 pub(super) struct Home {
     pub(super) is_bare: bool,
@@ -33,11 +33,11 @@ pub(super) struct Home {
     pub(super) framing: Option<Framing>,
     /// Restarts within the last minute.
     pub(super) restarts: Vec<Moment>,
-    /// The next start does not count: none was possible, the other framing is tried, or the owner wants it.
+    /// The next start does not count: an earlier one was impossible, the other framing is tried, or the owner ordered it.
     pub(super) is_free: bool,
-    /// Has answered a client's handshake.
+    /// Whether it has answered a client's handshake.
     pub(super) has_greeted: bool,
-    /// Backends that are going to be started again.
+    /// Backends that will be restarted.
     pub(super) awaited: BTreeSet<BackendId>,
     /// Backends that crashed too often: the next process is a trial, and one more crash is enough.
     pub(super) on_trial: BTreeSet<BackendId>,
@@ -48,24 +48,24 @@ pub(crate) struct ConnectionClient {
     pub(super) manner: Manner,
     has_spoken: bool,
     has_spoken_standard: bool,
-    /// A frame is being handled in which something stands before the first word that tells the dialect.
+    /// Whether the current frame has something before the first word that shows the dialect.
     pub(super) is_unclear: bool,
     is_reading: bool,
-    /// Reads everything at once, as long as it reads.
+    /// Whether it reads everything at once, as long as it reads.
     is_eager: bool,
     pub(super) unread: Unread<Letter>,
     pub(super) used_ids: Vec<String>,
-    /// Questions of servers, read and not answered, and answered.
+    /// Questions of servers that were read and not answered, and answered ones.
     pub(super) asks: Vec<usize>,
     pub(super) answered_asks: Vec<usize>,
     pub(super) initializes: usize,
-    /// How many of them were sent when one was answered.
+    /// Number of handshakes sent when one was answered.
     pub(super) greeted_at: usize,
-    /// Has sent `initialized` since the last of them.
+    /// Whether `initialized` followed the last handshake.
     pub(super) has_confirmed: bool,
-    /// May have had two of them on their way at once: which one `initialized` confirms is unclear.
+    /// Whether two handshakes may have been open at once: then it is unclear which one `initialized` confirms.
     pub(super) is_confusing: bool,
-    /// Newest parcel that a backend was given; those that wait their turn, which others may overtake, are apart.
+    /// Newest message handed to a backend; messages that wait for their turn, which others may overtake, are separate.
     pub(super) lanes: BTreeMap<(BackendId, bool), usize>,
     /// Requests that it sent, and the log lines about them.
     pub(super) requests: usize,
@@ -74,7 +74,7 @@ pub(crate) struct ConnectionClient {
 }
 
 impl ConnectionClient {
-    /// The dialect in which it must be answered, or `None` if either is right.
+    /// The dialect of answers to this client; `None` if both are right.
     pub(super) fn dialect(&self, settings: &Settings) -> Option<Dialect> {
         match settings.dialect {
             LearntDialect::Fixed(dialect) => Some(dialect),
@@ -84,7 +84,7 @@ impl ConnectionClient {
         }
     }
 
-    /// Notes the dialect of its next words. `after_noise`: something that is no message comes before them.
+    /// Records the dialect of its next message. `after_noise`: text that is no message precedes it.
     pub(super) fn speaks(&mut self, is_bare: bool, after_noise: bool) {
         self.is_unclear = after_noise && (!self.has_spoken || (!is_bare && !self.has_spoken_standard));
         self.has_spoken = true;
@@ -109,13 +109,13 @@ const ACTS: &[(usize, ClientAct<Post>)] = &[
     (1, ConnectionWorld::client_says_farewell),
     (1, ConnectionWorld::client_exits),
 ];
-/// Acts of a client that does not even read.
+/// Acts of a client that does not read.
 const SILENT_ACTS: &[(usize, ClientAct<Post>)] = &[
     (80, ConnectionWorld::client_reads),
     (20, ConnectionWorld::client_toggles_reading),
     (3, ConnectionWorld::client_vanishes),
 ];
-/// Frames that a lost client had sent before may still be on their way.
+/// Frames that a lost client had sent before may still arrive.
 const LATE_ACTS: &[(usize, ClientAct<Post>)] = &[
     (1, ConnectionWorld::client_requests),
     (1, ConnectionWorld::client_sends_batch),
@@ -133,13 +133,13 @@ impl ConnectionWorld {
         let fresh =
             ConnectionClient { manner, is_reading: true, is_eager, backend: server, ..Default::default() };
         let client = self.add_client(Some(0), 0, fresh);
-        // Names the client, so that a start tells whose it is.
+        // Names the client, so that a start shows its client.
         let environment = environment(client.0 << 8);
         let surroundings = Surroundings { environment, ..Surroundings::default() };
         self.handle(Event::ClientConnected { client, server: ServerId(0), surroundings })
     }
 
-    /// The client that a backend works for.
+    /// The client of a backend.
     pub(super) fn client_of(&self, backend: BackendId) -> Option<ClientId> {
         let (launch, first) = self.processes.range(Launch { backend, number: 0 }..).next()?;
         (launch.backend == backend).then_some(ClientId(first.environment >> 8))
@@ -158,7 +158,7 @@ impl ConnectionWorld {
         self.server_of(launch.backend)
     }
 
-    /// The process of a client that is there.
+    /// The process of a connected client.
     pub(super) fn launch_of(&self, client: ClientId) -> Option<Launch> {
         self.alive().find(|launch| self.home(*launch) == Some(client))
     }
@@ -172,7 +172,7 @@ impl ConnectionWorld {
             Presence::Here | Presence::Lost => {}
         }
         if self.core.is_clogged(Peer::Client(client)) {
-            // A clogged client is not listened to until it has read.
+            // A clogged client is not read from until it has caught up.
             self.stats.count("clogged_clients");
             return Ok(());
         }
@@ -186,7 +186,7 @@ impl ConnectionWorld {
         self.check_pending(client)
     }
 
-    /// Whether a client is not greeted yet, and does not wait for it.
+    /// Whether a client is not greeted yet, and does not wait for the greeting.
     fn wants_greeting(&mut self, client: ClientId) -> bool {
         let is_initialize = |number: &usize| {
             let request = &self.ledger.requests[*number];
@@ -233,7 +233,7 @@ impl ConnectionWorld {
     pub(super) fn owner_acts(&mut self) -> Check {
         let is_reload = self.owner.is_removed(0) || self.rng.percent(25);
         for c in self.clients.values_mut() {
-            // Crashes from before are forgiven, and the owner's starts do not count.
+            // Earlier crashes are forgiven, and the owner's starts do not count.
             let home = &mut c.own.backend;
             home.on_trial.clear();
             home.is_free = true;
@@ -244,9 +244,9 @@ impl ConnectionWorld {
         if is_reload { self.reload(0, is_removed) } else { self.some_order(0, None) }
     }
 
-    /// A client that can no longer answer owes nothing to any server.
+    /// Writes off the answers of a client that can no longer give any.
     pub(super) fn check_asks_settled(&self, client: ClientId) -> Check {
-        // A process that is being stopped need not know.
+        // A process that is being stopped need not be told.
         let launch = self.launch_of(client).filter(|launch| self.processes[launch].is_staying());
         let waits = |ask: &&super::post::Asked| {
             Some(ask.launch) == launch && ask.answers == 0 && !ask.is_cancelled && !ask.is_withdrawn

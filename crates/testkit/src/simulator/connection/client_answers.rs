@@ -1,4 +1,4 @@
-//! Answers of clients to servers: in disorder, never, twice, and to questions that were never asked.
+//! Answers of clients to servers: in any order, never, twice, and unsolicited.
 
 use super::ConnectionWorld;
 use super::draft::{Piece, object, place};
@@ -7,7 +7,7 @@ use crate::simulator::engine::{Check, Phase};
 use switchboard_core::ClientId;
 
 impl ConnectionWorld {
-    /// Writes an answer to a server, under the id that the client knows.
+    /// Writes an answer to a server, under the client's id.
     fn draft_reply(&mut self, client: ClientId, id: &str, ask: Option<usize>) -> (String, bool) {
         let is_bare = self.rolls_bare(client);
         let key = if self.rng.percent(80) { "result" } else { "error" };
@@ -16,7 +16,7 @@ impl ConnectionWorld {
         (self.compose(members, id, None, is_bare, Role::ClientAnswer { client, ask }), is_bare)
     }
 
-    /// Answers one of the questions that it has read, in any order.
+    /// Answers one of the questions that the client has read, in any order.
     pub(super) fn client_answers(&mut self, client: ClientId) -> Check {
         let count = self.client(client).asks.len();
         if count == 0 {
@@ -47,7 +47,7 @@ impl ConnectionWorld {
         self.say_answer_to_nobody(client, self.own.asks[ask].minted.clone().unwrap_or_default())
     }
 
-    /// An answer to something that this client was never asked, perhaps to another client's question.
+    /// An answer to a question that this client never got, perhaps another client's.
     pub(super) fn client_answers_nobody(&mut self, client: ClientId) -> Check {
         let ids = self.asks_of_others(client);
         let id = self.rng.choose(&ids).unwrap_or_else(|| "4000000000".into());
@@ -64,7 +64,7 @@ impl ConnectionWorld {
         self.client_sends(client, text, is_bare)
     }
 
-    /// Progress about what a server asked another client.
+    /// Progress about a question to another client.
     fn client_forges_progress(&mut self, client: ClientId) -> Check {
         let tokens = self.asks_of_others(client);
         let Some(token) = self.rng.choose(&tokens) else { return Ok(()) };
@@ -75,7 +75,7 @@ impl ConnectionWorld {
         self.client_sends(client, text, is_bare)
     }
 
-    /// Progress about what a server asked.
+    /// Progress about a question of a server.
     pub(super) fn client_progresses(&mut self, client: ClientId) -> Check {
         if self.rng.percent(20) {
             return self.client_forges_progress(client);

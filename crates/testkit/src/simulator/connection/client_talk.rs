@@ -1,5 +1,5 @@
-//! Messages of clients: requests with ids of all spellings, batches, cancellations, and things that are no
-//! messages. What they answer is in `client_answers`.
+//! Messages of clients: requests with ids of all spellings, batches, cancellations, and text that is no
+//! message. Their answers are in `client_answers`.
 
 use super::ConnectionWorld;
 use super::checks::MOST_MEMBERS;
@@ -33,7 +33,7 @@ const METHODS: &[&str] = &[
 ];
 
 impl ConnectionWorld {
-    /// Gives a frame to the core, after parsing it as the gateway would.
+    /// Passes a frame to the core, parsed as in the gateway.
     fn client_writes(&mut self, client: ClientId, text: String) -> Check {
         let frame = parse(Bytes::from(text));
         self.handle(Event::FromClient { client, frame, paths: Vec::new() })?;
@@ -46,7 +46,7 @@ impl ConnectionWorld {
         self.client_writes(client, text)
     }
 
-    /// Whether the next message leaves `jsonrpc` out.
+    /// Whether the next message omits `jsonrpc`.
     pub(super) fn rolls_bare(&mut self, client: ClientId) -> bool {
         match self.client(client).manner {
             Manner::Standard => false,
@@ -79,7 +79,7 @@ impl ConnectionWorld {
         if self.rng.percent(50) { self.client_confirms(client) } else { Ok(()) }
     }
 
-    /// Writes a request and enters it into the books.
+    /// Writes a request and records it in the ledger.
     fn draft_request(
         &mut self,
         client: ClientId,
@@ -130,7 +130,7 @@ impl ConnectionWorld {
         }
     }
 
-    /// Ids of every legal spelling, some of them used before, and most of them used by other clients too.
+    /// Ids of every legal spelling, some used before, most used by other clients too.
     fn spell_id(&mut self, client: ClientId) -> String {
         const ODD: &[&str] = &[
             "0",
@@ -234,12 +234,12 @@ impl ConnectionWorld {
         self.compose(members, id, None, is_bare, role)
     }
 
-    /// What makes the next message known.
+    /// The number that identifies the next message.
     pub(super) fn payload(&mut self) -> Vec<Vec<Piece>> {
         payload(&mut self.rng, self.own.next_number(), self.plan.longest)
     }
 
-    /// Writes a message, and posts it; returns its text.
+    /// Writes and sends a message; returns its text.
     pub(super) fn compose(
         &mut self,
         members: Vec<Vec<Piece>>,
@@ -272,7 +272,7 @@ impl ConnectionWorld {
         self.client_sends(client, text, is_bare)
     }
 
-    /// Takes back a request that is open, or was, or never was.
+    /// Cancels a request that is open, was open, or never existed.
     pub(super) fn client_cancels(&mut self, client: ClientId) -> Check {
         let is_bare = self.rolls_bare(client);
         let open: Vec<String> = self
@@ -302,12 +302,12 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// A client takes back what it calls `id`. `true` if there is something that can be meant.
+    /// Handles the cancellation of `id` by a client. `true` if a request can be meant.
     fn take_back(&mut self, client: ClientId, id: &str) -> bool {
         let mut found = false;
         let (accounts, requests) = (&mut self.ledger.accounts, &mut self.ledger.requests);
         for ((owner, _, spelling), account) in accounts {
-            // A handshake and a farewell cannot be taken back.
+            // A handshake and a farewell cannot be cancelled.
             let meant: Vec<usize> = match *owner == client && spelling == id {
                 true => {
                     account.requests.iter().copied().filter(|&n| requests[n].rule.is_cancellable()).collect()
@@ -326,7 +326,7 @@ impl ConnectionWorld {
         found
     }
 
-    /// A frame that is no request is answered with an error all the same. `may_stay_open`: or it settles something else
+    /// A frame that is no request is still answered with an error. `may_stay_open`: or it settles another request
     /// instead.
     fn owe_error(&mut self, client: ClientId, batch: Option<usize>, id: &str, may_stay_open: bool) {
         let account = self.ledger.account(client, batch, id);
@@ -357,12 +357,12 @@ impl ConnectionWorld {
             return Err(format!("this should be no message: {text}"));
         };
         let id = broken.id.map_or("null".into(), |id| id.to_string());
-        // A broken answer may settle what a server asked; then it is the server that is told.
+        // A broken answer may settle a question of a server; then the server gets the error.
         self.owe_error(client, None, &id, broken.is_answer);
         self.client_writes(client, text)
     }
 
-    /// A frame beyond the limit, of which only glimpses remain.
+    /// A frame beyond the limit; only excerpts remain.
     pub(super) fn client_sends_too_long(&mut self, client: ClientId) -> Check {
         let id = self.spell_id(client);
         let text = match self.rng.below(4) {

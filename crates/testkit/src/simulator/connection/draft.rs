@@ -1,10 +1,10 @@
-//! A message in pieces: what its author writes, and what the other side must get to the byte. It is put
-//! together here and compared there, so that the comparison owes nothing to the code under test.
+//! A message in pieces: the author's version, and the version that the other side must get to the byte. It is put
+//! together here and compared there, so that the comparison is independent of the code under test.
 
 use crate::simulator::engine::Rng;
 use switchboard_protocol::Dialect;
 
-/// A stretch of a message.
+/// A piece of a message.
 #[derive(Debug, Clone)]
 pub(super) enum Piece {
     Text(String),
@@ -19,10 +19,10 @@ pub(super) enum Piece {
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
     pieces: Vec<Piece>,
-    /// The author's own values for the places.
+    /// The author's own values for the variable pieces.
     id: String,
     token: String,
-    /// Its author leaves `jsonrpc` out.
+    /// Whether the author omits `jsonrpc`.
     is_bare: bool,
 }
 
@@ -31,7 +31,7 @@ const IN_FRONT: [&str; 3] = [MEMBER, MEMBER, r#""jsonrpc" : "2.0" ,"#];
 const BEHIND: [&str; 2] = [r#","jsonrpc":"2.0""#, r#", "jsonrpc": "2.0""#];
 
 impl Draft {
-    /// Puts the members into some order, with `jsonrpc` somewhere among them.
+    /// Puts the members into a random order, with `jsonrpc` among them.
     pub(super) fn compose(
         rng: &mut Rng,
         mut members: Vec<Vec<Piece>>,
@@ -62,12 +62,12 @@ impl Draft {
         Self { pieces, id: id.into(), token: token.unwrap_or_default().into(), is_bare }
     }
 
-    /// As its author writes it.
+    /// The author's version.
     pub(super) fn written(&self) -> String {
         self.render(&self.id, &self.token, !self.is_bare)
     }
 
-    /// As it must reach a peer that knows it by other ids, and speaks `dialect`.
+    /// The version for a peer with other ids that speaks `dialect`.
     pub(super) fn heard(&self, id: &str, token: &str, dialect: Dialect) -> String {
         let wants_version = dialect == Dialect::Standard;
         let mut text = self.render(id, token, wants_version && !self.is_bare);
@@ -90,17 +90,17 @@ impl Draft {
     }
 }
 
-/// A member of a message, without places.
+/// A member of a message, without variable pieces.
 pub(super) fn member(key: &str, value: impl std::fmt::Display) -> Vec<Piece> {
     vec![Piece::Text(format!("\"{key}\":{value}"))]
 }
 
-/// A member whose value is a place.
+/// A member whose value is variable.
 pub(super) fn place(key: &str, place: Piece) -> Vec<Piece> {
     vec![Piece::Text(format!("\"{key}\":")), place]
 }
 
-/// `"key":{…}`, with these members in some order.
+/// `"key":{…}`, with these members in a random order.
 pub(super) fn object(rng: &mut Rng, key: &str, mut members: Vec<Vec<Piece>>) -> Vec<Piece> {
     rng.shuffle(&mut members);
     let mut pieces = vec![Piece::Text(format!("\"{key}\":{{"))];
@@ -114,7 +114,7 @@ pub(super) fn object(rng: &mut Rng, key: &str, mut members: Vec<Vec<Piece>>) -> 
     pieces
 }
 
-/// Members that a library might decode and write differently, with the number by which this message is known.
+/// Members that a library might decode and write differently, with the number that identifies this message.
 pub(super) fn payload(rng: &mut Rng, number: usize, longest: usize) -> Vec<Vec<Piece>> {
     const EXOTIC: &[&str] = &[
         r#""a":0.7000"#,
@@ -141,7 +141,7 @@ pub(super) fn payload(rng: &mut Rng, number: usize, longest: usize) -> Vec<Vec<P
     members
 }
 
-/// The number of [`payload`] in a message that arrived.
+/// The number of [`payload`] in an arrived message.
 pub(super) fn number_in(bytes: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (_, rest) = text.split_once("\"sim\":")?;
@@ -149,13 +149,13 @@ pub(super) fn number_in(bytes: &[u8]) -> Option<usize> {
     rest[..digits].parse().ok()
 }
 
-/// The `data.kind` of an error of ours.
+/// The `data.kind` of an error of our own.
 pub(super) fn kind_in(bytes: &[u8]) -> Option<&str> {
     let (_, rest) = std::str::from_utf8(bytes).ok()?.split_once("\"kind\":\"")?;
     rest.split('"').next()
 }
 
-/// To the byte, but for white space around: a member of an array has none.
+/// Equality to the byte, apart from white space around: a member of an array has none.
 pub(super) fn is_same(expect: &str, got: &[u8]) -> bool {
     expect.as_bytes().trim_ascii() == got.trim_ascii()
 }

@@ -1,19 +1,19 @@
-//! The connection scenario: clients with a backend each, and messages compared to the byte.
+//! The connection scenario: clients with one backend each, and messages compared to the byte.
 //!
-//! Clients ask, cancel, batch, babble, stop reading and vanish; backends answer in disorder, twice, late or never, crash,
-//! hang and flood; the owner restarts and stops the server; time jumps.
+//! Clients ask, cancel, batch, send garbage, stop reading and disappear; backends answer in any order, twice, late or never,
+//! crash, hang and flood; the owner restarts and stops the server; time jumps.
 //!
 //! # Promises
-//! 1. Every request gets exactly one terminal answer, under the id that its client gave it. Nobody sees another's.
+//! 1. Every request gets exactly one terminal answer, under its client's id. No client gets another's.
 //! 2. A `tools/call` is handed over once, and a hidden tool never.
-//! 3. Nothing waits beyond its time. Unread messages stay within their limits.
-//! 4. A backend has one process at most, and restarts are limited. In the end nothing is left.
+//! 3. No request exceeds its deadline. Unread messages stay within their limits.
+//! 4. A backend has one process at most, and restarts are limited. At the end no process is left.
 //!
 //! # Layout
 //! - `plan`: the character of a run. `draft`: messages in pieces. `post`: written and unread messages.
 //! - `client`, `client_talk`, `client_answers`: acts, requests and answers of clients.
 //! - `backend`, `backend_talk`, `backend_asks`: acts, messages and questions of backends.
-//! - `at_client`, `at_backend`: arrivals, checked to the byte. `checks`: the promises about the whole.
+//! - `at_client`, `at_backend`: arrivals, checked to the byte. `checks`: promises about the whole run.
 
 mod draft;
 mod post;
@@ -195,7 +195,7 @@ impl ConnectionWorld {
         Ok(())
     }
 
-    /// A framing that the server of a new client understands.
+    /// The framing of a new client's server.
     fn some_framing(&mut self) -> Framing {
         match self.settings.servers[0].framing {
             FramingChoice::Fixed(framing) => framing,

@@ -11,24 +11,24 @@ use switchboard_core::{
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
-/// The tool that a filter hides.
+/// Tool hidden by a filter.
 pub(super) const HIDDEN: &str = "hidden";
 
 #[derive(Debug)]
 pub(crate) struct ConnectionPlan {
-    /// How many clients come in the course of the run.
+    /// Number of clients in the whole run.
     pub(super) clients: usize,
-    /// In percent.
+    /// Percentage.
     pub(super) spawn_failures: usize,
     /// Longest padding of a message.
     pub(super) longest: usize,
-    /// Some processes die soon after their start.
+    /// Whether some processes die soon after their start.
     pub(super) is_crashy: bool,
-    /// Before the end, time goes on until every request must have been answered.
+    /// Whether time passes before the end until every request must have been answered.
     pub(super) settles: bool,
-    /// The owner gives orders.
+    /// Whether the owner gives orders.
     pub(super) has_orders: bool,
-    /// A filter hides one tool.
+    /// Whether a filter hides one tool.
     pub(super) is_filtered: bool,
     pub(super) end: End,
 }
@@ -62,7 +62,7 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
     let mut naming = Naming::new("sim", NameStyle::Prefixed);
     naming.tools.deny = if plan.is_filtered { vec![HIDDEN.into()] } else { Vec::new() };
     let server = ServerSettings {
-        // Each client has a backend of its own here; sharing is for the pool scenario.
+        // Each client has its own backend here; the pool scenario tests sharing.
         scope: Scope::Client,
         max_backends: 32,
         framing: *rng.pick(&[

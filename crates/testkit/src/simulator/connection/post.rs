@@ -1,11 +1,11 @@
-//! The post: every message that a party has written, to be compared with what arrives, and what waits to be read.
+//! Written messages, to be compared with arrivals, and unread ones.
 
 use super::draft::Draft;
 use crate::simulator::engine::Check;
 use std::collections::VecDeque;
 use switchboard_core::{ClientId, Launch};
 
-/// A message that a party of the simulation has written.
+/// A message written by a party of the simulation.
 #[derive(Debug)]
 pub(super) struct Parcel {
     pub(super) draft: Draft,
@@ -21,22 +21,22 @@ pub(super) enum Role {
         client: ClientId,
         is_initialized: bool,
     },
-    /// A client takes the request back that it calls `wanted`.
+    /// A client's cancellation of the request with the id `wanted`.
     ClientCancel {
         client: ClientId,
         wanted: String,
     },
-    /// Names another client's token, and reaches nobody.
+    /// A message with another client's token, which must be dropped.
     Forged,
     ClientProgress {
         ask: usize,
     },
-    /// `None`: an answer to nothing.
+    /// `None` for an unsolicited answer.
     ClientAnswer {
         client: ClientId,
         ask: Option<usize>,
     },
-    /// `None`: an answer that may reach nobody.
+    /// `None` for an answer that must be dropped.
     ServerAnswer {
         launch: Launch,
         request: Option<usize>,
@@ -64,7 +64,7 @@ pub(super) struct Asked {
     pub(super) launch: Launch,
     pub(super) id: String,
     pub(super) token: Option<String>,
-    /// Id under which the client knows it, once it was passed on.
+    /// The client's id for it, once it was passed on.
     pub(super) minted: Option<String>,
     pub(super) answers: usize,
     pub(super) is_cancelled: bool,
@@ -75,7 +75,7 @@ pub(super) struct Asked {
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) client: ClientId,
-    /// Answers that are owed.
+    /// Number of owed answers.
     pub(super) owed: usize,
     pub(super) is_answered: bool,
 }
@@ -87,7 +87,7 @@ pub(super) struct Post {
     pub(super) batches: Vec<Batch>,
     /// Requests that may still be open, in the order in which they were sent.
     pub(super) watched: Vec<usize>,
-    /// How many messages were given to clients.
+    /// Number of messages handed to clients.
     pub(super) deliveries: u64,
 }
 
@@ -106,7 +106,7 @@ impl Post {
         self.parcels.get(number).ok_or_else(|| format!("no message has the number {number}"))
     }
 
-    /// A launch gets an answer to a request of its own.
+    /// Fails unless a launch gets an answer to its own request.
     pub(super) fn answer_ask(&mut self, launch: Launch, id: &str) -> Check {
         let ask = self.asks.iter_mut().rev().find(|ask| ask.launch == launch && ask.id == id);
         let Some(ask) = ask else {
@@ -120,12 +120,12 @@ impl Post {
     }
 }
 
-/// Messages that were handed over and not yet read.
+/// Messages handed over and not yet read.
 #[derive(Debug)]
 pub(super) struct Unread<T> {
     letters: VecDeque<(T, usize, usize)>,
     pub(super) bytes: usize,
-    /// Bytes of our own errors, which always go.
+    /// Bytes of our own errors, which are always sent.
     pub(super) small_bytes: usize,
     /// Largest single message: an empty queue takes any.
     pub(super) largest: usize,

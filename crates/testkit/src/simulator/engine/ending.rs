@@ -1,5 +1,5 @@
-//! The end of a run: perhaps everything settles first; then the program is told to end, one way or another, and must be
-//! done in time.
+//! The end of a run. Perhaps everything comes to rest first; then the program is told to end, in one of several ways, and
+//! must be done in time.
 
 use super::{Check, Presence, Scenario, World};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use switchboard_core::{ClientId, Event};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Drain,
-    /// A drain, and a second one or a kill before it is done.
+    /// A drain, and a second one or a kill before it is complete.
     DrainTwice,
     DrainThenKill,
     Kill,
@@ -21,7 +21,7 @@ pub(crate) enum End {
 
 impl<S: Scenario> World<S> {
     pub(super) fn close(&mut self) -> Check {
-        // From here on ticks are punctual, so that the end can be expected to come in time.
+        // Ticks are punctual from here on, so that the end must come in time.
         if !std::mem::replace(&mut self.is_punctual, true) {
             self.told_since = self.now;
         }
@@ -74,7 +74,7 @@ impl<S: Scenario> World<S> {
         self.handle(Event::Kill)
     }
 
-    /// Life goes on for a while: backends answer, clients ask and are refused, new ones come.
+    /// Activity goes on for a while: backends answer, clients ask and are refused, new ones connect.
     fn wind_down(&mut self) -> Check {
         for _ in 0..self.rng.below(30) {
             if self.is_finished {
@@ -99,7 +99,7 @@ impl<S: Scenario> World<S> {
     }
 
     fn wait_for_the_end(&mut self) -> Check {
-        // A process may still be made, is then told to end, and takes its time.
+        // A process may still start, is then told to end, and takes its time.
         let latest = self.now + self.settings.shutdown_grace + S::END_ALLOWANCE(self);
         while !self.is_finished {
             if self.now > latest {
@@ -146,7 +146,7 @@ impl<S: Scenario> World<S> {
         Ok(())
     }
 
-    /// Nobody who is there waits for an answer.
+    /// Fails if a connected client waits for an answer.
     pub(crate) fn check_all_answered(&mut self) -> Check {
         let waits = |r: &&super::Request<S::Request>| r.is_open() && !self.is_lost(r.client);
         match self.ledger.requests.iter().find(waits) {

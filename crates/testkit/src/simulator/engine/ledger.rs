@@ -1,5 +1,5 @@
-//! The ledger: who asked what, who was given it, and which answers are still owed. Every request gets one answer, and
-//! nobody another's.
+//! The ledger of requests: their clients, their processes, and the answers that are owed. Every request gets one answer, and
+//! no client gets another's.
 
 use super::rules::MethodRule;
 use serde_json::Value;
@@ -18,26 +18,26 @@ pub(crate) const LEVELS: [&str; 8] =
 pub(crate) struct Request<R> {
     pub(crate) client: ClientId,
     pub(crate) rule: &'static MethodRule,
-    /// As the client spelled it.
+    /// The id as the client spelled it.
     pub(crate) id: String,
     /// Progress token, as the client spelled it.
     pub(crate) token: Option<String>,
     pub(crate) batch: Option<usize>,
     pub(crate) sent: Moment,
-    /// Last restart of its clock, by progress or by work on it.
+    /// Last restart of its deadline, by progress or by work on it.
     pub(crate) touched: Moment,
-    /// Processes that were given it.
+    /// Processes that got it.
     pub(crate) handed: Vec<Launch>,
     pub(crate) is_answered: bool,
-    /// Taken back, or its client is gone.
+    /// Whether it was cancelled, or its client is gone.
     pub(crate) is_cancelled: bool,
-    /// Names something that a filter hides.
+    /// Whether it names an item hidden by a filter.
     pub(crate) is_hidden: bool,
     pub(crate) own: R,
 }
 
 impl<R> Request<R> {
-    /// Whether somebody waits for its answer.
+    /// Whether its client waits for the answer.
     pub(crate) fn is_open(&self) -> bool {
         !self.is_answered && !self.is_cancelled
     }
@@ -53,7 +53,7 @@ pub(crate) struct Account {
     /// Answers owed, also to frames that are no requests.
     pub(crate) owed: usize,
     paid: usize,
-    /// Answers that may be left out: taken back by the client.
+    /// Answers that may be left out: cancelled by the client.
     waived: usize,
 }
 
@@ -75,13 +75,13 @@ impl Account {
 /// Owner of an account: a client, its batch if it is in one, and the id as spelled.
 pub(crate) type Key = (ClientId, Option<usize>, String);
 
-/// A process's question to its client, known as `q` and its number.
+/// A process's question to its client, identified by `q` and its number.
 #[derive(Debug)]
 pub(crate) struct Ask {
     pub(crate) launch: Launch,
     pub(crate) sent: Moment,
     pub(crate) wants_roots: bool,
-    /// Client that was asked.
+    /// The client that was asked.
     pub(crate) client: Option<ClientId>,
     pub(crate) is_answered: bool,
 }
@@ -124,7 +124,7 @@ impl<R> Ledger<R> {
         self.accounts.get(&(client, None, id.to_owned()))?.requests.last().copied()
     }
 
-    /// Enters an answer that reached a client, with the number of its request or without.
+    /// Records an answer that reached a client, with or without the number of its request.
     pub(crate) fn pay(
         &mut self,
         client: ClientId,
@@ -156,7 +156,7 @@ impl<R> Ledger<R> {
         Ok(())
     }
 
-    /// Enters an answer to a request whose id is used once; returns its number.
+    /// Records an answer to a request whose id is used once; returns its number.
     pub(crate) fn answered(&mut self, client: ClientId, id: &str) -> Check<usize> {
         let number =
             self.find(client, id).ok_or_else(|| format!("{client} never asked under the id {id}"))?;
@@ -164,14 +164,14 @@ impl<R> Ledger<R> {
         Ok(number)
     }
 
-    /// Writes off what a client waits for.
+    /// Writes off the answers that a client waits for.
     pub(crate) fn void(&mut self, client: ClientId) {
         for request in self.requests.iter_mut().filter(|request| request.client == client) {
             request.is_cancelled = true;
         }
     }
 
-    /// Numbers of a client's requests that are open.
+    /// Numbers of a client's open requests.
     pub(crate) fn open_of(&self, client: ClientId) -> Vec<usize> {
         let is_open =
             |number: &usize| self.requests[*number].client == client && self.requests[*number].is_open();
@@ -183,7 +183,7 @@ impl<R> Ledger<R> {
         self.asks.len() - 1
     }
 
-    /// A question reaches a client; returns its number and the process that asked.
+    /// Records a question that reaches a client; returns its number and the process that asked.
     pub(crate) fn pass_on(&mut self, client: ClientId, words: &Value) -> Check<(usize, Launch)> {
         let number = words["params"]["ask"].as_u64().map(|number| number as usize);
         let Some((number, ask)) = number.and_then(|number| Some((number, self.asks.get_mut(number)?))) else {
@@ -195,7 +195,7 @@ impl<R> Ledger<R> {
         }
     }
 
-    /// A process gets an answer to a question of its own; returns the number of the question.
+    /// Records the answer to a process's own question; returns the number of the question.
     pub(crate) fn answer_ask(&mut self, launch: Launch, words: &Value) -> Check<usize> {
         let id = words["id"].as_str().unwrap_or_default();
         let number = id.strip_prefix('q').and_then(|number| number.parse::<usize>().ok());

@@ -1,13 +1,13 @@
 //! The engine: one run of the real core among simulated clients and processes, in virtual time. A run depends on its
 //! seed alone.
 //!
-//! Owns what every scenario needs: clock and agenda, randomness, the life of processes, the ledger, the owner's orders,
-//! statistics, the end, and the shrinking of a failing run to a short story. Must not know what clients say, nor how
-//! `core` works inside: it sees events and actions.
+//! Owns the parts that every scenario needs: clock and agenda, randomness, the life of processes, the ledger, the owner's
+//! orders, statistics, the end, and the shrinking of a failing run to a short story. Must not know the messages of clients,
+//! nor how `core` works inside: it sees events and actions.
 //!
 //! # Layout
 //! - `rng`, `variables`, `stats`: randomness, environments of clients, counters.
-//! - `rules`: methods. `ledger`: requests, and the answers that are owed. `parties`: clients and processes.
+//! - `rules`: methods. `ledger`: requests and owed answers. `parties`: clients and processes.
 //! - `scenario`: the trait [`Scenario`]. `world`: the core, the parties and the clock. `owner`: orders and config
 //!   changes. `plain`: plain messages. `ending`: the end of a run.
 //! - `story`: a run in plain English. `shrink`: one run of a seed, and fewer steps of a failing one.

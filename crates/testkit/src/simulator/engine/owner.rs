@@ -1,4 +1,4 @@
-//! The owner: orders about servers, and other configs. A stopped server stays stopped until it is enabled again; a
+//! The owner: orders about servers, and changed configs. A stopped server stays stopped until it is enabled again; a
 //! removed one gets no further request.
 
 use super::{Check, Scenario, World};
@@ -11,17 +11,17 @@ use switchboard_core::{
 #[derive(Debug, Default)]
 pub(crate) struct Owner {
     held: BTreeSet<usize>,
-    /// How many requests there were when the server was removed.
+    /// Number of requests at the removal of the server.
     removed: BTreeMap<usize, usize>,
     /// Backends of an earlier config.
     retired: BTreeMap<BackendId, Retired>,
 }
 
-/// A backend of an earlier config: it works off what it has, and is given nothing that comes later.
+/// A backend of an earlier config: it finishes its requests, and gets no later ones.
 #[derive(Debug, Clone)]
 struct Retired {
     since: Moment,
-    /// How many requests there were.
+    /// Number of requests at the change.
     from: usize,
     /// Clients in a handshake, which they complete first.
     greeting: BTreeSet<ClientId>,
@@ -36,7 +36,7 @@ impl Owner {
         self.removed.contains_key(&server)
     }
 
-    /// Since when a backend has belonged to an earlier config.
+    /// Time since which a backend has belonged to an earlier config.
     pub(crate) fn retired_since(&self, backend: BackendId) -> Option<Moment> {
         self.retired.get(&backend).map(|retired| retired.since)
     }
@@ -71,7 +71,7 @@ impl<S: Scenario> World<S> {
         }
     }
 
-    /// Gives some order about a server; one that is stopped is mostly started again.
+    /// Gives a random order about a server; a stopped one is usually started again.
     pub(crate) fn some_order(&mut self, server: usize, root: Option<&str>) -> Check {
         let order = match self.owner.is_held(server) {
             true if self.rng.percent(70) => Order::Start,
@@ -80,13 +80,13 @@ impl<S: Scenario> World<S> {
         self.order(server, root, order)
     }
 
-    /// Changes a server or adds it again, or removes it. What changes is unknown to the core: it compares nothing.
+    /// Changes or re-adds a server, or removes it. The core compares nothing, so the change need not be real.
     pub(crate) fn reload(&mut self, server: usize, is_removed: bool) -> Check {
         let settings = Some(self.settings.servers[server].clone()).filter(|_| !is_removed);
         self.reconfigure(server, settings, Vec::new())
     }
 
-    /// Takes over other settings of one server, or its removal.
+    /// Applies changed settings of one server, or its removal.
     pub(crate) fn reconfigure(
         &mut self,
         server: usize,
@@ -128,7 +128,7 @@ impl<S: Scenario> World<S> {
         self.handle_by(S::Turn::default(), |core, actions| core.reconfigure(now, change, actions))
     }
 
-    /// Forgets all orders: another run of the program begins.
+    /// Forgets all orders: the program is restarted.
     pub(crate) fn forget_orders(&mut self) {
         self.owner = Owner::default();
     }
@@ -137,7 +137,7 @@ impl<S: Scenario> World<S> {
         if self.owner.is_held(server) {
             return Err(format!("{launch} is started, and its owner has stopped the server"));
         }
-        // Requests from before the removal may still be worked off.
+        // Requests from before the removal may still be finished.
         let is_known = self.processes.keys().any(|known| known.backend == launch.backend);
         match self.owner.is_removed(server) && !is_known {
             true => Err(format!("{launch} is started, and its server is no longer in the config")),
@@ -145,7 +145,7 @@ impl<S: Scenario> World<S> {
         }
     }
 
-    /// A client's request is given to a process: to one that may have it, and a second time only if that is harmless.
+    /// Checks that a process may get a client's request, and a second time only if that is harmless.
     pub(crate) fn hand_over(&mut self, number: usize, launch: Launch) -> Check {
         let request = &self.ledger.requests[number];
         let what = format!("request {} of {}", request.id, request.client);
@@ -173,7 +173,7 @@ impl<S: Scenario> World<S> {
         if self.owner.retired.get(&launch.backend).filter(is_late).is_some() {
             return Err(format!("{launch} is given the {what}, and its settings have changed before"));
         }
-        // A handshake is repeated in the other framing, to a server that cannot have read it.
+        // A handshake is repeated in the other framing, for a server that cannot have read it.
         let most = if request.rule.is_repeatable || request.rule.name == "initialize" { 2 } else { 1 };
         let is_lost = |launch: &Launch| !self.processes[launch].is_staying();
         if request.handed.len() >= most || !request.handed.iter().all(is_lost) {

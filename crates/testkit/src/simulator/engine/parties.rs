@@ -1,4 +1,4 @@
-//! Clients and processes, as far as every scenario has them: who is there, and since when.
+//! Clients and processes, as far as all scenarios share them: presence and time.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -17,15 +17,15 @@ pub(crate) enum Presence {
 pub(crate) struct Client<C> {
     pub(crate) id: ClientId,
     pub(crate) presence: Presence,
-    /// Server that it is a client of, if not of all.
+    /// Its server; `None` for all servers.
     pub(crate) server: Option<usize>,
     pub(crate) environment: u32,
-    /// Has said `initialized`.
+    /// Whether it has sent `initialized`.
     pub(crate) is_confirmed: bool,
     pub(crate) next_id: usize,
-    /// Log messages that it wants, by their rank.
+    /// Log level, by rank.
     pub(crate) level: Option<usize>,
-    /// Questions that it has not answered, and whose they are; `None`: ours, for its roots.
+    /// Unanswered questions and their processes; `None` for our question for its roots.
     pub(crate) questions: Vec<(Value, Option<usize>)>,
     pub(crate) own: C,
 }
@@ -43,7 +43,7 @@ impl<C> Client<C> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Asked for, and not there yet.
+    /// Ordered, and not running yet.
     Making,
     Alive,
     Gone,
@@ -58,23 +58,23 @@ pub(crate) struct Process<P> {
     pub(crate) root: Option<String>,
     pub(crate) environment: u32,
     pub(crate) phase: Phase,
-    /// Was told to end.
+    /// Whether it was told to end.
     pub(crate) is_stopping: bool,
-    /// Ids that it was given.
+    /// Ids of the requests that it got.
     pub(crate) given: BTreeSet<u64>,
-    /// Handshakes that it was asked for, how many there were at the last `initialized`, whether one was answered well,
+    /// Number of handshakes sent to it, their number at the last `initialized`, whether one was answered well,
     /// and whether `initialized` followed.
     pub(crate) handshakes: usize,
     pub(crate) confirmed_at: usize,
     pub(crate) is_greeted: bool,
     pub(crate) is_confirmed: bool,
-    /// Last time that it said anything.
+    /// Time of its last message.
     pub(crate) last_word: Moment,
     pub(crate) own: P,
 }
 
 impl<P> Process<P> {
-    /// Whether it exists, or is being made.
+    /// Whether it exists, or is being started.
     pub(crate) fn is_alive(&self) -> bool {
         self.phase != Phase::Gone
     }

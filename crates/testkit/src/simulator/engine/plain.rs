@@ -1,5 +1,5 @@
-//! Plain messages: each request carries its number in the ledger as `params.tag`, so that it can be told whose it is.
-//! Two scenarios speak so; what they check of every arrival alike is here.
+//! Plain messages: each request carries its number in the ledger as `params.tag`, which identifies its client.
+//! Two scenarios use them; their common checks of arrivals are here.
 
 use super::{Check, Scenario, World, message, serves};
 use serde_json::Value;
@@ -38,16 +38,16 @@ pub(crate) struct Asked<'a> {
 
 /// A scenario whose messages are plain.
 pub(crate) trait Plain: Scenario {
-    /// Whether a client makes one handshake, so that a process hears `initialized` once for each that it hears.
+    /// Whether a client makes only one handshake, so that a process gets one `initialized` for each.
     const GREETS_ONCE: bool = true;
-    /// We ask a client for its roots, under this id.
+    /// Handles our question for a client's roots, under this id.
     const ROOTS_ASKED: fn(&mut World<Self>, ClientId, Value) -> Check;
     const NOTIFIED: fn(&mut World<Self>, ClientId, &Value) -> Check;
     const ANSWERED: fn(&mut World<Self>, &Answer<'_>) -> Check;
     const REQUESTED: fn(&mut World<Self>, &Asked<'_>) -> Check;
-    /// A notification reaches a process, other than those about handshakes and cancellations.
+    /// Handles a notification for a process, other than those about handshakes and cancellations.
     const TOLD: fn(&mut World<Self>, Launch, &str, &Value) -> Check;
-    /// A question of a process is answered.
+    /// Handles the answer to a question of a process.
     const REPLIED: fn(&mut World<Self>, Launch, usize, &Value) -> Check;
 }
 
@@ -113,7 +113,7 @@ impl<S: Plain> World<S> {
         Ok(())
     }
 
-    /// An error of ours must say what it is; returns that.
+    /// The kind of an error of our own, which every error must have.
     pub(crate) fn kind_of_error<'a>(&mut self, client: ClientId, error: &'a Value) -> Check<&'a str> {
         let kind = error.pointer("/data/kind").and_then(Value::as_str).unwrap_or_default();
         match self.stats.add(&format!("error_{kind}"), 1) {
@@ -166,7 +166,7 @@ impl<S: Plain> World<S> {
         }
     }
 
-    /// A client's request is given to a process: somebody waits for it, and the process may have it.
+    /// Checks that a client's request may be given to a process, and that its answer is wanted.
     pub(crate) fn give(&mut self, number: usize, launch: Launch) -> Check {
         let (request, p) = (&self.ledger.requests[number], &self.processes[&launch]);
         let c = &self.clients[&request.client];
@@ -180,7 +180,7 @@ impl<S: Plain> World<S> {
         self.hand_over(number, launch)
     }
 
-    /// Takes back one of a client's open requests; returns its number.
+    /// Cancels one of a client's open requests; returns its number.
     pub(crate) fn cancels_one(&mut self, client: ClientId) -> Check<Option<usize>> {
         let mut open = self.ledger.open_of(client);
         open.retain(|&number| self.ledger.requests[number].rule.is_cancellable());
@@ -193,7 +193,7 @@ impl<S: Plain> World<S> {
         Ok(Some(number))
     }
 
-    /// Clients that heard something in the last turn, and what: once the same.
+    /// Clients notified in the last turn, and the messages: each once.
     pub(crate) fn hearers(&self) -> Check<BTreeMap<ClientId, &Value>> {
         let mut hearers = BTreeMap::new();
         for (client, words) in &self.heard {
@@ -204,7 +204,7 @@ impl<S: Plain> World<S> {
         Ok(hearers)
     }
 
-    /// Progress goes to the client that asked, under its token. `must_hear`: unless its answer was faster.
+    /// Checks that progress goes to the requester, under its token. `must_hear`: unless its answer was faster.
     pub(crate) fn check_progress(&mut self, number: usize, must_hear: bool) -> Check {
         self.stats.count("progress");
         let heard = self.hearers()?;

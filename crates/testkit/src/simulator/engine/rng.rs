@@ -29,7 +29,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// At least 0, less than `end`; 0 if `end` is 0.
+    /// A number from 0 to `end`, exclusive; 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         if end == 0 { 0 } else { (self.next() % end as u64) as usize }
     }
@@ -38,7 +38,7 @@ impl Rng {
         range.start() + self.below(range.end() - range.start() + 1)
     }
 
-    /// True in `chance` of a hundred cases.
+    /// True in `chance` percent of cases.
     pub(crate) fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
@@ -68,7 +68,7 @@ impl Rng {
         Duration::from_millis(self.within(range) as u64)
     }
 
-    /// A duration that is mostly short: `(weight, from, to)` in milliseconds.
+    /// A duration that is usually short: `(weight, from, to)` in milliseconds.
     pub(crate) fn wait(&mut self, ranges: &[(usize, (usize, usize))]) -> Duration {
         let (from, to) = self.weighted(ranges);
         self.millis(from..=to)

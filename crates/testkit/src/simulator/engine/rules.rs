@@ -1,23 +1,23 @@
-//! Methods of the protocol, as the simulation sees them: the specification, not a copy of the code.
+//! Methods of the protocol, as the simulation sees them: from the specification, not from the code.
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MethodRule {
     pub(crate) name: &'static str,
-    /// May be handed over a second time after a crash.
+    /// Whether it may be handed over a second time after a crash.
     pub(crate) is_repeatable: bool,
-    /// Has the short deadline, which only its own progress moves.
+    /// Whether it has the short deadline, which only its own progress extends.
     pub(crate) is_short: bool,
-    /// Carries a client's affairs into a process.
+    /// Whether it makes its client a user of the process.
     pub(crate) is_use: bool,
 }
 
 impl MethodRule {
-    /// Waits while the backend works on as many others as it may.
+    /// Whether it waits while the backend is at its limit of concurrent requests.
     pub(crate) fn takes_a_turn(&self) -> bool {
         !matches!(self.name, "ping" | "initialize" | "tasks/result")
     }
 
-    /// Goes where its task runs.
+    /// Whether it goes to the process that runs its task.
     pub(crate) fn is_of_task(&self) -> bool {
         self.name.starts_with("tasks/")
     }

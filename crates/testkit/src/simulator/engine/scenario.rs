@@ -8,14 +8,14 @@ use std::time::Duration;
 use switchboard_core::{Action, ClientId, Fact, Launch, Settings};
 use switchboard_protocol::Outgoing;
 
-/// An act or a check of a scenario, which gets the whole world.
+/// An act or a check of a scenario, with access to the whole world.
 pub(crate) type Act<S> = fn(&mut World<S>) -> Check;
 pub(crate) type ClientAct<S> = fn(&mut World<S>, ClientId) -> Check;
 pub(crate) type ProcessAct<S> = fn(&mut World<S>, Launch) -> Check;
-/// The own part of a process, and how long it takes to come.
+/// The scenario's own part of a process, and the duration of its start.
 pub(crate) type Made<P> = (P, Duration);
 pub(crate) type Make<S> = fn(&mut World<S>, &Start) -> Check<Made<<S as Scenario>::Process>>;
-/// Folders on disk, and how long it takes to find them.
+/// Folders on disk, and the duration of their lookup.
 pub(crate) type Found = (Vec<Option<String>>, Duration);
 
 /// The difference between one simulation and another: types, and functions that the engine calls.
@@ -24,7 +24,7 @@ pub(crate) trait Scenario: Sized {
     const TEST: &'static str;
     /// Names of its counters, separated by white space.
     const COUNTERS: &'static str;
-    /// Whether no deadline may be earlier than the next wanted tick, and a tick must leave none that has passed.
+    /// Whether no deadline may be earlier than the next requested tick, and a tick must leave no expired one.
     const KEEPS_DEADLINES: bool = true;
     /// Longest jumps of time, in milliseconds.
     const LONGEST_JUMP: (usize, usize);
@@ -33,7 +33,7 @@ pub(crate) trait Scenario: Sized {
     type Client;
     type Process;
     type Request;
-    /// State of one event, while the core deals with it.
+    /// State of the current event.
     type Turn: Default;
     /// Something that happens by itself, other than the start and the end of a process.
     type Errand;
@@ -42,11 +42,11 @@ pub(crate) trait Scenario: Sized {
     const CLIENT_ACTS: Act<Self>;
     const PROCESS_ACTS: Act<Self>;
     const CONNECT: Act<Self>;
-    /// Whether another client may come now, and must.
+    /// Whether another client may connect now, and must.
     const WANTS_CLIENT: fn(&World<Self>) -> (bool, bool);
-    /// Performs a special act, now and then; `false` if it did not.
+    /// Performs a special act at times; `false` if it did not.
     const SPECIAL_ACT: fn(&mut World<Self>) -> Check<bool>;
-    /// Checks a start, and makes the process: its own part, and how long it takes to come.
+    /// Checks a start, and creates the process.
     const START: Make<Self>;
     const CANNOT_SPAWN: fn(&mut World<Self>, Launch) -> bool;
     const AT_CLIENT: fn(&mut World<Self>, ClientId, &Outgoing, Vec<u8>) -> Check;
@@ -57,16 +57,16 @@ pub(crate) trait Scenario: Sized {
 
     /// Prepares a new world.
     const BEGIN: fn(&mut World<Self>) = |_| {};
-    /// Begins another run of the program, if the scenario has more than one.
+    /// Restarts the program, if the scenario has more than one run.
     const BEGIN_ANEW: fn(&mut World<Self>) -> Check<bool> = |_| Ok(false);
     const AFTER_STEP: Act<Self> = |_| Ok(());
     const AFTER_EVENT: Act<Self> = |_| Ok(());
     const AFTER_TICK: Act<Self> = |_| Ok(());
-    /// Comes before a jump of time, and after everything that happens during one.
+    /// Called before a jump of time, and after everything that happens during one.
     const BEFORE_JUMP: Act<Self> = |_| Ok(());
     const DURING_JUMP: Act<Self> = |_| Ok(());
     const ERRAND: fn(&mut World<Self>, Self::Errand) -> Check = |_, _| Ok(());
-    /// Folders of a client on disk, and how long it takes to find them. Then they are found.
+    /// Folders of a client on disk, and the duration of their lookup. Then: called when they are found.
     const LOOK_UP: fn(&mut World<Self>, Vec<String>) -> Found =
         |_, paths| (paths.into_iter().map(Some).collect(), Duration::ZERO);
     const LOOKED_UP: fn(&mut World<Self>, ClientId) = |_, _| {};
@@ -74,17 +74,17 @@ pub(crate) trait Scenario: Sized {
     const PERFORM: fn(&mut World<Self>, Action) -> Check =
         |_, action| Err(format!("nobody here expects {action:?}"));
     const CHECK_STOP: ProcessAct<Self> = |_, _| Ok(());
-    /// A process is gone, and the core does not know yet; then it does.
+    /// Called when a process is gone, before and after the core is told.
     const IS_GONE: fn(&mut World<Self>, Launch) = |_, _| {};
     const HAS_GONE: ProcessAct<Self> = |_, _| Ok(());
-    /// A client closes its input or is lost, and the core does not know yet; then it does.
+    /// Called when a client closes its input or is lost, before and after the core is told.
     const LEAVES: fn(&mut World<Self>, ClientId) = |_, _| {};
     const HAS_LEFT: ClientAct<Self> = |_, _| Ok(());
-    /// Lets everything come to rest before the end, or not.
+    /// Lets everything come to rest before the end, in some runs.
     const SETTLE: Act<Self> = |_| Ok(());
-    /// A client's own message ends the program.
+    /// Ends the program by a client's own message.
     const CLIENT_ENDS_US: fn(&mut World<Self>, ClientId, End) -> Check = |_, _, _| Ok(());
-    /// A client that comes when the end has begun.
+    /// Connects a client after the end has begun.
     const LATE_CLIENT: Act<Self> = |_| Ok(());
     const CHECK_DRAINED: Act<Self> = |_| Ok(());
     const CHECK_END: Act<Self> = |world| world.check_all_answered();

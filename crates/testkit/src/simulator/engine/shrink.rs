@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Most replays that shrinking may cost.
+/// Limit on replays for one shrinking.
 const MAX_REPLAYS: usize = 600;
 
 /// A run that broke a promise, shrunk.
@@ -16,9 +16,9 @@ pub struct Failure {
     /// Test binary that makes such runs.
     pub test: &'static str,
     pub seed: u64,
-    /// Steps before the promise was broken, as the seed has them and after shrinking.
+    /// Steps before the failure, in the original run and after shrinking.
     pub steps: (usize, usize),
-    /// Which promise, and how.
+    /// The broken promise.
     pub broken: String,
     /// The shrunk run, one line per event.
     pub story: Vec<String>,
@@ -37,7 +37,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Where and how a run failed.
+/// Step and text of a failure.
 type Broken = (usize, String);
 
 /// Runs a seed; a failing run is shrunk.
@@ -85,7 +85,7 @@ fn attempt<S: Scenario>(
     }
 }
 
-/// Fewest steps that still fail, as far as dropping chunks finds them.
+/// Smallest failing set of steps that dropping chunks finds.
 fn shrunk(mut kept: Vec<usize>, fails: impl Fn(&[usize]) -> bool) -> Vec<usize> {
     let mut replays = 0;
     let mut size = kept.len().div_ceil(2);
@@ -104,7 +104,7 @@ fn shrunk(mut kept: Vec<usize>, fails: impl Fn(&[usize]) -> bool) -> Vec<usize> 
                 at += size;
             }
         }
-        // Single steps are tried again as long as one of them can go.
+        // Single steps are tried again as long as one of them can be dropped.
         if size > 1 || !has_dropped {
             size /= 2;
         }
@@ -112,7 +112,7 @@ fn shrunk(mut kept: Vec<usize>, fails: impl Fn(&[usize]) -> bool) -> Vec<usize> 
     kept
 }
 
-/// A failure without what differs between runs: numbers, and everything from the first quotation on.
+/// A failure without the parts that differ between runs: numbers, and everything from the first quotation on.
 fn shape(broken: &str) -> String {
     let text = broken.split(['{', '[', '"', '`', '\n']).next().unwrap_or_default();
     let words = text.split_whitespace().filter(|word| !word.contains(|c: char| c.is_ascii_digit()));

@@ -1,9 +1,9 @@
-//! Counters of a run: a scenario that no longer reaches some path must not go unnoticed.
+//! Counters of a run: they show if a scenario no longer reaches some path.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Occurrences by name. Every name must be declared, so that one that stays at zero is seen.
+/// Occurrences by name. Every name must be declared, so that one that stays at zero is noticed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats(BTreeMap<&'static str, u64>);
 

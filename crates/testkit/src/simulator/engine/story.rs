@@ -1,4 +1,4 @@
-//! A run as a story: one line of plain English per event, action and fact, with its time. A run is quiet; only the
+//! A run as a story: one line of plain English per event, action and fact, with its time. Only the
 //! shrunk run of a failing seed is told.
 
 use super::variables::number_of;
@@ -7,9 +7,9 @@ use std::rc::Rc;
 use switchboard_core::{Action, Event, Fact, Moment, Peer};
 use switchboard_protocol::{Kind, Message, Outgoing, OutgoingKind, Parsed};
 
-/// Characters of a line at most.
+/// Maximum length of a line in characters.
 const WIDTH: usize = 220;
-/// Lines of a story at most: the last ones count.
+/// Maximum lines of a story; the last ones are kept.
 const LENGTH: usize = 400;
 
 /// Shared with the caller of a run, so that the lines survive a panic in it.

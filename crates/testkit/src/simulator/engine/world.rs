@@ -1,5 +1,5 @@
-//! The world of a run: the core, the parties around it, the clock and the agenda. Every event goes in here, and every
-//! action comes out here.
+//! The world of a run: the core, the parties around it, the clock and the agenda. All events and actions pass through
+//! here.
 
 use super::ending::End;
 use super::ledger::{Check, Ledger, Request};
@@ -26,7 +26,7 @@ const COUNTERS: &str = "steps ticks late_ticks clients clients_ended clients_los
     crashes orders drains reloads servers_removed \
     breaker_openings retries";
 
-/// A deliberate fault between the core and the parties, to see that it is found and the run is shrunk.
+/// A deliberate fault between the core and the parties, to prove that it is found and the run is shrunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
     /// Every third answer to a client is lost.
@@ -35,7 +35,7 @@ pub enum Flaw {
     MisdirectsAnswers,
 }
 
-/// Something on the agenda.
+/// An entry of the agenda.
 enum Due<E> {
     Spawn(Launch),
     End(Launch),
@@ -49,9 +49,9 @@ pub(crate) struct World<S: Scenario> {
     pub(crate) plan: S::Plan,
     pub(crate) core: Core,
     pub(crate) now: Moment,
-    /// Since when ticks have been punctual.
+    /// Time since which ticks have been punctual.
     pub(crate) told_since: Moment,
-    /// Whether ticks come when they are wanted; else late.
+    /// Whether ticks come when requested, not late.
     pub(crate) is_punctual: bool,
     pub(crate) clients: BTreeMap<ClientId, Client<S::Client>>,
     pub(crate) processes: BTreeMap<Launch, Process<S::Process>>,
@@ -59,12 +59,12 @@ pub(crate) struct World<S: Scenario> {
     pub(crate) owner: Owner,
     pub(crate) stats: Stats,
     pub(crate) turn: S::Turn,
-    /// Notifications of the present turn that reached clients.
+    /// Notifications of the current turn that reached clients.
     pub(crate) heard: Vec<(ClientId, Value)>,
     pub(crate) is_ending: bool,
     pub(crate) is_finished: bool,
     pub(crate) own: S,
-    /// Bytes that have been read at once, to be reported after the present event.
+    /// Bytes that were read at once, to be reported after the current event.
     pub(crate) flushed: Vec<(Peer, usize)>,
     /// Backends that wait for room.
     pub(crate) in_line: BTreeSet<BackendId>,
@@ -158,13 +158,13 @@ impl<S: Scenario> World<S> {
         self.handle_as(S::Turn::default(), event)
     }
 
-    /// Tells the core what happened, and does what it says.
+    /// Passes an event to the core, and performs its actions.
     pub(crate) fn handle_as(&mut self, turn: S::Turn, event: Event) -> Check {
         self.story.event(self.now, &event);
         let now = self.now;
         let is_tick = matches!(event, Event::Tick);
         self.handle_by(turn, |core, actions| core.handle(now, event, actions))?;
-        // A tick leaves nothing undone that would be wanted again at once.
+        // A tick leaves no deadline that would be due again at once.
         match self.core.wake().filter(|wake| S::KEEPS_DEADLINES && is_tick && *wake <= now) {
             Some(wake) => Err(format!("at {now:?} a tick came, and another is wanted for {wake:?}")),
             None => Ok(()),
@@ -190,7 +190,7 @@ impl<S: Scenario> World<S> {
         S::AFTER_EVENT(self)
     }
 
-    /// No deadline is earlier than the next wanted tick, and no backend works on more requests than it may.
+    /// Fails if a deadline is earlier than the next requested tick, or a backend works on too many requests.
     fn check_wake(&self) -> Check {
         for (at_work, counted, most) in self.core.at_work() {
             if at_work != counted || at_work > most {
@@ -199,7 +199,7 @@ impl<S: Scenario> World<S> {
                 ));
             }
         }
-        // A deadline that an order brings back may have passed: then a tick is wanted now.
+        // A deadline that an order restores may have passed: then a tick is due now.
         let (wake, deadline) = (self.core.wake(), self.core.next_deadline().map(|it| it.max(self.now)));
         match S::KEEPS_DEADLINES && deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline)) {
             true => Err(format!("a tick is wanted at {wake:?}, but there is a deadline at {deadline:?}")),
@@ -236,7 +236,7 @@ impl<S: Scenario> World<S> {
         }
     }
 
-    /// What every scenario makes of a fact.
+    /// Handling of facts that all scenarios share.
     fn note(&mut self, fact: &Fact) {
         match fact {
             Fact::Draining { .. } => self.is_ending = true,
@@ -333,7 +333,7 @@ impl<S: Scenario> World<S> {
         }
     }
 
-    /// A process that is being made comes, or turns out to be impossible.
+    /// Completes the start of a process, or its failure.
     pub(crate) fn comes(&mut self, launch: Launch) -> Check {
         if self.processes.get(&launch).is_none_or(|p| p.phase != Phase::Making) {
             return Ok(());
@@ -343,14 +343,14 @@ impl<S: Scenario> World<S> {
             return self.handle(Event::Spawned { launch, pid: 1000 + launch.number });
         }
         self.stats.count("spawn_failures");
-        // Not a crash: it never ran.
+        // A process that never ran has not crashed.
         (self.process(launch).phase, self.process(launch).is_stopping) = (Phase::Gone, true);
         S::IS_GONE(self, launch);
         self.handle(Event::SpawnFailed { launch, reason: "no such file".into(), hint: None })?;
         S::HAS_GONE(self, launch)
     }
 
-    /// A process ends, told to or not.
+    /// Ends a process, on request or by itself.
     pub(crate) fn ends(&mut self, launch: Launch) -> Check {
         let Some(p) = self.processes.get_mut(&launch).filter(|p| p.is_alive()) else { return Ok(()) };
         let was_making = std::mem::replace(&mut p.phase, Phase::Gone) == Phase::Making;
@@ -369,10 +369,10 @@ impl<S: Scenario> World<S> {
         self.advance(jump)
     }
 
-    /// Lets time pass, with everything that is due on the way.
+    /// Lets time pass, with everything that falls due on the way.
     pub(crate) fn advance(&mut self, jump: Duration) -> Check {
         let target = self.now + jump;
-        // Something due can make other things due, but not for ever.
+        // Due entries can cause others, but not for ever.
         for _ in 0..20_000 {
             let due = self.agenda.first_key_value().map(|(key, _)| *key).filter(|(at, _)| *at <= target);
             let tick = self.core.wake().filter(|at| self.is_punctual && *at <= target);
@@ -431,7 +431,7 @@ impl<S: Scenario> World<S> {
         self.agenda.clear();
     }
 
-    /// Processes that exist or are being made.
+    /// Processes that exist or are being started.
     pub(crate) fn alive(&self) -> impl Iterator<Item = Launch> {
         self.processes.values().filter(|p| p.is_alive()).map(|p| p.launch)
     }
@@ -465,7 +465,7 @@ impl<S: Scenario> World<S> {
         id
     }
 
-    /// Enters a client's request; returns its number.
+    /// Records a client's request; returns its number.
     pub(crate) fn book(
         &mut self,
         client: ClientId,
@@ -496,13 +496,13 @@ impl<S: Scenario> World<S> {
         self.ledger.add(request)
     }
 
-    /// Processes that run, of those that exist or are being made.
+    /// Processes that run, of those that exist or are being started.
     pub(crate) fn running(&self) -> Vec<Launch> {
         self.processes.values().filter(|p| p.phase == Phase::Alive).map(|p| p.launch).collect()
     }
 }
 
-/// Bytes of a message, which must be as many as it says.
+/// Bytes of a message, checked against its declared length.
 fn written(out: &Outgoing) -> Check<Vec<u8>> {
     let bytes = out.to_vec();
     match bytes.len() == out.len() {
@@ -511,7 +511,7 @@ fn written(out: &Outgoing) -> Check<Vec<u8>> {
     }
 }
 
-/// A message of a scenario that has plain ones, as the core takes it.
+/// A plain message, as input for the core.
 pub(crate) fn message(text: String) -> Check<Message> {
     match parse(Bytes::from(text.clone())) {
         Ok(Parsed::One(message)) => Ok(message),

@@ -87,7 +87,7 @@ impl PoolWorld {
         }
     }
 
-    /// Few things are answered by us: a handshake whose answer is known, and what the server need not know of.
+    /// Answers of our own: a handshake whose answer is known, and messages that the server need not get.
     fn our_answer_at_client(&mut self, client: ClientId, number: usize, result: &Value) -> Check {
         match self.ledger.requests[number].verb.clone() {
             Verb::Initialize => {
@@ -101,7 +101,7 @@ impl PoolWorld {
                 self.stats.count("unsubscribed_for_others");
                 let site_of = |site: &&mut super::site::Site| site.sure.contains(&client);
                 let mut sites: Vec<_> = self.own.sites.values_mut().filter(site_of).collect();
-                // Where it uses one backend only, it is certain that it hears no more.
+                // A client that uses only one backend certainly gets no more updates.
                 if let [only] = sites.as_mut_slice() {
                     only.loose.remove(&(uri, client));
                 }

@@ -123,12 +123,12 @@ impl PoolWorld {
             self.process(launch).level_by = Some(client);
         }
         if let Verb::Subscribe { uri } = verb {
-            // Until it is answered, it may or may not hear of it.
+            // Until the answer, the client may or may not get updates.
             self.site(launch.backend).loose.insert((uri, client));
         }
     }
 
-    /// A client's request is given to a process: to the right one, at the right time, and only once.
+    /// Checks that a client's request goes to the right process, at the right time, and only once.
     fn client_request_at_process(&mut self, launch: Launch, number: usize) -> Check {
         let request = &self.ledger.requests[number];
         let (client, verb) = (request.client, request.verb.clone());
@@ -184,7 +184,7 @@ impl PoolWorld {
             }
             return Ok(false);
         }
-        // Where roots do not decide, a request that is not sent yet moves with its client.
+        // If roots do not decide, an unsent request moves with its client.
         let moves = !self.is_split() && self.clients[&request.client].homes.contains(&process.root);
         if !request.roots.contains(&process.root) && !request.is_unclear && !moves {
             return Err(format!(

@@ -1,4 +1,4 @@
-//! Whom a process's words reach: exactly those whom they concern.
+//! Recipients of a process's messages: exactly the clients that they concern.
 
 use super::PoolWorld;
 use super::verb::{PoolRequest, Verb};
@@ -11,7 +11,7 @@ impl PoolWorld {
         Ok(self.hearers()?.into_keys().collect())
     }
 
-    /// Only clients of a process hear it.
+    /// Fails unless a recipient is a client of the process.
     pub(super) fn check_listeners(&self, launch: Launch) -> Check {
         let stranger = self.listeners()?.into_iter().find(|&client| !self.may_use(client, launch.backend));
         match stranger {
@@ -30,7 +30,7 @@ impl PoolWorld {
         let (may, sure) = self.users(launch.backend);
         let is_certain = process.is_staying() && process.may_have_used.is_subset(&process.users);
         let has_level = |client: &ClientId| self.clients[client].level.is_some();
-        // A single user hears everything; of several, those that set a level; before any use, the only client.
+        // A single user gets all log messages; of several, those that set a level; before any use, the only client.
         let users: Vec<ClientId> = process.users.iter().copied().collect();
         let must: Vec<ClientId> = match users[..] {
             [] if may == sure && may.len() == 1 => may.clone(),
@@ -64,13 +64,13 @@ impl PoolWorld {
         let wanted = site.subscriptions.get(uri).cloned().unwrap_or_default();
         let may =
             |client: &ClientId| wanted.contains(client) || site.loose.contains(&(uri.to_owned(), *client));
-        // The server decides what becomes of a request that is cancelled, or not answered yet.
+        // The server decides about a request that is cancelled, or not answered yet.
         let is_stray = |request: &Request<PoolRequest>| {
             request.verb == Verb::Subscribe { uri: uri.to_owned() }
                 && request.handed.contains(&launch)
                 && (request.is_cancelled || request.is_refused || request.is_open())
         };
-        // Alone with its server, a client hears what it would hear without us.
+        // Alone with its server, a client gets the same messages as without Switchboard.
         let is_alone = |client: &ClientId| self.processes[&launch].users.iter().all(|user| user == client);
         let has_strays = || self.ledger.requests.iter().any(is_stray);
         if let Some(client) =
@@ -85,7 +85,7 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// Only one client may hear this, and he does if he is there.
+    /// Fails unless only this client gets the message, and does so if it is connected.
     pub(super) fn check_only(&self, launch: Launch, owner: ClientId) -> Check {
         let listeners = self.listeners()?;
         let site = &self.own.sites[&launch.backend];
@@ -97,7 +97,7 @@ impl PoolWorld {
         }
     }
 
-    /// Two clients that can do different things share a process.
+    /// Fails if two clients with different capabilities share a process.
     pub(super) fn check_likeness(&mut self, launch: Launch, one: ClientId, other: ClientId) -> Check {
         let (a, b) = (&self.clients[&one], &self.clients[&other]);
         let may = match self.settings.servers[0].capabilities {
@@ -115,7 +115,7 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// A process has answered: so has the client been, if it waited.
+    /// After the answer of a process: fails unless the waiting client was answered.
     pub(super) fn check_answered(&self, launch: Launch, number: usize) -> Check {
         let request = &self.ledger.requests[number];
         if request.is_open() && request.handed.last() == Some(&launch) && self.processes[&launch].is_staying()

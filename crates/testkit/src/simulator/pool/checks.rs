@@ -1,4 +1,4 @@
-//! The promises about the whole: how many processes, for whom, what they know, and how long anything takes.
+//! Promises about the whole run: number, users and knowledge of processes, and deadlines.
 
 use super::PoolWorld;
 use super::process::{Job, PoolProcess};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use switchboard_core::{Capabilities, Launch, Moment, Scope, StatePolicy};
 
 impl PoolWorld {
-    /// After each event.
+    /// Checks after each event.
     pub(super) fn check_step(&mut self) -> Check {
         self.note_decided();
         let alive = self.alive().count();
@@ -38,14 +38,14 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// Clients that could share a process do.
+    /// Fails unless clients that could share a process do.
     fn check_twins(&self) -> Check {
         let server = &self.settings.servers[0];
         let is_plain = server.scope != Scope::Client
             && server.state == StatePolicy::None
             && server.capabilities == Capabilities::Shared
             && !self.plan.versions_differ
-            // Where one client has more variables than another, the poorer process ends when it is done.
+            // If one client has more variables than another, the process with fewer ends when it is done.
             && self.plan.environments <= 2
             && !self.plan.has_early_talkers
             && !self.own.has_asked
@@ -65,12 +65,12 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// A process that works knows what its clients have set.
+    /// Fails unless a working process knows the settings of its clients.
     fn check_knowledge(&self) -> Check {
         for p in
             self.processes.values().filter(|p| p.is_staying() && p.has_work && p.is_confirmed && p.is_greeted)
         {
-            // Clients of an earlier config have left, and take along what they set.
+            // Clients of an earlier config have left, with their settings.
             if self.owner.is_retired(p.launch.backend) {
                 continue;
             }
@@ -84,7 +84,7 @@ impl PoolWorld {
             if p.open.iter().any(|open| sets_level(&open.job)) {
                 continue;
             }
-            // Whether a client hears less than it wanted before it asked for less is its own affair.
+            // Whether a client gets less than before its last, lower level is not checked.
             let others = site.sure.iter().filter(|client| Some(**client) != p.level_by);
             let wanted = others.filter_map(|client| self.clients[client].level).min();
             if let Some(wanted) = wanted.filter(|wanted| p.level.is_none_or(|level| level > *wanted)) {
@@ -97,7 +97,7 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// After a tick: nothing waits beyond its time. Where ticks are late, so is everything.
+    /// After a tick: fails if a request is overdue. If ticks are late, so is everything else.
     pub(super) fn check_overdue(&mut self) -> Check {
         if !self.is_punctual {
             return Ok(());
@@ -112,7 +112,7 @@ impl PoolWorld {
                 ));
             }
         }
-        // Equal ones within half a second become one.
+        // Equal notifications within half a second become one.
         const MERGED: Duration = Duration::from_millis(501);
         for (backend, site) in &self.own.sites {
             let is_late = |since: &Moment| self.now.since((*since).max(self.told_since)) > MERGED;
@@ -128,8 +128,8 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// When a request must have been answered at the latest. It may wait to be routed, then for room, then be worked
-    /// on; whatever is said about it starts its time anew.
+    /// Latest time for the answer to a request. It may wait to be routed, then for room, then for its answer;
+    /// messages about it restart its time.
     pub(super) fn latest_answer(&self, request: &Request<PoolRequest>) -> Option<Moment> {
         let server = &self.settings.servers[0];
         if matches!(request.verb, Verb::TaskResult { .. }) && !request.handed.is_empty() {

@@ -1,4 +1,4 @@
-//! The clients: they come, with their surroundings and abilities, and go. What they say is in `client_talk`.
+//! The clients: they connect, with their surroundings and capabilities, and leave. Their messages are in `client_talk`.
 
 use super::client_talk::URIS;
 use super::plan::PROJECTS;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::routing::Known;
 use switchboard_core::{ClientId, Event, ServerId, Surroundings};
 
-/// How a client takes it when it is asked.
+/// Reaction of a client to questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Answering {
     #[default]
@@ -23,27 +23,27 @@ pub(super) enum Answering {
 #[derive(Debug, Default)]
 pub(crate) struct PoolClient {
     pub(super) version: usize,
-    /// Abilities, of three kinds, and whether it has roots.
+    /// Capabilities, of three kinds, and whether it has roots.
     pub(super) variant: usize,
     pub(super) has_roots: bool,
     pub(super) answering: Answering,
     pub(super) is_early_talker: bool,
     /// Its workspaces, as the core should know them.
     pub(super) known: Known,
-    /// Where what names no place goes: nowhere, if that is settled and empty.
+    /// Possible roots of requests without a path; `None` if there is no root.
     pub(super) home: BTreeSet<Option<String>>,
-    /// Every root that anything of it was to go to.
+    /// Every root that any of its requests belonged to.
     pub(super) homes: BTreeSet<Option<String>>,
-    /// The folders that are open in it.
+    /// Its open folders.
     pub(super) folders: Vec<usize>,
-    /// The lists that it has named, as it named them, by the number of the question.
+    /// Root lists that it named, in its own spelling, by the number of the question.
     pub(super) named: BTreeMap<u64, Vec<Value>>,
-    /// We have asked for its roots, and do not know them yet.
+    /// Whether its roots were requested and are not known yet.
     pub(super) is_asked_roots: bool,
-    /// Its `initialize`, and how far that is.
+    /// Number of its `initialize`, and whether that was answered.
     pub(super) initialize: Option<usize>,
     pub(super) is_greeted: bool,
-    /// Requests before this one were sent when it worked elsewhere, perhaps.
+    /// Number of the first request that was certainly sent from its present workspace.
     pub(super) settled_from: usize,
     pub(super) tasks: Vec<String>,
 }
@@ -74,7 +74,7 @@ const ACTS: &[(usize, ClientAct<Sites>)] = &[
     (50, PoolWorld::client_changes_roots),
 ];
 
-/// Ends of a connection; the last client stays, unless the program outlives it.
+/// Ends a connection; the last client stays, unless the program outlives it.
 const FAREWELLS: &[(usize, ClientAct<Sites>)] =
     &[(6, PoolWorld::client_ends_input), (12, PoolWorld::client_vanishes)];
 
@@ -147,7 +147,7 @@ impl PoolWorld {
         self.rng.weighted(acts)(self, client)
     }
 
-    /// Writes off a client that is gone; one that has closed its input answers nothing more.
+    /// Writes off a client that is gone; one that has closed its input gives no more answers.
     pub(super) fn forget(&mut self, client: ClientId) {
         self.client(client).questions.clear();
         if !self.is_lost(client) {
@@ -170,7 +170,7 @@ impl PoolWorld {
 }
 
 impl PoolWorld {
-    /// All clients move on, and what was learnt of another entry is discarded.
+    /// Moves all clients, and discards the facts learnt about another config entry.
     fn changes_config(&mut self) -> Check {
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
         let is_split = self.is_split();

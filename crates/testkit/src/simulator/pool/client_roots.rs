@@ -1,4 +1,4 @@
-//! The clients' workspaces: what they name, what we should know of it, and where their requests belong by that.
+//! The clients' workspaces: the roots that they name, the roots that the core should know, and the routes of their requests.
 
 use super::PoolTurn;
 use super::PoolWorld;
@@ -12,7 +12,7 @@ use switchboard_core::routing::path::{Style, is_within};
 use switchboard_core::routing::{Decision, Known, NamedBy, NamedPath, decide};
 use switchboard_core::{ClientId, Moment, Scope};
 
-/// Folders that clients may have open, and the folders on disk: a link and a missing one among them.
+/// Folders that clients may have open, and the folders on disk, including a link and a missing one.
 pub(super) const FOLDERS: &[(&str, Option<&str>)] = &[
     ("/w/a", Some("/w/a")),
     ("/w/a/in", Some("/w/a/in")),
@@ -22,7 +22,7 @@ pub(super) const FOLDERS: &[(&str, Option<&str>)] = &[
     ("/w/gone", None),
 ];
 
-/// Files that calls may be about.
+/// Files that calls may name.
 const FILES: &[&str] = &["/w/a/x", "/w/a/in/y", "/w/a/in", "/w/b/x", "/w/c/x/y", "/x/d/x", "/tmp/x", "/w/ab"];
 
 impl PoolWorld {
@@ -34,7 +34,7 @@ impl PoolWorld {
         NamedPath { named_by, path: path.to_owned(), project }
     }
 
-    /// Where a client's request belongs, now. Nothing: it must be refused.
+    /// Roots that a client's request belongs to now. Empty: it must be refused.
     pub(super) fn roots_for(
         &mut self,
         client: ClientId,
@@ -54,7 +54,7 @@ impl PoolWorld {
         }
     }
 
-    /// Where what names no place goes from now on.
+    /// Root for requests without a path from now on.
     pub(super) fn settle_home(&mut self, client: ClientId) {
         let home = self.decided(client, &[]);
         let is_split = self.is_split();
@@ -103,7 +103,7 @@ impl PoolWorld {
         self.is_split() && c.known.pinned.is_none() && (is_asked || c.is_asked_roots)
     }
 
-    /// We ask a client for its roots.
+    /// Handles our question for a client's roots.
     pub(super) fn roots_asked(&mut self, client: ClientId, id: Value) -> Check {
         let c = self.client(client);
         if !c.has_roots {
@@ -155,7 +155,7 @@ impl PoolWorld {
         self.clients[&client].named.last_key_value().map(|(_, roots)| roots.iter().map(real).collect())
     }
 
-    /// We take a client's roots to be these.
+    /// Sets the roots that the core should know.
     pub(super) fn roots_known(&mut self, client: ClientId, roots: &[String]) -> Check {
         self.stats.count("roots_known");
         let named = self.named_on_disk(client);
@@ -179,7 +179,7 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// Requests that waited for this are routed now, in their order.
+    /// Routes the requests that waited for this, in their order.
     fn decide_anew(&mut self, client: ClientId) -> Vec<usize> {
         let mut numbers = Vec::new();
         for number in 0..self.ledger.requests.len() {
@@ -199,18 +199,18 @@ impl PoolWorld {
         numbers
     }
 
-    /// A client's handshake is over: what waited for it is routed, unless its roots are asked for now.
+    /// Ends a client's handshake: waiting requests are routed, unless its roots are being asked for.
     pub(super) fn decide_tentatively(&mut self, client: ClientId, failed: bool) {
         let before = self.clients[&client].known.clone();
         let numbers = self.decide_anew(client);
         for &number in &numbers {
-            // Some of them may be over in this very moment, and what they opened is then not known to the others.
+            // Some may be answered at this very moment; the others then do not know what those opened.
             self.ledger.requests[number].is_unclear = failed;
         }
         self.turn.tentative.push((client, before, numbers));
     }
 
-    /// After each event: what can be routed has been.
+    /// Takes note, after each event, of the requests that could be routed.
     pub(super) fn note_decided(&mut self) {
         for (client, before, numbers) in std::mem::take(&mut self.turn.tentative) {
             self.client(client).known = before;
@@ -246,9 +246,9 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// A process asked for its roots long ago, and is still there.
+    /// Fails if a process asked for its roots long ago, and still waits.
     pub(super) fn roots_are_overdue(&self, sent: Moment) -> bool {
-        // Five seconds for the client, as much again for a question that came later, and the look at the disk.
+        // Five seconds for the client, as much again for a later question, and the disk lookup.
         const PATIENCE: Duration = Duration::from_secs(20);
         self.now.since(sent.max(self.told_since)) > PATIENCE
     }

@@ -1,4 +1,4 @@
-//! Messages of clients. Every request carries its number in the ledger, so that it can be told whose it is.
+//! Messages of clients. Every request carries its number in the ledger, which identifies its client.
 
 use super::client::Answering;
 use super::plan::HIDDEN;
@@ -42,7 +42,7 @@ impl PoolWorld {
         let is_hidden = params.contains(HIDDEN);
         let is_undecided = !is_initialize && !is_hidden && verb != Verb::Ping && self.is_undecided(client);
         let known = self.clients[&client].known.seen.len();
-        // A hidden tool is refused before anything is routed.
+        // A hidden tool is refused before routing.
         let roots = if is_initialize || is_undecided || is_hidden {
             Default::default()
         } else {
@@ -152,11 +152,11 @@ impl PoolWorld {
                     || *verb == Verb::Unsubscribe { uri: uri.clone() })
         };
         if self.ledger.requests.iter().any(is_open) {
-            // In turn: the outcome of both at once is undefined.
+            // One at a time: the outcome of two at once is undefined.
             return Ok(());
         }
         for site in self.own.sites.values_mut().filter(|_| !on) {
-            // From now on it may or may not hear of it.
+            // The client may or may not get updates from now on.
             site.loosen(&uri, client);
         }
         let params = json!({ "uri": uri });
@@ -178,7 +178,7 @@ impl PoolWorld {
     pub(super) fn client_asks_for_task(&mut self, client: ClientId) -> Check {
         let mut tasks = self.client(client).tasks.clone();
         if self.rng.percent(30) {
-            // Tasks of others, by a lucky guess.
+            // Tasks of other clients, guessed.
             tasks =
                 self.own.sites.values().flat_map(|site| &site.tasks).map(|task| task.id.clone()).collect();
         }
@@ -202,7 +202,7 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// Answers something that it was asked.
+    /// Answers one of its questions.
     pub(super) fn client_answers(&mut self, client: ClientId) -> Check {
         let index = self.rng.below(self.clients[&client].questions.len());
         let c = self.client(client);

@@ -1,23 +1,23 @@
 //! The pool scenario: workspaces, sharing and budgets. Several clients, few backends.
 //!
-//! The messages are plain; the topology is not. Clients of different environments, capabilities and roots come and go,
+//! The messages are plain; the topology is not. Clients of different environments, capabilities and roots connect and leave,
 //! change their roots, subscribe, start tasks; processes ask, log, crash, hang, grow, end slowly; the owner gives orders
 //! and changes the config.
 //!
 //! # Promises
 //! 1. Each request is answered once, by a process of the right root and environment. A hidden tool is never called.
-//! 2. There are never more processes than may be. Nobody who needs one loses it to another.
+//! 2. The number of processes stays within the limit. A client that needs a process does not lose it to another.
 //! 3. Messages reach the clients that they concern, and no others.
-//! 4. A new process hears what the one before it knew.
-//! 5. Nothing waits for ever. A process of no use goes after its time, or after `linger` if it has no client.
-//! 6. In the end nothing is left.
+//! 4. A new process gets the settings that the one before it had.
+//! 5. No request waits for ever. An unused process ends after its time, or after `linger` if it has no client.
+//! 6. At the end no process is left.
 //!
 //! # Layout
-//! - `plan`: the character of a run. `verb`: requests. `site`: backends, whichever process they have.
+//! - `plan`: the character of a run. `verb`: requests. `site`: backends, across their processes.
 //! - `client`, `client_talk`, `client_roots`: acts, messages and workspaces of clients.
 //! - `process`, `process_talk`, `process_asks`: acts, messages and questions of processes.
-//! - `at_client`, `at_process`, `audience`: arrivals, and whether they should.
-//! - `checks`, `rest`: the promises about the whole, and about stops.
+//! - `at_client`, `at_process`, `audience`: checks of arrivals.
+//! - `checks`, `rest`: promises about the whole run, and about stops.
 
 mod plan;
 mod verb;
@@ -60,7 +60,7 @@ type PoolWorld = World<Sites>;
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     sites: BTreeMap<BackendId, Site>,
-    /// A process has asked its client something: from then on each client has processes of its own.
+    /// Whether a process has asked its client something: from then on each client has its own processes.
     has_asked: bool,
     /// Last time that any process asked its client something, or was answered.
     last_talk: Moment,
@@ -68,12 +68,12 @@ pub(crate) struct Sites {
     last_move: Moment,
 }
 
-/// State of one event, while the core deals with it.
+/// State of the current event.
 #[derive(Debug, Default)]
 pub(crate) struct PoolTurn {
-    /// A process answers this request, and its client must get this.
+    /// A request that a process answers, and the result that its client must get.
     answering: Option<(usize, Value)>,
-    /// Roots of a client that were known before its handshake was over.
+    /// Roots of a client that were known before its handshake was complete.
     tentative: Vec<(ClientId, Known, Vec<usize>)>,
 }
 
@@ -170,10 +170,10 @@ impl PoolWorld {
                     site.why = Some(why);
                 }
             }
-            // Which of the clients stays is not seen from here.
+            // The simulator cannot see which of the clients stays.
             Fact::Separated { backend, .. } => {
                 self.own.last_move = self.now;
-                // Requests that are not sent yet go with their clients.
+                // Unsent requests move with their clients.
                 for request in self.ledger.requests.iter_mut().filter(|r| r.is_open() && r.handed.is_empty())
                 {
                     request.is_unclear = true;
@@ -191,18 +191,18 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// Whether there is an instance per root, and not one for all the roots of a client.
+    /// Whether there is one instance per root, instead of one for all roots of a client.
     fn is_split(&self) -> bool {
         self.settings.servers[0].splits && self.settings.servers[0].scope != Scope::Global
     }
 
-    /// No two clients ever share an instance.
+    /// Whether no two clients may share an instance.
     fn is_private(&self) -> bool {
         let server = &self.settings.servers[0];
         server.scope == Scope::Client || server.state == StatePolicy::Client
     }
 
-    /// How many processes there may be; more if each client has its own.
+    /// Limit on processes; higher if each client has its own.
     fn most(&self) -> usize {
         let pool = self.settings.pool.max_backends;
         let is_private = self.is_private() || self.own.has_asked;

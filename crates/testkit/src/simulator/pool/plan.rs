@@ -13,33 +13,33 @@ use switchboard_core::{
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
-/// Folders that look like projects. One lies in another.
+/// Folders that look like projects. One is inside another.
 pub(super) const PROJECTS: &[&str] = &["/w/a", "/w/a/in", "/w/b", "/w/c", "/x/d"];
 pub(super) const DEBOUNCED: &str = "notifications/tools/list_changed";
-/// The tool that a filter hides.
+/// Tool hidden by a filter.
 pub(super) const HIDDEN: &str = "secret";
 
 #[derive(Debug)]
 pub(crate) struct PoolPlan {
-    /// How many clients are there at a time.
+    /// Number of concurrent clients.
     pub(super) clients: usize,
     pub(super) end: End,
     pub(super) environments: u32,
-    /// Some clients speak another version of the protocol.
+    /// Whether some clients speak another version of the protocol.
     pub(super) versions_differ: bool,
-    /// Some clients send requests before their handshake.
+    /// Whether some clients send requests before their handshake.
     pub(super) has_early_talkers: bool,
-    /// The server offers other tools to other clients.
+    /// Whether the server offers other tools to other clients.
     pub(super) offers_differ: bool,
-    /// The server asks its clients for something.
+    /// Whether the server asks its clients questions.
     pub(super) asks: bool,
     pub(super) asks_roots: bool,
     pub(super) is_crashy: bool,
-    /// In percent.
+    /// Percentage.
     pub(super) spawn_failures: usize,
-    /// The owner gives orders, and changes the config.
+    /// Whether the owner gives orders and changes the config.
     pub(super) has_orders: bool,
-    /// Roots that are given to every client.
+    /// Roots given to every client.
     pub(super) given: Vec<String>,
     pub(super) default: Option<String>,
 }

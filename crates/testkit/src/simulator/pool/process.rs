@@ -1,4 +1,4 @@
-//! The processes: they come, work, hang, crash, grow, and end in their own time. What they say is in `process_talk`.
+//! The processes: they start, work, hang, crash, grow, and end slowly. Their messages are in `process_talk`.
 
 use super::{PoolWorld, Sites};
 use crate::simulator::engine::{Check, Made, Phase, ProcessAct, Start};
@@ -11,7 +11,7 @@ pub(super) enum Health {
     #[default]
     Healthy,
     Slow,
-    /// Says nothing any more after so many answers.
+    /// Number of answers after which the process falls silent.
     Mute(usize),
     Doomed,
 }
@@ -19,13 +19,13 @@ pub(super) enum Health {
 /// The reason for a request to a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Job {
-    /// A client's request, by its number in the books.
+    /// A client's request, by its number in the ledger.
     Client(usize),
-    /// The handshake of an earlier process, with the number of the request that it was.
+    /// The handshake of an earlier process, with the number of its request.
     Replay(usize),
-    /// A sign of life.
+    /// A probe.
     Probe,
-    /// State of an earlier process, or a consequence of a client's leaving.
+    /// State of an earlier process, or a consequence of a client's departure.
     Restore,
 }
 
@@ -34,40 +34,40 @@ pub(super) struct Open {
     pub(super) id: u64,
     pub(super) job: Job,
     pub(super) since: Moment,
-    /// Will be answered with an error, and has no effect.
+    /// Whether it will be answered with an error, and has no effect.
     pub(super) fails: bool,
 }
 
-/// A process, beside the engine's part.
+/// The scenario's own part of a process.
 #[derive(Debug, Default)]
 pub(crate) struct PoolProcess {
     pub(super) health: Health,
     pub(super) greeter: Option<usize>,
     pub(super) open: Vec<Open>,
-    /// The request that it answered last: its id here, and its number.
+    /// The last request that it answered: its id here, and its number.
     pub(super) answered: Option<(u64, usize)>,
     pub(super) subscriptions: BTreeSet<String>,
     pub(super) level: Option<usize>,
-    /// Whose request that was, unless it was ours.
+    /// The client of that request, unless it was ours.
     pub(super) level_by: Option<ClientId>,
     pub(super) clients: BTreeSet<ClientId>,
-    /// Whose requests it was given, other than handshakes, pings, lists and levels.
+    /// Clients whose requests it got, other than handshakes, pings, lists and levels.
     pub(super) users: BTreeSet<ClientId>,
-    /// For whom it may have been told again what an earlier process was told.
+    /// Clients for whom state may have been restored.
     pub(super) may_have_used: BTreeSet<ClientId>,
-    /// Who has used it since it is known that the server asks questions.
+    /// Clients that have used it since the server is known to ask questions.
     pub(super) owner: Option<ClientId>,
-    /// Asked a question that could concern several clients, and is given no more requests.
+    /// Whether it asked a question that could concern several clients, and gets no more requests.
     pub(super) is_disputed: bool,
     /// Roots that it was told.
     pub(super) roots_told: Option<Vec<Value>>,
-    /// Was given something beyond a handshake.
+    /// Whether it got anything beyond a handshake.
     pub(super) has_work: bool,
-    /// When it was last of use.
+    /// Last time that it was useful.
     pub(super) last_use: Moment,
-    /// When a client last waited for it in vain.
+    /// Last time that a client waited for it in vain.
     pub(super) free_since: Moment,
-    /// Consecutive measurements at which it held too much memory.
+    /// Consecutive measurements above the memory limit.
     pub(super) heavy: usize,
     pub(super) answers: usize,
 }
@@ -84,7 +84,7 @@ const ACTS: &[(usize, ProcessAct<Sites>)] = &[
     (4, PoolWorld::ends),
 ];
 
-/// Acts of a process whose handshake is not over.
+/// Acts of a process whose handshake is not complete.
 const FIRST_ACTS: &[(usize, ProcessAct<Sites>)] = &[(500, PoolWorld::process_answers), (4, PoolWorld::ends)];
 
 impl PoolWorld {
@@ -123,7 +123,7 @@ impl PoolWorld {
         self.rng.weighted(if is_ready { ACTS } else { FIRST_ACTS })(self, launch)
     }
 
-    /// Healthy processes do not let time pass with work undone.
+    /// Healthy processes finish their work before time passes.
     pub(super) fn healthy_work_off(&mut self) -> Check {
         for launch in self.running() {
             if self.process(launch).health == Health::Healthy {
@@ -135,7 +135,7 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// Everything that a process kept is gone with it.
+    /// Removes the state that a process kept.
     pub(super) fn bury(&mut self, launch: Launch) {
         let now = self.now;
         self.site(launch.backend).news_for.clear();

@@ -19,7 +19,7 @@ impl PoolWorld {
     }
 
     pub(super) fn process_asks_sampling(&mut self, launch: Launch) -> Check {
-        // Nothing is learnt from a process of an earlier config.
+        // A process of an earlier config teaches nothing.
         if !self.plan.asks || !self.process(launch).is_staying() || self.owner.is_retired(launch.backend) {
             return Ok(());
         }
@@ -44,7 +44,7 @@ impl PoolWorld {
         }
         let meant = match (&related, users.len()) {
             (Some((_, owner)), _) => Some(*owner),
-            // Whether it was told of others' subscriptions is not seen from here.
+            // The simulator cannot see whether it was told of other clients' subscriptions.
             (None, 1) if doubtful && passed.is_none() => None,
             (None, 1) => users.first().copied(),
             (None, 0) if doubtful => passed.filter(|client| may_have_used.contains(client)),
@@ -71,7 +71,7 @@ impl PoolWorld {
         at_work.map(|request| request.client).collect()
     }
 
-    /// A client's affairs are about to enter a process: nobody else's questions or roots may be there.
+    /// Checks, before a client's request enters a process, that no other client's questions or roots are there.
     pub(super) fn check_isolation(
         &mut self,
         launch: Launch,
@@ -131,7 +131,7 @@ impl PoolWorld {
         }
         let ask = self.process_asks(launch, "roots/list", json!({}))?;
         let Some(client) = self.ledger.asks[ask].client else { return Ok(()) };
-        // Only one who has none is asked as for anything else.
+        // A client without roots gets this question like any other.
         let (may, sure) = self.users(launch.backend);
         if (self.clients[&client].has_roots && sure.contains(&client)) || !may.contains(&client) {
             return Err(format!("{launch} asks {client} for roots, which is our affair"));
@@ -139,7 +139,7 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// A process is answered.
+    /// Handles the answer to a process.
     pub(super) fn replied(&mut self, launch: Launch, number: usize, words: &Value) -> Check {
         let (wants_roots, client) = (self.ledger.asks[number].wants_roots, self.ledger.asks[number].client);
         let now = self.now;
@@ -162,7 +162,7 @@ impl PoolWorld {
         self.process(launch).roots_told = Some(roots.clone());
         let process = &self.processes[&launch];
         let (mut may, _) = self.users(launch.backend);
-        // A client that has left since was asked while it was there.
+        // A client that has left since was asked while it was connected.
         may.extend(
             self.own.sites[&launch.backend].served.iter().filter(|client| !self.clients[client].is_there()),
         );

@@ -1,4 +1,4 @@
-//! Messages of processes: answers, and notifications with the clients whom they concern.
+//! Messages of processes: answers, and notifications with the clients that they concern.
 
 use super::plan::{DEBOUNCED, HIDDEN};
 use super::process::{Job, Open};
@@ -15,7 +15,7 @@ impl PoolWorld {
         if count == 0 {
             return Ok(());
         }
-        // Mostly in order.
+        // Usually in order.
         let index = if self.rng.percent(70) { 0 } else { self.rng.below(count) };
         let open = self.process(launch).open.remove(index);
         self.process(launch).answers += 1;
@@ -42,7 +42,7 @@ impl PoolWorld {
         let text = answer(open.id, format!("\"{}\":{words}", if open.fails { "error" } else { "result" }));
         if let Some((_, expected)) = &mut turn.answering {
             *expected = words;
-            // A client is never shown what a filter hides.
+            // A hidden tool is never shown to a client.
             if let Some(tools) =
                 expected.get_mut("tools").and_then(Value::as_array_mut).filter(|_| is_filtered)
             {
@@ -117,7 +117,7 @@ impl PoolWorld {
         }
     }
 
-    /// Effects of a request, once it is answered.
+    /// Effects of an answered request.
     fn note_answer(&mut self, launch: Launch, number: usize, is_open: bool) {
         let request = &self.ledger.requests[number];
         let (client, verb) = (request.client, request.verb.clone());
@@ -198,7 +198,7 @@ impl PoolWorld {
         Ok(())
     }
 
-    /// Whose lists come from this process is to hear of it.
+    /// Records that clients with lists from this process must be notified.
     fn note_news(&mut self, launch: Launch) {
         if !self.process(launch).is_staying() {
             return;
@@ -223,7 +223,7 @@ impl PoolWorld {
         self.check_update(launch, &uri)
     }
 
-    /// A task is done, and the process says so by itself.
+    /// Completes a task, which the process announces by itself.
     pub(super) fn process_ends_task(&mut self, launch: Launch) -> Check {
         let tasks = &self.own.sites[&launch.backend].tasks;
         let is_known = |task: &&Task| task.launch == launch && !task.is_over && !task.is_loose;

@@ -1,4 +1,4 @@
-//! The promises about stops: nobody loses a process that he needs, and nobody keeps one that is of no use.
+//! Promises about stops: used processes stay, unused ones end.
 
 use super::PoolWorld;
 use super::process::Job;
@@ -31,7 +31,7 @@ const STOPS: &[(&str, &str)] = &[
     ("switchboard is shutting down", ""),
 ];
 
-/// A process of an earlier config that is of no use goes soon.
+/// Fails unless an unused process of an earlier config ends soon.
 const RETIREMENT: Duration = Duration::from_secs(1);
 
 impl PoolWorld {
@@ -70,7 +70,7 @@ impl PoolWorld {
     }
 
     fn check_nobody_waits(&self, launch: Launch, why: &str) -> Check {
-        // A sign of life is no use.
+        // A probe is not a use.
         let is_at_work = |r: &&Request<PoolRequest>| {
             r.is_open() && r.handed.last() == Some(&launch) && r.verb != Verb::Ping
         };
@@ -80,7 +80,7 @@ impl PoolWorld {
         }
     }
 
-    /// No client waits for it, listens to it, or keeps state in it.
+    /// Whether no client waits for it, listens to it, or keeps state in it.
     fn check_unneeded(&mut self, launch: Launch, why: &str) -> Check {
         self.check_nobody_waits(launch, why)?;
         let state = self.settings.servers[0].state;
@@ -112,7 +112,7 @@ impl PoolWorld {
         }
     }
 
-    /// A silent process was probed, said nothing for ten seconds, and works on no request that still has time.
+    /// Fails unless a silent process was probed, was silent for ten seconds, and works on no request that still has time.
     fn check_silent(&mut self, launch: Launch) -> Check {
         let now = self.now;
         let process = &self.processes[&launch];
@@ -138,13 +138,13 @@ impl PoolWorld {
         }
     }
 
-    /// Clients that had to move may take subscriptions along, which a new process has not heard of yet.
+    /// Clients that had to move may bring subscriptions that a new process has not got yet.
     fn expects_subscriptions(&self, backend: BackendId) -> bool {
         let mut loose = self.own.sites.values().flat_map(|site| &site.loose);
         loose.any(|(_, client)| self.may_use(*client, backend))
     }
 
-    /// After a tick: what has been of no use for long enough is gone.
+    /// After a tick: fails if a process has been unused for too long.
     pub(super) fn check_rested(&self) -> Check {
         let server = &self.settings.servers[0];
         if !self.is_punctual || self.is_ending {
@@ -153,12 +153,12 @@ impl PoolWorld {
         for p in self.processes.values().filter(|p| p.is_staying() && p.phase == Phase::Alive && p.is_greeted)
         {
             let site = &self.own.sites[&p.launch.backend];
-            // Linger counts where no client can hold it.
+            // Linger counts if no client can hold it.
             let linger = self.settings.linger.filter(|_| self.users(p.launch.backend).0.is_empty());
             let retired = self.owner.retired_since(p.launch.backend);
             let ttl = server.idle_ttl.into_iter().chain(linger).chain(retired.map(|_| RETIREMENT)).min();
             let Some(ttl) = ttl else { continue };
-            // A process that is needed when the time comes is given as much again.
+            // A process that is needed when the time comes gets as much again.
             let patience = ttl * 2 + Duration::from_secs(1);
             let is_kept = retired.is_none()
                 && server.state != StatePolicy::None

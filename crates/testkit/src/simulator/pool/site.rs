@@ -1,19 +1,19 @@
-//! Backends, whichever process they have: their root, their users, and the state that they keep for them.
+//! Backends across their processes: root, users, and the state kept for them.
 
 use super::PoolWorld;
 use crate::simulator::engine::{Check, serves};
 use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::{BackendId, ClientId, Launch, Moment};
 
-/// A request that runs on after its answer.
+/// A request that continues after its answer.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) id: String,
     pub(super) client: ClientId,
-    /// Where it runs: it ends with that process.
+    /// The process that runs it: it ends with that process.
     pub(super) launch: Launch,
     pub(super) is_over: bool,
-    /// Its client has moved since: whether we still know where it runs is not seen from here.
+    /// Whether its client has moved since: the simulator cannot see whether its process is still known.
     pub(super) is_loose: bool,
 }
 
@@ -21,23 +21,23 @@ pub(super) struct Task {
 pub(super) struct Site {
     pub(super) root: Option<String>,
     pub(super) environment: u32,
-    /// Whose requests its processes were ever given.
+    /// Clients whose requests its processes ever got.
     pub(super) served: BTreeSet<ClientId>,
-    /// Clients that use it for certain: it was given a request of theirs, and they have not moved since.
+    /// Clients that certainly use it: it got a request of theirs, and they have not moved since.
     pub(super) sure: BTreeSet<ClientId>,
-    /// Who wants to hear of which resource.
+    /// Subscribers by resource.
     pub(super) subscriptions: BTreeMap<String, BTreeSet<ClientId>>,
-    /// Who may or may not hear of it: he took his subscription back half way, or moved.
+    /// Clients that may or may not get updates: they unsubscribed half way, or moved.
     pub(super) loose: BTreeSet<(String, ClientId)>,
     pub(super) tasks: Vec<Task>,
-    /// Who has not heard yet that its lists changed, and since when.
+    /// Clients that have not been told yet that its lists changed, with the time of the change.
     pub(super) news_for: BTreeMap<ClientId, Moment>,
-    /// Why it was last stopped.
+    /// Reason for its last stop.
     pub(super) why: Option<&'static str>,
 }
 
 impl Site {
-    /// A client is gone, or works elsewhere.
+    /// Removes a client that is gone, or works elsewhere.
     pub(super) fn forget(&mut self, client: ClientId, is_gone: bool) {
         self.sure.remove(&client);
         self.news_for.remove(&client);
@@ -56,7 +56,7 @@ impl Site {
         }
     }
 
-    /// A client takes a subscription back.
+    /// Removes a client's subscription.
     pub(super) fn loosen(&mut self, uri: &str, client: ClientId) {
         let Some(clients) = self.subscriptions.get_mut(uri) else { return };
         if clients.remove(&client) {
@@ -75,7 +75,7 @@ impl PoolWorld {
         self.own.sites.get_mut(&backend).expect("a backend that was started")
     }
 
-    /// A client's roots are others now: which backends it still uses is not seen from here.
+    /// Handles changed roots of a client: the simulator cannot see which backends it still uses.
     pub(super) fn unsettle(&mut self, client: ClientId) {
         let from = self.ledger.requests.len();
         self.client(client).settled_from = from;
@@ -84,7 +84,7 @@ impl PoolWorld {
         }
     }
 
-    /// Whether a client may be among those who use a backend.
+    /// Whether a client may be a user of a backend.
     pub(super) fn may_use(&self, client: ClientId, backend: BackendId) -> bool {
         let (Some(c), Some(site)) = (self.clients.get(&client), self.own.sites.get(&backend)) else {
             return false;
@@ -96,20 +96,20 @@ impl PoolWorld {
             && (site.served.contains(&client) || c.homes.contains(&site.root))
     }
 
-    /// Clients who may be using it, and those who do.
+    /// Possible users, and certain ones.
     pub(super) fn users(&self, backend: BackendId) -> (Vec<ClientId>, Vec<ClientId>) {
         let may = self.clients.keys().copied().filter(|&client| self.may_use(client, backend)).collect();
         let sure = self.own.sites.get(&backend).map(|site| site.sure.iter().copied().collect());
         (may, sure.unwrap_or_default())
     }
 
-    /// A client's request is about to be given to a process of this backend.
+    /// Prepares for a client's request to a process of this backend.
     pub(super) fn serve(&mut self, number: usize, launch: Launch) -> Check {
         let is_private = self.is_private();
         let request = &self.ledger.requests[number];
         let client = request.client;
         let is_old = number < self.clients[&client].settled_from && !request.is_undecided;
-        // A task is asked for where it runs, whoever works there now.
+        // A task request goes to the process that runs it, whoever its users are.
         let is_late = is_old || request.verb.task().is_some();
         let c = self.clients.get(&client).ok_or("a request of nobody")?;
         let variant = (c.version, c.variant, c.has_roots);

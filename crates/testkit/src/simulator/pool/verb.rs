@@ -1,4 +1,4 @@
-//! Requests of clients, and what they are about.
+//! Requests of clients, and their subjects.
 
 use std::collections::BTreeSet;
 use switchboard_core::routing::NamedPath;
@@ -42,27 +42,27 @@ impl Verb {
         }
     }
 
-    /// A server hears `initialized` before it, from a client that says so.
+    /// Whether a server must have got `initialized` before it, from a client that sends it.
     pub(super) fn follows_handshake(&self) -> bool {
         !matches!(self, Self::Initialize | Self::Ping)
     }
 }
 
-/// A client's request, beside what every scenario knows of it.
+/// The scenario's own part of a request.
 #[derive(Debug)]
 pub(crate) struct PoolRequest {
     pub(super) verb: Verb,
     /// Text of `params`.
     pub(super) params: String,
     pub(super) place: Option<NamedPath>,
-    /// Roots whose process may be given it.
+    /// Roots whose process may get it.
     pub(super) roots: BTreeSet<Option<String>>,
-    /// Its client's roots, or its handshake, were open when it came: where it goes is decided later.
+    /// Whether its client's roots or handshake were open on arrival: its route is decided later.
     pub(super) is_undecided: bool,
-    /// Where it belongs depends on others that are decided in the same moment.
+    /// Whether its route depends on others that are decided at the same time.
     pub(super) is_unclear: bool,
-    /// Its client had said `initialized` before it.
+    /// Whether its client had sent `initialized` before it.
     pub(super) is_confirmed: bool,
-    /// Answered by an error of ours.
+    /// Whether it was answered by an error of our own.
     pub(super) is_refused: bool,
 }
