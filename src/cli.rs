@@ -398,7 +398,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// As IDEs have it in their settings, from the time before there were subcommands.
+    /// The form that IDEs have in their settings from the time before subcommands.
     #[test]
     fn founding_command_line_is_understood() {
         let line = "switchboard --backend auggie --node N --auggie-entry E --mode default --max-backends 3 \

@@ -1,4 +1,4 @@
-//! `switchboard demo`: it shows what it promises and leaves nothing, however it ends. Also the example server
+//! `switchboard demo`: it does what it shows and leaves nothing, however it ends. Also the example server
 //! behind it.
 
 use crate::support::{program, text};

@@ -124,7 +124,7 @@ fn stderr_gets_warnings_and_errors_only() {
     assert!(end.stderr.contains("bad message") && end.stderr.contains("crashed"), "{}", end.stderr);
 }
 
-/// A file is in the place of the state folder, so nothing can be written.
+/// A file replaces the state folder, so nothing can be written.
 #[test]
 fn unwritable_state_folder_is_harmless() {
     let start = fake(&[]);

@@ -171,7 +171,7 @@ fn requests_over_the_limit_are_refused() {
     for n in LIMIT..LIMIT + 10 {
         error(&client.answer(format!("h{n}")), -32603, "overloaded");
     }
-    // A place is free again as soon as a request is over.
+    // Room is free again as soon as a request is answered.
     client.notify("notifications/cancelled", json!({ "requestId": "h0" }));
     let release = client.start_call("release", json!({}));
     for n in 1..LIMIT {

@@ -10,7 +10,7 @@ fn raw(command: &[&str]) -> Start {
     program().args(["stdio", "--raw", "--"]).args(command)
 }
 
-/// With a grace period short enough to wait for.
+/// Raw mode with a grace period short enough to wait for.
 fn raw_with_grace(grace: &str, command: &[&str]) -> Start {
     let start = program();
     let config = start.scratch().file("config.json", json!({ "shutdownGrace": grace }).to_string());

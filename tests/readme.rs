@@ -1,4 +1,4 @@
-//! The README's quick start, followed to the letter by a new user: empty home, default mode, real servers.
+//! The README's quick start, followed exactly by a new user: empty home, default mode, real servers.
 
 use crate::real::peers::{node_package, python};
 use crate::support::{program, text};

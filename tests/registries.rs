@@ -191,7 +191,7 @@ fn npx_uses_the_company_registry() {
     assert!(cache.join("_npx").exists(), "the cache that the variable names");
 }
 
-/// User settings in another place, which take the token from a variable.
+/// User settings at another path, which take the token from a variable.
 fn with_settings(start: Start, registry: &Registry) -> Start {
     let settings = format!(
         "registry={}\n//127.0.0.1:{}/:_authToken=${{NODE_AUTH_TOKEN}}\n",

@@ -41,7 +41,7 @@ pub(super) struct Identity {
 
 /// Servers of a daemon.
 pub(super) enum What {
-    /// Those of a config file; of a project's file only while it is trusted.
+    /// Settings of a config file; of a project's file only while it is trusted.
     Config { path: PathBuf, is_project: bool, owners: Owners },
     /// A preset, as it was located, with the global settings of a file.
     Auggie { options: auggie::Options, config: Option<PathBuf>, owners: Owners },
@@ -56,7 +56,7 @@ impl What {
         }
     }
 
-    /// As words of a command line.
+    /// The flags as words of a command line.
     fn words(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         let mut put = |flag: &str, value: Option<OsString>| {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_testkit::client::Client;
 
-/// Has a server send a request within a call; checks the client's view of it and the answer that the server
+/// Makes a server send a request within a call; checks the client's view of it and the answer that the server
 /// gets.
 #[track_caller]
 fn check(method: &str, params: &str, answer: &str) {

@@ -151,7 +151,7 @@ fn truncated_catalogue_is_ignored() {
 fn unwritable_catalogue_folder_is_tolerated() {
     let servers = two();
     fs::create_dir_all(servers.state("")).unwrap();
-    // Root may write to any folder, so a file takes the folder's place.
+    // Root may write to any folder, so a file replaces the folder.
     fs::write(servers.state("catalogue"), "").unwrap();
     for run in 1..=2 {
         let mut client = servers.open();
@@ -161,7 +161,7 @@ fn unwritable_catalogue_folder_is_tolerated() {
     }
 }
 
-/// A folder takes the place of each catalogue file.
+/// A folder replaces each catalogue file.
 #[test]
 fn folder_in_place_of_file_is_tolerated() {
     let servers = two().warmed();

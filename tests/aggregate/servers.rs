@@ -170,7 +170,7 @@ impl Servers {
         String::from_utf8(end.stdout).unwrap()
     }
 
-    /// Everything logged so far.
+    /// The whole log so far.
     pub(crate) fn log(&self) -> String {
         let files = fs::read_dir(self.scratch.state("logs")).into_iter().flatten().flatten();
         let own = files.filter(|file| file.file_name().to_string_lossy().starts_with("switchboard-"));
@@ -243,7 +243,7 @@ pub(crate) fn with_tools(names: &[&str]) -> String {
     json!({ "tools": names.iter().map(tool).collect::<Vec<_>>() }).to_string()
 }
 
-/// Has a server print these lines and then answer.
+/// Makes a server print these lines and then answer.
 #[track_caller]
 pub(crate) fn say(client: &mut Client, tool: &str, lines: &[&str]) {
     let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;

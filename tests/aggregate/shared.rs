@@ -97,7 +97,7 @@ fn updates_carry_each_clients_own_uri() {
     assert_eq!(other.told("notifications/resources/updated")["params"]["uri"], "x://1");
 }
 
-/// A server has one log level, the lowest that a client asked for; each client gets what it asked for.
+/// A server has one log level, the lowest that a client requested; each client gets its own level.
 #[test]
 fn each_client_gets_its_own_log_level() {
     let servers = living();

@@ -180,7 +180,7 @@ fn added_server_delays_no_list() {
     assert!(tools(&mut client).contains(&"bad__echo".to_owned()));
 }
 
-/// Codex does not wait for slow servers. The start that it caused goes on, and its next run has the tools.
+/// Codex does not wait for slow servers. The start that it caused continues, and its next run has the tools.
 #[test]
 fn start_outlives_the_client_that_caused_it() {
     for single in [false, true] {

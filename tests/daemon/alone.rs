@@ -30,7 +30,7 @@ fn window_without_daemon_serves_itself() {
     house.daemon();
 }
 
-/// The variable names a file instead of a folder: all windows use the same other place.
+/// The variable names a file instead of a folder: all windows use the same fallback.
 #[test]
 fn unusable_runtime_folder_is_replaced() {
     let house = House::new();

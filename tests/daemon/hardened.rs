@@ -1,4 +1,4 @@
-//! Garbage, floods and clients that stop reading harm nobody else. Other users are refused.
+//! Garbage, floods and clients that stop reading do not affect other clients. Other users are refused.
 
 use super::house::{House, server_of};
 use serde_json::{Value, json};

@@ -25,7 +25,7 @@ pub(crate) struct Home<const RELAYED: bool> {
 }
 
 impl<const RELAYED: bool> Home<RELAYED> {
-    /// With the fake backend as the only server, and a short linger.
+    /// A house with the fake backend as the only server, and a short linger.
     pub(crate) fn new() -> Self {
         Self::with(json!({}), json!({}), &[])
     }

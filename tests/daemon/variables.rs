@@ -74,7 +74,7 @@ fn any_arrival_order_ends_in_one_process() {
             let mut client = open(&house, pairs);
             let env = variables_of(&mut client);
             windows.push((client, pairs));
-            // Earlier clients get at least what they would get alone, with each request.
+            // Earlier clients get at least the variables that they would get alone, with each request.
             for (client, pairs) in &mut windows {
                 let env = variables_of(client);
                 let counts = |name: &&str| !OF_CLIENTS.contains(name) && !OF_SESSIONS.contains(name);

@@ -29,7 +29,7 @@ fn wait_for(file: &Path, text: &str) -> String {
     })
 }
 
-/// Everything that the daemon has logged.
+/// The whole log of the daemon.
 fn daily(house: &House) -> String {
     let files = fs::read_dir(house.state("logs")).into_iter().flatten().flatten();
     let own = files.filter(|file| file.file_name().to_string_lossy().starts_with("switchboard-"));

@@ -101,7 +101,7 @@ fn server_request_is_answered_by_post() {
     }
 }
 
-/// Another session cannot answer in a client's place, even with the right id.
+/// Another session cannot answer for a client, even with the right id.
 #[test]
 fn only_the_asked_session_can_answer() {
     let served = Served::new();

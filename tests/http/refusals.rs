@@ -1,4 +1,4 @@
-//! HTTP refusals: they say what is wrong and what to do, under the request's id wherever the body can be
+//! HTTP refusals: they state the error and the remedy, under the request's id wherever the body can be
 //! read, with `kind`, `retryable` and `hint`.
 
 use super::served::{FAKE, Served};

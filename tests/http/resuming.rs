@@ -167,7 +167,7 @@ fn answer_that_was_dropped_is_an_error() {
     assert!(answer["error"]["message"].as_str().unwrap().contains("no longer stored"), "{answer}");
 }
 
-/// One session's answers, once read, take no room from another's waiting ones.
+/// Answers of one session, once read, take no room from unread ones of another.
 #[test]
 fn answers_that_were_read_free_their_room() {
     let served = Served::set(json!({ "eventBytes": "64KiB" }));

@@ -24,7 +24,7 @@ impl Served {
         Self::with(json!({}), json!({}), &[])
     }
 
-    /// With these keys of `serve`.
+    /// Serves with these keys of `serve`.
     pub(crate) fn set(serve: Value) -> Self {
         Self::with(json!({ "serve": serve }), json!({}), &[])
     }

@@ -27,7 +27,7 @@ fn check_closed(connection: &mut Box<dyn Connection>, what: &str) {
     assert!(is_closed, "{what}: {end:?}");
 }
 
-/// Checks that the health check answers, whoever else is connected.
+/// Checks that the health check answers, regardless of other connections.
 #[track_caller]
 fn check_health(served: &Served) {
     assert_eq!(served.web.without("Authorization").get("/healthz").send().status, 200);

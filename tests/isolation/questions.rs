@@ -1,4 +1,4 @@
-//! Server requests to a client: they reach the only client that has used the process, or nobody.
+//! Server requests to a client: they reach the only client that has used the process, or are refused.
 
 use super::routes::{Guest, Site, on_shared_routes, servers};
 use crate::aggregate::servers::Servers;

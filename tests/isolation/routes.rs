@@ -293,7 +293,7 @@ pub(crate) struct Guest {
 
 enum Line {
     Pipe(Box<Client>),
-    /// With the messages of the session's own stream.
+    /// Includes the messages of the session's own stream.
     Web {
         talk: Talk,
         told: Receiver<Value>,
@@ -388,7 +388,7 @@ impl Guest {
         self.request("tools/call", json!({ "name": self.route.tool(tool), "arguments": arguments }))
     }
 
-    /// Has the server print these lines, with its tool `say`.
+    /// Makes the server print these lines, with its tool `say`.
     #[track_caller]
     pub(crate) fn have_said(&mut self, lines: &[&str]) {
         let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const OFFER: &str = r#"{ "capabilities": { "tools": {}, "tasks": { "list": {}, "cancel": {} } },
     "tools": [{ "name": "say" }] }"#;
 
-/// Has the server begin a task.
+/// Makes the server begin a task.
 fn begin_task(client: &mut Guest, id: &str) {
     let task =
         format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{{"task":{{"taskId":"{id}","status":"working"}}}}}}"#);

@@ -8,7 +8,7 @@ use std::fs;
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":{}}}"#;
 const EXPECT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}}}"#;
 
-/// Has the server print `template`; checks that the client gets exactly the answer.
+/// Makes the server print `template`; checks that the client gets exactly the answer.
 #[track_caller]
 fn check_recovered(template: &str) {
     let mut client = MODE.greeted(&[]);

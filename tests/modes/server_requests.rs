@@ -4,7 +4,7 @@ use super::MODE;
 use crate::support::{greet, text};
 use serde_json::{Value, json};
 
-/// Has the server send this request within a call; the call's answer shows the client's answer as the server
+/// Makes the server send this request within a call; the call's answer shows the client's answer as the server
 /// got it.
 #[track_caller]
 fn check(id: &str, method: &str, params: &str, answer: &str) {

@@ -1,4 +1,4 @@
-//! `keep`: named processes survive, whoever dies; the rest ends. Not with a namespace, whose end kills
+//! `keep`: named processes survive, whichever process dies; the rest ends. Not with a namespace, whose end kills
 //! everything in it.
 
 use super::scene::{Scene, check_gone};

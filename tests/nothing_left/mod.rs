@@ -1,4 +1,4 @@
-//! Leftovers: whoever dies, by whatever signal, no process is left a second later. The tests allow for a
+//! Leftovers: whichever process dies, by any signal, no process is left a second later. The tests allow for a
 //! slow machine.
 //!
 //! - `setting`: the user who runs the program, and how it guards its backends.

@@ -161,7 +161,7 @@ fn run_file_open_to_others_is_ignored() {
     bystanders.check_untouched();
 }
 
-/// Where the resource limit cannot hold the mark, the environment does.
+/// If the resource limit cannot hold the mark, the environment does.
 #[test]
 fn leftovers_end_under_a_low_limit() {
     let start = USUAL.start(&["--stubborn", "--with", "session", "--with", "daemon"]);

@@ -46,7 +46,7 @@ fn reforker_ends_when_guard_is_killed() {
     check(8, |scene| scene.guard().tell(Word::Kill));
 }
 
-/// Then no parent of it is left that could tell when it has ended.
+/// Without a parent that could tell when it has ended.
 #[test]
 fn reforker_ends_after_warden_then_guard() {
     check(2, |scene| {

@@ -20,7 +20,7 @@ enum Outcome {
     Refused(String),
     /// The program ended with a message.
     Ended(String),
-    /// Anything else, which fails the test.
+    /// Any other outcome, which fails the test.
     Wrong(String),
 }
 
@@ -89,7 +89,7 @@ fn few_processes_give_a_clear_error() {
     });
 }
 
-/// As in a hand-made jail. Some layers are missing then, and the log says so.
+/// A hand-made jail. Some layers are missing then, and the log says so.
 #[test]
 fn missing_proc_is_tolerated() {
     let setting = Setting { user: if are_root() { User::Root } else { User::Unprivileged }, ..USUAL };

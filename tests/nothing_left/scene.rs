@@ -90,7 +90,7 @@ impl Scene {
         those.iter().for_each(|process| process.tell(Word::Kill));
     }
 
-    /// Everything that is left of the program, for a failure message.
+    /// All remaining processes of the program, for a failure message.
     pub(super) fn left(&mut self) -> Vec<String> {
         // Reaps the program, whose parent is the test.
         self.client.has_ended();

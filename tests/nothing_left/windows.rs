@@ -30,7 +30,7 @@ fn daemon_and_windows_killed_leave_nothing() {
     });
 }
 
-/// A surviving window ends what the dead run left, even without a request.
+/// A surviving window ends the leftovers of the dead run, even without a request.
 #[test]
 fn window_cleans_up_after_dead_daemon() {
     let house = House::with(json!({ "linger": "1h" }), json!({}), zoo::EIGHT);

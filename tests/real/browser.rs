@@ -29,7 +29,7 @@ async function attempt(name, url, init) {
 async function report() { await fetch("/report", { method: "POST", body: JSON.stringify(seen) }); }
 "#;
 
-/// A web site with this page, a place for its report, and a proxy to `behind` for every other path, as after
+/// A web site with this page, a path for its report, and a proxy to `behind` for every other path, as after
 /// DNS rebinding.
 struct Site {
     port: u16,

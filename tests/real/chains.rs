@@ -45,7 +45,7 @@ fn end(window: &mut Window, ending: Ending) -> Instant {
         Ending::InputEnds => {
             let end = window.client.finish();
             assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
-            // This is why stopping first asks: only the server knows what it has to clean up.
+            // The reason for a gentle stop: only the server knows its clean-up.
             assert_eq!(window.on_disk(), Vec::<String>::new());
             return Instant::now();
         }

@@ -11,7 +11,7 @@ fn codex() -> Vec<OsString> {
     vec!["node".into(), node_package("@openai/codex/bin/codex.js").into()]
 }
 
-/// With its own home. Network traffic ends on this machine.
+/// Codex with its own home. Network traffic ends on this machine.
 fn dressed(start: Start, aggregate: &Aggregate) -> Start {
     let nowhere = "http://127.0.0.1:9";
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];

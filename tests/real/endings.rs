@@ -51,7 +51,7 @@ fn sigint_leaves_nothing() {
     check(&Server::everything(), json!({}), Some(0), |client| client.signal(Word::Interrupt));
 }
 
-/// As Claude Code does: the second signal arrives during the shutdown and speeds it up.
+/// Claude Code's shutdown: the second signal arrives during the shutdown and speeds it up.
 #[test]
 fn sigint_and_sigterm_leave_nothing() {
     for server in [Server::everything(), Server::time()] {

@@ -50,7 +50,7 @@ impl Server {
         Self { words, folder, elsewhere: Some(Elsewhere::python(mode)) }
     }
 
-    /// With access to the folder `files` inside its own.
+    /// The server has access to the folder `files` inside its own.
     pub(crate) fn filesystem() -> Self {
         let folder = Scratch::new();
         let script = node_package("@modelcontextprotocol/server-filesystem/dist/index.js");

@@ -231,7 +231,7 @@ pub(crate) fn agree(question: &Value) -> Option<Value> {
     Some(json!({ "result": result }))
 }
 
-/// The frame with a star in place of its id.
+/// The frame with a star instead of its id.
 fn mask_id(frame: &str) -> String {
     let members: HashMap<String, &RawValue> = serde_json::from_str(frame).expect("it was read before");
     let id = members.get("id").expect("it is a request").get();

@@ -26,7 +26,7 @@ impl Refusal {
     }
 }
 
-/// A server that executes what it refuses, and counts executions.
+/// A server that executes requests that it refuses, and counts executions.
 fn web(refusal: Refusal) -> (Web, Arc<AtomicUsize>) {
     let executed = Arc::new(AtomicUsize::new(0));
     let (count, refused) = (executed.clone(), AtomicUsize::new(0));

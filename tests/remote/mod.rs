@@ -1,7 +1,7 @@
 //! Remote servers, reached over HTTP.
 //!
 //! - `sessions`: headers, and lost sessions.
-//! - `forgotten`: refusals by a server that lost the session, and what is sent again.
+//! - `forgotten`: refusals by a server that lost the session, and retries.
 //! - `twice`: a call is posted once, whatever the server answers.
 //! - `broken`: connections that are cut at every point of a call.
 //! - `refusals`: refusals, and bodies that are no answer.

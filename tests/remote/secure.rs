@@ -36,7 +36,7 @@ impl Other {
     }
 }
 
-/// A proxy that records what it forwards.
+/// A proxy that records the bytes that it forwards.
 struct Between {
     port: u16,
     connections: Arc<Mutex<Vec<Vec<u8>>>>,

@@ -1,4 +1,4 @@
-//! Routing by place: a request that names a path goes to the instance of the workspace around it.
+//! Routing by path: a request that names a path goes to the instance of the workspace around it.
 
 use super::editor::{Editor, Facts, folders, rooted, uri};
 use crate::support::configured;

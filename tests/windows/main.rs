@@ -1,4 +1,4 @@
-//! The Windows program under Wine: it serves, and leaves nothing, whoever is killed. A Linux test that sees
+//! The Windows program under Wine: it serves, and leaves nothing, whichever process is killed. A Linux test that sees
 //! Windows processes from outside: each is a process of this system too, with its arguments in its command
 //! line, and SIGKILL ends it without a chance to clean up.
 //!

@@ -3,7 +3,7 @@
 use super::subscriptions::with_resources;
 use crate::story::run;
 
-/// A cold start: both are started, and asked what they offer.
+/// A cold start: both servers start, and are asked for their lists.
 const OPEN: &str = r#"
     given servers more
     A greets all: 1 2; with {"roots":{}}

@@ -1,4 +1,4 @@
-//! Limits on what is stored for a client, by count and by bytes.
+//! Limits on the state stored for a client, by count and by bytes.
 
 use super::subscriptions::with_resources;
 use crate::story::run;

@@ -216,7 +216,7 @@ fn a_crash_during_a_drain_ends_it() {
     "#);
 }
 
-/// Behind an attachment: requests that an ending daemon refuses wait for the next one, in order.
+/// Requests of an attachment that an ending daemon refuses wait for the next daemon, in order.
 #[test]
 fn requests_refused_by_a_daemon_wait() {
     run(r#"
@@ -244,7 +244,7 @@ fn requests_refused_by_a_daemon_wait() {
     "#);
 }
 
-/// A server's error passes, whatever its words: the server may have acted.
+/// A server's error passes, whatever its text: the server may have acted.
 #[test]
 fn a_servers_own_shutdown_error_passes() {
     run(r#"

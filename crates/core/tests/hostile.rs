@@ -29,7 +29,7 @@ fn unknown_task_after_reload() {
     "#);
 }
 
-/// The request names a place in another client's workspace.
+/// The request names a path in another client's workspace.
 #[test]
 fn unknown_task_by_place() {
     run(r#"

@@ -145,7 +145,7 @@ fn a_stored_verdict_separates_at_once() {
     "#);
 }
 
-/// A related task tells whose question it is, whoever else uses the process.
+/// A related task identifies the client of a question, even with several users.
 #[test]
 fn a_related_task_names_its_client() {
     after_call(
@@ -227,7 +227,7 @@ fn logs_go_to_the_only_user() {
     ));
 }
 
-/// Global servers without state are shared between principals, but what they log is not.
+/// Global servers without state are shared between principals, but their log messages are not.
 #[test]
 fn principals_share_global_servers_only() {
     run(r#"
@@ -304,7 +304,7 @@ fn client_state_learnt_late() {
     ));
 }
 
-/// B can neither list, read nor cancel a task of A, and gets no news of it.
+/// B can neither list, read nor cancel a task of A, and gets no notification about it.
 #[test]
 fn tasks_belong_to_their_client() {
     after_call(

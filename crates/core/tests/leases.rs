@@ -85,7 +85,7 @@ fn a_leaving_client_frees_all_it_held() {
     "#);
 }
 
-/// Behind an attachment stands another Switchboard, whose questions are for the client.
+/// An attachment's server is another Switchboard, whose questions are for the client.
 #[test]
 fn questions_of_another_switchboard_pass() {
     run(r#"

@@ -1,4 +1,4 @@
-//! A start goes on after its client has left, until the server's lists are stored.
+//! A start continues after its client has left, until the server's lists are stored.
 
 use crate::story::run;
 
@@ -184,7 +184,7 @@ fn a_drain_does_not_wait_for_lists() {
     );
 }
 
-/// Where nothing is to linger, it goes as soon as its lists are stored.
+/// Without linger, the process ends as soon as its lists are stored.
 #[test]
 fn without_linger_it_stops_after_the_lists() {
     run(r#"

@@ -105,7 +105,7 @@ fn progress_after_cancel_reaches_owner_only() {
     "#);
 }
 
-/// Neither B nor the next client gets what belonged to A.
+/// Neither B nor the next client gets the progress of A.
 #[test]
 fn progress_after_disconnect_reaches_nobody() {
     run(r#"

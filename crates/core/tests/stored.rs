@@ -43,7 +43,7 @@ fn a_wrong_stored_list_is_corrected() {
     );
 }
 
-/// A client that was greeted from the store hears that we are there.
+/// A client that was greeted from the store gets its ping answered at once.
 #[test]
 fn a_ping_does_not_wait_for_the_server() {
     run(r#"

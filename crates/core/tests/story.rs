@@ -121,7 +121,7 @@ struct Stage {
     inquiry: Option<(ClientId, u32)>,
     /// Retries of each slow server, as stored last.
     slow: BTreeMap<u32, Option<u32>>,
-    /// Bytes in the outboxes of those who do not read.
+    /// Bytes in the outboxes of parties that do not read.
     unread: BTreeMap<String, (Peer, usize)>,
 }
 

@@ -84,7 +84,7 @@ fn a_request_without_a_turn_is_told_why() {
     "#);
 }
 
-/// A time-out and a crash free the place as well.
+/// A timeout and a crash free the turn as well.
 #[test]
 fn a_timed_out_request_frees_its_turn() {
     run(r#"

@@ -104,7 +104,7 @@ fn a_server_without_a_root_has_a_fallback() {
     "#);
 }
 
-/// Also where one process would serve all roots.
+/// The same if one process would serve all roots.
 #[test]
 fn late_roots_without_a_fallback() {
     run(r#"

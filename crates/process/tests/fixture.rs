@@ -63,7 +63,7 @@ fn plays_its_part() {
     std::process::exit(0);
 }
 
-/// Takes the streams, prints where it must not, and echoes what it reads.
+/// Takes the streams, prints to the wrong one, and echoes its input.
 async fn echo() {
     let OwnStdio { mut input, output } = stdio::take().unwrap();
     assert!(stdio::take().is_err(), "only once");

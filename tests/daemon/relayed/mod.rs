@@ -1,4 +1,4 @@
-//! The same promises for windows that relay every message, as they do where streams cannot be handed over.
+//! The same promises for windows that relay every message, which they do if streams cannot be handed over.
 
 mod house {
     pub(crate) use crate::daemon::house::{Relayed as House, server_of};

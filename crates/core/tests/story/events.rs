@@ -1,4 +1,4 @@
-//! Events of clients and processes, from the words of a story; and messages as a story writes them.
+//! Events of clients and processes, parsed from a story; and messages in the story's form.
 
 use super::given::environment;
 use bytes::Bytes;

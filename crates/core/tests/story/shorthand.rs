@@ -18,7 +18,7 @@
 //! | `on greeting` | the process starts when the client greets, not when it connects |
 //! | `unanswered` | the process has not answered `initialize` |
 //! | `unconfirmed` | the client has not sent `notifications/initialized` |
-//! | `answers A` | the answer goes on to this client |
+//! | `answers A` | the answer reaches this client |
 
 /// Replaces each such line by the lines that it stands for.
 pub(super) fn expand(story: &str) -> String {

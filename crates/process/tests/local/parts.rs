@@ -103,7 +103,7 @@ fn folder() -> PathBuf {
     std::env::var_os(FOLDER).unwrap().into()
 }
 
-/// Echoes what it receives, until it receives "stop".
+/// Echoes its input, until that is "stop".
 async fn listen() {
     let address = address();
     let mut listener = Listener::bind(&address).unwrap();

@@ -35,7 +35,7 @@ pub(crate) trait Scenario: Sized {
     type Request;
     /// State of the current event.
     type Turn: Default;
-    /// Something that happens by itself, other than the start and the end of a process.
+    /// A scheduled event of the scenario, other than the start and the end of a process.
     type Errand;
 
     const DRAW: fn(&mut Rng, u64) -> Run<Self>;
