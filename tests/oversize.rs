@@ -79,11 +79,11 @@ fn oversized_answer_ends_its_request() {
 /// Both directions; the memory in use does not depend on the length of the line.
 #[test]
 fn line_of_100_megabytes_costs_no_memory() {
-    const LONG: usize = 100_000_000;
+    const LINE_BYTES: usize = 100_000_000;
     let mut client = greeted(&[]);
-    send_long(&client, r#"{"jsonrpc":"2.0","method":"x","params":{"t":""#, LONG, "\"},\"id\":\"a\"}\n");
+    send_long(&client, r#"{"jsonrpc":"2.0","method":"x","params":{"t":""#, LINE_BYTES, "\"},\"id\":\"a\"}\n");
     error(&client.answer("a"), -32603, "message_too_large");
-    let id = say_long(&mut client, r#"{"result":{"t":""#, LONG, "\"},\"jsonrpc\":\"2.0\",\"id\":%ID}");
+    let id = say_long(&mut client, r#"{"result":{"t":""#, LINE_BYTES, "\"},\"jsonrpc\":\"2.0\",\"id\":%ID}");
     error(&client.answer(id), -32603, "message_too_large");
     check_usable(&mut client);
     check_memory(&client, 64 * MIB);
@@ -91,11 +91,11 @@ fn line_of_100_megabytes_costs_no_memory() {
 
 #[test]
 fn body_of_100_megabytes_costs_no_memory() {
-    const LONG: usize = 100 * MIB;
+    const BODY_BYTES: usize = 100 * MIB;
     let mut client = greet(fake(&[]).framing(Framing::ContentLength));
     let (before, after) = (r#"{"jsonrpc":"2.0","method":"x","params":{"t":""#, "\"},\"id\":\"a\"}");
-    let length = before.len() + LONG + after.len();
-    send_long(&client, &format!("Content-Length: {length}\r\n\r\n{before}"), LONG, after);
+    let length = before.len() + BODY_BYTES + after.len();
+    send_long(&client, &format!("Content-Length: {length}\r\n\r\n{before}"), BODY_BYTES, after);
     error(&client.answer("a"), -32603, "message_too_large");
     check_usable(&mut client);
     check_memory(&client, 40 * MIB);

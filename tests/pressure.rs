@@ -184,16 +184,16 @@ fn requests_over_the_limit_are_refused() {
 /// Requests that wait for a restart are limited.
 #[test]
 fn queue_during_a_restart_is_limited() {
-    const MANY: usize = 400;
+    const PINGS: usize = 400;
     let mut client = greeted(&[]);
     for _ in 0..3 {
         error(&client.call("crash", json!({})), -32002, "backend_unavailable");
     }
-    let lines = (0..MANY).map(|n| format!("{{\"jsonrpc\":\"2.0\",\"id\":\"w{n}\",\"method\":\"ping\"}}\n"));
+    let lines = (0..PINGS).map(|n| format!("{{\"jsonrpc\":\"2.0\",\"id\":\"w{n}\",\"method\":\"ping\"}}\n"));
     client.send_bytes(lines.collect::<String>());
-    let answers: Vec<Value> = (0..MANY).map(|n| client.answer(format!("w{n}"))).collect();
+    let answers: Vec<Value> = (0..PINGS).map(|n| client.answer(format!("w{n}"))).collect();
     let served = answers.iter().filter(|answer| answer.get("result").is_some()).count();
     let refused = answers.iter().filter(|answer| answer["error"]["data"]["kind"] == "overloaded").count();
-    assert_eq!(served + refused, MANY);
+    assert_eq!(served + refused, PINGS);
     assert!(served >= 256, "{served} served");
 }

@@ -35,9 +35,9 @@ fn bytes_pass_unchanged_both_ways() {
 
 #[test]
 fn large_output_passes_whole() {
-    const MANY: usize = 20_000_000;
-    let end = run(&["head", "-c", &MANY.to_string(), "/dev/zero"]);
-    assert_eq!((end.code, end.stdout.len()), (Some(0), MANY));
+    const OUTPUT_BYTES: usize = 20_000_000;
+    let end = run(&["head", "-c", &OUTPUT_BYTES.to_string(), "/dev/zero"]);
+    assert_eq!((end.code, end.stdout.len()), (Some(0), OUTPUT_BYTES));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `switchboard check`: problems of the config file with their places and fixes,
+//! `switchboard check`: problems of the config file with their positions and fixes,
 //! and the launch of each server.
 
 use crate::cli::CheckArgs;
@@ -18,13 +18,13 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         writeln!(text, "{}\n", wrap(&format!("note: {untrusted}"), width))?;
     }
     let Some(file) = found.file else {
-        let places: Vec<String> = found.searched.iter().map(|path| format!("  {}", path.display())).collect();
+        let paths: Vec<String> = found.searched.iter().map(|path| format!("  {}", path.display())).collect();
         super::print(&text)?;
         return Err(fatal(
             Exit::Config,
             format!(
                 "there is no config file; looked for\n{}\n  hint: `switchboard help config` has an example",
-                places.join("\n")
+                paths.join("\n")
             ),
         ));
     };

@@ -41,7 +41,7 @@ pub(super) struct Identity {
 
 /// Servers of a daemon.
 pub(super) enum What {
-    /// Settings of a config file; of a project's file only while it is trusted.
+    /// Servers of a config file; of a project's file only while it is trusted.
     Config { path: PathBuf, is_project: bool, owners: Owners },
     /// A preset, as it was located, with the global settings of a file.
     Auggie { options: auggie::Options, config: Option<PathBuf>, owners: Owners },

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &ListArgs, what: What) -> anyhow::Result<Exit> {
         let mut servers = Servers::default();
         // For one server, its failure is the error of the command; of several, it is only a missing part.
         if !asks_one {
-            let (settled, took_time) = client.settled_servers().await?;
+            let (settled, took_time) = client.started_servers().await?;
             servers = settled;
             // Servers that started meanwhile have more to list.
             if took_time {

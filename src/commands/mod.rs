@@ -68,7 +68,7 @@ fn state_folder() -> std::path::PathBuf {
     known.unwrap_or_else(|_| switchboard_gateway::temporary_state_folder())
 }
 
-/// The config file to use, loaded; or the places that were searched.
+/// The config file to use, loaded; or the paths that were searched.
 enum FoundConfig {
     File(Box<Config>, Source),
     Nothing { searched: Vec<PathBuf>, untrusted: Option<String> },

@@ -322,11 +322,11 @@ fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, Source)> {
     match super::find_config(args.config.as_deref(), args.owner.owners())? {
         FoundConfig::File(config, source) => Ok((*config, source)),
         FoundConfig::Nothing { searched, untrusted } => {
-            let places: Vec<String> = searched.iter().map(|path| format!("  {}", path.display())).collect();
+            let paths: Vec<String> = searched.iter().map(|path| format!("  {}", path.display())).collect();
             let text = format!(
                 "there is no config file, and no server was given after `--`; looked for\n{}\n  \
                  hint: write a config file (`switchboard help config`), or run `switchboard stdio -- COMMAND ARGS…`",
-                places.join("\n")
+                paths.join("\n")
             );
             Err(fatal_told(Exit::Config, text, untrusted))
         }

@@ -14,7 +14,7 @@ use switchboard_testkit::pids::{self, Word};
 const SLOW_DEATH: Duration = Duration::from_millis(500);
 
 /// Time for the guards to clear everything. The promise is one second; the machine may be busy.
-const BOUND: Duration = Duration::from_secs(5);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[track_caller]
 fn check_error(answer: &Value) {
@@ -44,11 +44,13 @@ fn check(house: &House, first: Client, end: impl FnOnce()) {
     for (window, open) in windows.iter_mut().zip(&open) {
         open.iter().for_each(|&id| check_error(&window.answer(id)));
     }
-    patience::before(since + BOUND, format_args!("the old servers are gone: {servers:?}"), || {
+    patience::before(since + CLEANUP_TIMEOUT, format_args!("the old servers are gone: {servers:?}"), || {
         servers.iter().all(|&pid| !pids::is_alive(pid)).then_some(())
     });
     // The system takes a killed process apart after it has closed its files, by which the others notice its death.
-    patience::before(since + BOUND, "the old daemon is gone", || (!daemon.is_alive()).then_some(()));
+    patience::before(since + CLEANUP_TIMEOUT, "the old daemon is gone", || {
+        (!daemon.is_alive()).then_some(())
+    });
     for window in &mut windows {
         assert!(!servers.contains(&server_of(window)));
     }

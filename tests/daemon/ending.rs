@@ -9,7 +9,7 @@ use switchboard_testkit::patience;
 use switchboard_testkit::pids::Word;
 
 /// Longer than a test: waiting it out fails the test.
-const LONG: &str = "1h";
+const ENDLESS_GRACE: &str = "1h";
 
 /// Tells the daemon to end and waits until it has begun to; from then on it takes no new clients.
 #[track_caller]
@@ -92,7 +92,7 @@ fn next_call_survives_a_refused_one() {
 /// A server that ignores the end of its input gets SIGTERM at once, not after the grace period.
 #[test]
 fn sigterm_does_not_wait_for_eof_grace() {
-    let house = House::with(json!({}), json!({ "shutdownGrace": LONG }), &["--ignore-eof"]);
+    let house = House::with(json!({}), json!({ "shutdownGrace": ENDLESS_GRACE }), &["--ignore-eof"]);
     let mut window = house.open("a");
     let server = server_of(&mut window);
     let daemon = house.daemon();
@@ -106,7 +106,8 @@ fn sigterm_does_not_wait_for_eof_grace() {
 /// The second signal kills a server that ignores both.
 #[test]
 fn second_signal_kills_servers() {
-    let house = House::with(json!({}), json!({ "shutdownGrace": LONG }), &["--ignore-eof", "--stubborn"]);
+    let house =
+        House::with(json!({}), json!({ "shutdownGrace": ENDLESS_GRACE }), &["--ignore-eof", "--stubborn"]);
     let mut window = house.open("a");
     let server = server_of(&mut window);
     window.finish();

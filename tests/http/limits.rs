@@ -126,21 +126,21 @@ fn slow_connections_block_nobody_and_close() {
 /// Slow reading may take longer than the idle timeout allows silence.
 #[test]
 fn slow_reader_gets_everything() {
-    const LONG: usize = 12 << 20;
+    const ANSWER_BYTES: usize = 12 << 20;
     let served = Served::new();
     let talk = served.open();
     let message = json!({
         "jsonrpc": "2.0", "id": 99, "method": "tools/call",
-        "params": { "name": "echo", "arguments": { "fill": "x".repeat(LONG) } },
+        "params": { "name": "echo", "arguments": { "fill": "x".repeat(ANSWER_BYTES) } },
     });
     let mut connection = served.web.connect();
     connection.write_all(&talk.say(&message).to_bytes()).unwrap();
-    let mut piece = vec![0; LONG / 40];
+    let mut piece = vec![0; ANSWER_BYTES / 40];
     let mut got = 0;
     // Half a second for each piece.
-    while got < LONG {
-        connection.read_exact(&mut piece[..(LONG - got).min(LONG / 40)]).unwrap();
-        got += (LONG - got).min(LONG / 40);
+    while got < ANSWER_BYTES {
+        connection.read_exact(&mut piece[..(ANSWER_BYTES - got).min(ANSWER_BYTES / 40)]).unwrap();
+        got += (ANSWER_BYTES - got).min(ANSWER_BYTES / 40);
         std::thread::sleep(std::time::Duration::from_millis(500));
     }
 }

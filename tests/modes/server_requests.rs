@@ -52,12 +52,13 @@ fn server_and_client_may_use_equal_ids() {
 
 #[test]
 fn unordered_answers_find_their_callers() {
-    const MANY: usize = 64;
+    const CALLS: usize = 64;
     // Room for one more call, which releases the others.
     let mut client = greet(MODE.wide());
-    let ids: Vec<u64> = (0..MANY).map(|label| client.start_call("hold", json!({ "label": label }))).collect();
+    let ids: Vec<u64> =
+        (0..CALLS).map(|label| client.start_call("hold", json!({ "label": label }))).collect();
     // A fixed order: 37 and 64 have no common divisor.
-    let order: Vec<usize> = (0..MANY).map(|n| (n * 37 + 11) % MANY).collect();
+    let order: Vec<usize> = (0..CALLS).map(|n| (n * 37 + 11) % CALLS).collect();
     client.start_call("release", json!({ "labels": order }));
     for label in &order {
         let answer = client.recv_json();
@@ -68,16 +69,16 @@ fn unordered_answers_find_their_callers() {
 /// Each call makes the server send a request; the client answers the last one first.
 #[test]
 fn many_server_requests_do_not_mix() {
-    const MANY: usize = 64;
+    const CALLS: usize = 64;
     let mut client = MODE.greeted(&[]);
     let mut calls = Vec::new();
-    for number in 0..MANY {
+    for number in 0..CALLS {
         let request = format!(
             r#"{{"jsonrpc":"2.0","id":"q{number}","method":"elicitation/create","params":{{"n":{number}}}}}"#
         );
         calls.push(client.start_call("ask", json!({ "id": format!("\"q{number}\""), "request": request })));
     }
-    let mut asked: Vec<Value> = (0..MANY).map(|_| client.told("elicitation/create")).collect();
+    let mut asked: Vec<Value> = (0..CALLS).map(|_| client.told("elicitation/create")).collect();
     asked.reverse();
     for question in &asked {
         let answer =

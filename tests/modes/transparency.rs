@@ -166,14 +166,14 @@ fn names_stay_unchanged() {
 
 #[test]
 fn many_requests_in_one_write_are_answered() {
-    const MANY: usize = 500;
+    const REQUESTS: usize = 500;
     let mut client = greet(MODE.wide());
     let line = |number: usize| {
         let params = format!(r#"{{"name":"echo","arguments":{{"n":{number}}}}}"#);
         format!(r#"{{"jsonrpc":"2.0","id":"r{number}","method":"tools/call","params":{params}}}"#) + "\n"
     };
-    client.send_bytes((0..MANY).map(line).collect::<String>());
-    for number in 0..MANY {
+    client.send_bytes((0..REQUESTS).map(line).collect::<String>());
+    for number in 0..REQUESTS {
         let answer = client.answer(format!("r{number}"));
         assert_eq!(text(&answer), format!(r#"{{"n":{number}}}"#));
     }

@@ -21,9 +21,9 @@ fn settings() -> impl Iterator<Item = Setting> {
 }
 
 /// The kept process, which the test ends.
-struct Kept(Process);
+struct KeptProcess(Process);
 
-impl Drop for Kept {
+impl Drop for KeptProcess {
     fn drop(&mut self) {
         self.0.tell(Word::Kill);
     }
@@ -31,16 +31,16 @@ impl Drop for Kept {
 
 /// The scene and the process to be kept.
 #[track_caller]
-fn open(start: Start) -> (Scene, Kept) {
+fn open(start: Start) -> (Scene, KeptProcess) {
     let scene = Scene::greet(start);
-    let kept = Kept(scene.only("adb").clone());
+    let kept = KeptProcess(scene.only("adb").clone());
     assert!(scene.zoo(1).living().contains(&"adb".to_owned()));
     (scene, kept)
 }
 
 /// Checks that all but the kept process are gone.
 #[track_caller]
-fn check_only_kept_is_left(scene: &Scene, kept: &Kept, since: Instant) {
+fn check_only_kept_is_left(scene: &Scene, kept: &KeptProcess, since: Instant) {
     let others: Vec<&Process> = scene.family.iter().filter(|process| process.pid != kept.0.pid).collect();
     check_gone(since, || {
         let alive = others.iter().filter(|process| process.is_alive()).map(|process| process.name.clone());

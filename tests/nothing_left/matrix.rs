@@ -14,7 +14,7 @@ use switchboard_testkit::zoo;
 /// Cases that run at a time: most of each is waiting.
 const AT_A_TIME: usize = 3;
 /// Time that a client gives us between the end of our input and SIGKILL, as Codex does.
-const HASTE: Duration = Duration::from_millis(50);
+const CODEX_GRACE: Duration = Duration::from_millis(50);
 
 type Case = (&'static str, fn(Setting));
 
@@ -35,7 +35,7 @@ const CASES: &[Case] = &[
         killed(setting, |scene| {
             scene.client.close_input();
             // Not a wait for a fact: the client gives us this long.
-            std::thread::sleep(HASTE);
+            std::thread::sleep(CODEX_GRACE);
             scene.us.tell(Word::Kill);
         });
     }),

@@ -10,7 +10,7 @@ use switchboard_testkit::tree::{self, Process};
 use switchboard_testkit::zoo::{self, Zoo};
 
 /// The promise is one second. The machine may be busy with other tests.
-pub(super) const BOUND: Duration = Duration::from_secs(5);
+pub(super) const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct Scene {
     pub(super) client: Client,
@@ -127,7 +127,7 @@ impl Scene {
 #[track_caller]
 pub(super) fn check_gone(since: Instant, mut left: impl FnMut() -> Vec<String>) {
     let last = std::cell::RefCell::new(Vec::new());
-    patience::before(since + BOUND, Left(&last), || {
+    patience::before(since + CLEANUP_TIMEOUT, Left(&last), || {
         *last.borrow_mut() = left();
         last.borrow().is_empty().then_some(())
     });
@@ -137,7 +137,7 @@ struct Left<'a>(&'a std::cell::RefCell<Vec<String>>);
 
 impl Display for Left<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nothing is left after {BOUND:?}; there are still {:?}", self.0.borrow())
+        write!(f, "nothing is left after {CLEANUP_TIMEOUT:?}; there are still {:?}", self.0.borrow())
     }
 }
 

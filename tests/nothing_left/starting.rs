@@ -12,8 +12,8 @@ use switchboard_testkit::tree::{self, Process};
 use switchboard_testkit::zoo::{self, Zoo};
 
 /// A start takes tens of milliseconds, more on a busy machine.
-const LAST: u64 = 90;
-const STEP: u64 = 3;
+const LAST_MS: u64 = 90;
+const STEP_MS: u64 = 3;
 const AT_A_TIME: u64 = 3;
 
 #[track_caller]
@@ -72,7 +72,7 @@ fn check_answered(setting: Setting, name: &str, time: Duration) {
 #[test]
 fn kill_during_a_start_leaves_nothing() {
     for setting in settings() {
-        at_moments(LAST, STEP, |time| check_killed_after(setting, time));
+        at_moments(LAST_MS, STEP_MS, |time| check_killed_after(setting, time));
     }
 }
 

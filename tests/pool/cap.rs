@@ -10,7 +10,7 @@ use switchboard_testkit::client::Start;
 use switchboard_testkit::{patience, pids};
 
 /// Interval between two counts of the processes.
-const MOMENT: Duration = Duration::from_millis(2);
+const COUNT_INTERVAL: Duration = Duration::from_millis(2);
 
 fn roots(start: &Start, count: usize) -> Vec<PathBuf> {
     (0..count).map(|n| start.scratch().folder(&format!("root-{n}"))).collect()
@@ -31,7 +31,7 @@ fn five_roots_share_room_for_two() {
     let start = rooted(json!({}), json!({ "maxBackends": 2 }));
     let roots = roots(&start, 5);
     let mut editor = Editor::open(start, &roots);
-    let census = Census::of(editor.record().folder().display(), MOMENT);
+    let census = Census::of(editor.record().folder().display(), COUNT_INTERVAL);
     for _ in 0..3 {
         for root in &roots {
             editor.facts(json!({ "file": uri(root.join("x")) })).is_at(root);
@@ -71,7 +71,7 @@ fn pool_and_flag_caps_are_enforced() {
     for start in [by_pool, by_flag] {
         let roots = roots(&start, 3);
         let mut editor = Editor::open(start, &roots);
-        let census = Census::of(editor.record().folder().display(), MOMENT);
+        let census = Census::of(editor.record().folder().display(), COUNT_INTERVAL);
         for root in roots.iter().chain(&roots) {
             editor.facts(json!({ "file": uri(root) })).is_at(root);
         }
@@ -152,7 +152,7 @@ fn call_waits_for_room() {
     let start = rooted(json!({}), json!({ "maxBackends": 2 }));
     let roots = roots(&start, 3);
     let mut editor = Editor::open(start, &roots);
-    let census = Census::of(editor.record().folder().display(), MOMENT);
+    let census = Census::of(editor.record().folder().display(), COUNT_INTERVAL);
     let busy = [&roots[0], &roots[1]].map(|root| {
         let pid = editor.facts(json!({ "file": uri(root) })).pid;
         (pid, editor.client.start_call("hang", json!({ "file": uri(root) })))

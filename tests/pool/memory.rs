@@ -5,13 +5,13 @@ use crate::support::{configured, error, log_with};
 use serde_json::json;
 use switchboard_testkit::{patience, pids};
 
-const MUCH: u64 = 100 << 20;
+const EXCESS_BYTES: u64 = 100 << 20;
 const WARNING: &str = "memory limit exceeded";
 
 #[test]
 fn idle_instance_over_limit_is_stopped() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "memoryLimit": "50MiB" }), &[]));
-    let pid = editor.call("grow", json!({ "bytes": MUCH }))["result"]["pid"].as_u64().unwrap() as u32;
+    let pid = editor.call("grow", json!({ "bytes": EXCESS_BYTES }))["result"]["pid"].as_u64().unwrap() as u32;
     patience::until_true("it is stopped", || !pids::is_alive(pid));
     let log = log_with(&editor.client, "it uses too much memory");
     let (warning, stop) = (log.find(WARNING).unwrap(), log.find("stopping").unwrap());
@@ -24,7 +24,7 @@ fn idle_instance_over_limit_is_stopped() {
 #[test]
 fn busy_instance_over_limit_is_restarted() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "memoryLimit": "50MiB" }), &[]));
-    editor.call("grow", json!({ "bytes": MUCH }));
+    editor.call("grow", json!({ "bytes": EXCESS_BYTES }));
     let answer = editor.call("hang", json!({}));
     let error = error(&answer, -32002, "backend_unavailable");
     assert!(error["message"].as_str().unwrap().contains("memory"), "{answer}");
@@ -39,7 +39,7 @@ fn pool_memory_limit_stops_least_recent() {
     let [a, b] = folders(&start, ["a", "b"]);
     let mut editor = Editor::open(start, &[&a, &b]);
     let mut grow = |root| {
-        let answer = editor.call("grow", json!({ "bytes": MUCH, "file": uri(root) }));
+        let answer = editor.call("grow", json!({ "bytes": EXCESS_BYTES, "file": uri(root) }));
         answer["result"]["pid"].as_u64().unwrap() as u32
     };
     let (first, second) = (grow(&a), grow(&b));

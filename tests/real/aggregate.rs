@@ -1,7 +1,7 @@
 //! Four real servers as one, compared with each of them alone: lists have the same items under a prefix, and
 //! conversations are the same byte for byte.
 
-use super::peers::{Server, Way};
+use super::peers::{Link, Server};
 use super::talk::{Talk, hold, hold_with_all};
 use crate::support::program;
 use serde_json::value::RawValue;
@@ -35,7 +35,7 @@ impl Aggregate {
         let folder = Scratch::new();
         let entry = |server: &Server| {
             let words: Vec<String> =
-                server.command(Way::Direct).iter().map(|word| word.to_str().unwrap().to_owned()).collect();
+                server.command(Link::Direct).iter().map(|word| word.to_str().unwrap().to_owned()).collect();
             json!({ "command": words[0], "args": words[1..] })
         };
         let entries: serde_json::Map<String, Value> =
@@ -153,7 +153,7 @@ fn lists(heard: &[String]) -> Vec<Vec<String>> {
 fn lists_match_each_server_under_its_prefix() {
     let aggregate = Aggregate::four();
     let alone = |name: &str, capabilities: &Value| {
-        let heard = hold(aggregate.server(name), Way::Direct, &|talk: &mut Talk| {
+        let heard = hold(aggregate.server(name), Link::Direct, &|talk: &mut Talk| {
             talk.greet(capabilities.clone());
             all_lists(talk);
         });
@@ -195,7 +195,8 @@ fn same_under_prefix(
     server: &'static str,
     script: impl Fn(&mut Talk, &dyn Fn(&str) -> String),
 ) -> Vec<String> {
-    let direct = hold(aggregate.server(server), Way::Direct, &|talk: &mut Talk| script(talk, &str::to_owned));
+    let direct =
+        hold(aggregate.server(server), Link::Direct, &|talk: &mut Talk| script(talk, &str::to_owned));
     let through =
         hold_with_all(aggregate, &|talk: &mut Talk| script(talk, &|name: &str| format!("{server}__{name}")));
     let (logger, only) = (format!("\"logger\":\"{server}/"), format!("\"logger\":\"{server}\","));

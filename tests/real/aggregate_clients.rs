@@ -1,7 +1,7 @@
 //! Programs built on the official SDKs see four servers as one, with server-everything as it is alone.
 
 use super::aggregate::Aggregate;
-use super::peers::{Way, driver, node_package};
+use super::peers::{Link, driver, node_package};
 use super::rmcp_client::converse_with;
 use super::sdk_clients::{check_everything, python_program, run_in, step};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn check(program: &[OsString], nested: bool) {
     let lines = |printed: String| -> Vec<Value> {
         printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     };
-    let words = [program.to_vec(), everything.command(Way::Direct)].concat();
+    let words = [program.to_vec(), everything.command(Link::Direct)].concat();
     let direct = lines(run_in(everything.folder(), "", words, &|| everything.processes()));
     let words = [program.to_vec(), aggregate.command()].concat();
     let through = lines(run_in(aggregate.folder(), PREFIX, words, &|| aggregate.processes()));
@@ -116,12 +116,12 @@ fn rmcp_client_sees_four_servers() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let aggregate = Aggregate::four();
     let everything = aggregate.server("everything");
-    let hold = |words, folder, way, prefix| {
-        let talk = converse_with(words, folder, way, prefix);
+    let hold = |words, folder, link, prefix| {
+        let talk = converse_with(words, folder, link, prefix);
         runtime.block_on(async { tokio::time::timeout(patience::LIMIT, talk).await.unwrap() })
     };
-    let direct = hold(everything.command(Way::Direct), everything.folder(), Way::Direct, "");
-    let through = hold(aggregate.command(), aggregate.folder(), Way::Through, PREFIX);
+    let direct = hold(everything.command(Link::Direct), everything.folder(), Link::Direct, "");
+    let through = hold(aggregate.command(), aggregate.folder(), Link::Through, PREFIX);
     let left = aggregate.processes();
     assert!(left.is_empty(), "still there: {left:?}");
     let ours = ["greeting: ", "tools: ", "resources: ", "prompts: ", "log: ", "progress: ", "unknown: "];
@@ -149,7 +149,7 @@ fn inspector_cli_sees_four_servers() {
         let words: Vec<String> = words.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
         json!({ "command": words[0], "args": words[1..] })
     };
-    let direct = |name: &str| entry(aggregate.server(name).command(Way::Direct));
+    let direct = |name: &str| entry(aggregate.server(name).command(Link::Direct));
     let config = json!({ "mcpServers": {
         "all": entry(aggregate.command()), "everything": direct("everything"), "time": direct("time"),
     } });

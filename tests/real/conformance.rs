@@ -19,7 +19,7 @@ use switchboard_testkit::scratch::Scratch;
 type Found = BTreeMap<String, BTreeMap<String, usize>>;
 
 /// The suite runs for about twenty seconds on a quiet machine.
-const LONG: Duration = Duration::from_secs(300);
+const SUITE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Scenarios with different findings, and why. All pass both ways.
 const DIFFERENT: &[(&str, &str)] = &[
@@ -49,7 +49,7 @@ fn run(suite: &str, flags: &[&str], url: &str) -> Found {
         .arg(folder.path())
         .args(flags)
         .start();
-    let deadline = Instant::now() + LONG;
+    let deadline = Instant::now() + SUITE_TIMEOUT;
     while !program.has_ended() {
         assert!(
             Instant::now() < deadline,

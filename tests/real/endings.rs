@@ -1,7 +1,7 @@
 //! Endings by real clients: signals, a closed stream, or both. The program ends, and nothing of the server is
 //! left.
 
-use super::peers::{Server, Way};
+use super::peers::{Link, Server};
 use crate::support::program;
 use serde_json::json;
 use std::fs;
@@ -12,7 +12,7 @@ use switchboard_testkit::pids::{self, Word};
 /// Connects to a server, calls `end`, and checks for leftovers.
 #[track_caller]
 fn check(server: &Server, capabilities: serde_json::Value, code: Option<i32>, end: impl Fn(&mut Client)) {
-    let mut client = server.start(Way::Through).start();
+    let mut client = server.start(Link::Through).start();
     let info = json!({ "name": "ending", "version": "1" });
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info });
     let greeting = client.request("initialize", params);
@@ -91,7 +91,7 @@ fn closed_stream_then_sigterm_is_prompt() {
     let config = server.folder().file("config.json", r#"{ "mcpServers": {}, "shutdownGrace": "1h" }"#);
     let log = server.folder().join("log");
     let start = program().args(["stdio", "--config"]).arg(config).arg("--log-file").arg(&log).arg("--");
-    let mut client = start.args(server.command(Way::Direct)).start();
+    let mut client = start.args(server.command(Link::Direct)).start();
     client.initialize();
     let call = client.start_call("trigger-long-running-operation", json!({ "duration": 3600, "steps": 2 }));
     client.notify("notifications/cancelled", json!({ "requestId": call }));

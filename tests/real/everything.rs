@@ -1,6 +1,6 @@
 //! server-everything: everything that it offers to a client without capabilities.
 
-use super::peers::{Server, Way};
+use super::peers::{Link, Server};
 use super::talk::{Talk, hold, same_both_ways, same_both_ways_in_any_order};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -222,8 +222,8 @@ fn log_level_is_honoured() {
 #[test]
 fn environment_gains_four_variables() {
     let server = Server::everything();
-    let [direct, through] = [Way::Direct, Way::Through].map(|way| {
-        let heard = hold(&server, way, &|talk| {
+    let [direct, through] = [Link::Direct, Link::Through].map(|link| {
+        let heard = hold(&server, link, &|talk| {
             talk.greet(json!({}));
             talk.call("get-env", json!({}));
         });

@@ -1,7 +1,7 @@
 //! The official clients over HTTP see a server at its own path as they see it directly, even when a network
 //! in between cuts every stream after its first event.
 
-use super::peers::{Server, Way, driver};
+use super::peers::{Link, Server, driver};
 use super::sdk_clients::{check_everything, printed, python_program};
 use crate::daemon::house::House;
 use crate::http::served::{Served, token};
@@ -25,7 +25,7 @@ fn typescript(flavour: &str) -> [OsString; 3] {
 
 fn serve(server: &Server) -> Served {
     let words: Vec<String> =
-        server.command(Way::Direct).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        server.command(Link::Direct).iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let entry = json!({ "command": words[0], "args": words[1..] });
     Served::start(House::with(json!({ "mcpServers": { "everything": entry } }), json!({}), &[]), &[])
 }
@@ -40,14 +40,15 @@ fn through(
     door: Door,
     is_alone: bool,
 ) -> String {
-    let (way, end) = match door {
+    let (transport, end) = match door {
         Door::Streamable => ("http", "mcp"),
         Door::Events => ("sse", "sse"),
     };
     let path = if is_alone { format!("servers/everything/{end}") } else { end.to_owned() };
     let mut words = program.to_vec();
     words.extend(
-        [format!("http://127.0.0.1:{port}/{path}"), way.to_owned(), token(&served.house)].map(OsString::from),
+        [format!("http://127.0.0.1:{port}/{path}"), transport.to_owned(), token(&served.house)]
+            .map(OsString::from),
     );
     if !is_alone {
         words.push("everything__".into());
@@ -62,7 +63,7 @@ fn steps(printed: &str) -> Vec<Value> {
 #[track_caller]
 fn check(program: &[OsString], doors: &[Door]) {
     let server = Server::everything();
-    let directly = printed(&server, [program.to_vec(), server.command(Way::Direct)].concat());
+    let directly = printed(&server, [program.to_vec(), server.command(Link::Direct)].concat());
     for &door in doors {
         let served = serve(&server);
         let alone = through(&server, program, &served, served.web.port(), door, true);

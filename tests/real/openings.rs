@@ -1,6 +1,6 @@
 //! First messages of well-known clients, as recorded in November 2026.
 
-use super::peers::{Server, Way};
+use super::peers::{Link, Server};
 use super::talk::{Talk, compare, hold, same_both_ways};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn claude_code_opening_works() {
         talk.told("notifications/message");
     };
     let server = Server::everything();
-    let [direct, through] = [Way::Direct, Way::Through].map(|way| hold(&server, way, &open));
+    let [direct, through] = [Link::Direct, Link::Through].map(|link| hold(&server, link, &open));
     // The first answer is the gateway's own; everything after it is the server's.
     compare(&direct[1..], &through[1..]);
 }

@@ -18,9 +18,9 @@ pub(crate) struct Server {
     elsewhere: Option<Elsewhere>,
 }
 
-/// The way to a server.
+/// Link to a server: direct, or through Switchboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Link {
     Direct,
     Through,
 }
@@ -127,20 +127,20 @@ impl Server {
         &self.words
     }
 
-    /// The command line for this way.
-    pub(crate) fn command(&self, way: Way) -> Vec<OsString> {
-        let before: &[&str] = match way {
-            Way::Direct => &[],
-            Way::Through => &[env!("CARGO_BIN_EXE_switchboard"), "stdio", "--"],
+    /// The command line for this link.
+    pub(crate) fn command(&self, link: Link) -> Vec<OsString> {
+        let before: &[&str] = match link {
+            Link::Direct => &[],
+            Link::Through => &[env!("CARGO_BIN_EXE_switchboard"), "stdio", "--"],
         };
         before.iter().map(OsString::from).chain(self.words.iter().cloned()).collect()
     }
 
     /// A scripted client, with the same environment both ways.
-    pub(crate) fn start(&self, way: Way) -> Start {
-        let start = match way {
-            Way::Direct => Start::new(&self.words[0]).args(&self.words[1..]),
-            Way::Through => match &self.elsewhere {
+    pub(crate) fn start(&self, link: Link) -> Start {
+        let start = match link {
+            Link::Direct => Start::new(&self.words[0]).args(&self.words[1..]),
+            Link::Through => match &self.elsewhere {
                 None => program().args(["stdio", "--"]).args(&self.words),
                 Some(elsewhere) => {
                     let config = serde_json::json!({ "mcpServers": { "far": { "url": elsewhere.url() } } });

@@ -1,7 +1,7 @@
 //! Real servers over HTTP: the same messages through us as from the same server on stdio.
 
 use super::elsewhere::Elsewhere;
-use super::peers::{Server, Way};
+use super::peers::{Link, Server};
 use super::talk::{Talk, compare, hold, same_both_ways_in_any_order};
 use crate::support::{program, text};
 use serde_json::{Value, json};
@@ -59,8 +59,8 @@ fn same_but_for_sessions(server: &Server, script: impl Fn(&mut Talk)) {
         };
         frame.replace(" - SessionId undefined", "").replace("from session undefined", "")
     };
-    let [direct, through] = [Way::Direct, Way::Through].map(|way| {
-        let heard = hold(server, way, &script).into_iter().filter(|frame| !frame.contains("Roots updated"));
+    let [direct, through] = [Link::Direct, Link::Through].map(|link| {
+        let heard = hold(server, link, &script).into_iter().filter(|frame| !frame.contains("Roots updated"));
         let mut heard: Vec<String> = heard.map(plain).collect();
         heard.sort();
         heard

@@ -4,7 +4,7 @@
     reason = "the newest era has no sampling, roots and log messages; this is an older one"
 )]
 
-use super::peers::{Server, Way};
+use super::peers::{Link, Server};
 use rmcp::model::{
     CallToolRequestParams, ClientConfig, ClientRequest, CreateMessageRequestParams, CreateMessageResult,
     ElicitRequestParams, ElicitResult, ErrorData, ListRootsResult, LoggingMessageNotificationParam,
@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 
 /// Accepts every request, and forwards notifications.
 struct Person {
-    news: mpsc::Sender<String>,
+    notices: mpsc::Sender<String>,
 }
 
 /// A value of one of rmcp's types, which have no public constructor.
@@ -35,7 +35,7 @@ fn shown(value: &impl serde::Serialize) -> Value {
 impl Person {
     async fn note(&self, what: &str, value: &impl serde::Serialize) {
         // The channel is closed once the conversation is over.
-        let _ = self.news.send(format!("{what}: {}", shown(value))).await;
+        let _ = self.notices.send(format!("{what}: {}", shown(value))).await;
     }
 }
 
@@ -95,7 +95,7 @@ impl ClientHandler for Person {
 /// The conversation and its record.
 struct Talk {
     peer: RunningService<RoleClient, Person>,
-    news: mpsc::Receiver<String>,
+    notices: mpsc::Receiver<String>,
     seen: Vec<String>,
     prefix: &'static str,
 }
@@ -108,9 +108,9 @@ impl Talk {
     /// Waits for a line that begins like this; records everything before it too.
     async fn told(&mut self, beginning: &str) {
         loop {
-            let news = self.news.recv().await.expect("the server has not gone");
-            self.seen.push(news.clone());
-            if news.starts_with(beginning) {
+            let notices = self.notices.recv().await.expect("the server has not gone");
+            self.seen.push(notices.clone());
+            if notices.starts_with(beginning) {
                 return;
             }
         }
@@ -127,9 +127,9 @@ impl Talk {
     }
 }
 
-async fn converse(server: &Server, way: Way) -> Vec<String> {
-    let seen = converse_with(server.command(way), server.folder(), way, "").await;
-    let left = if way == Way::Through { server.processes() } else { Vec::new() };
+async fn converse(server: &Server, link: Link) -> Vec<String> {
+    let seen = converse_with(server.command(link), server.folder(), link, "").await;
+    let left = if link == Link::Through { server.processes() } else { Vec::new() };
     assert!(left.is_empty(), "still there: {left:?}");
     seen
 }
@@ -138,7 +138,7 @@ async fn converse(server: &Server, way: Way) -> Vec<String> {
 pub(super) async fn converse_with(
     words: Vec<OsString>,
     folder: &Scratch,
-    way: Way,
+    link: Link,
     prefix: &'static str,
 ) -> Vec<String> {
     let mut command = tokio::process::Command::new(&words[0]);
@@ -152,9 +152,9 @@ pub(super) async fn converse_with(
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         unreachable!("both were asked to be pipes");
     };
-    let (news, heard) = mpsc::channel(1000);
-    let peer = Person { news }.serve((stdout, stdin)).await.expect("the server greets");
-    let mut talk = Talk { peer, news: heard, seen: Vec::new(), prefix };
+    let (notices, heard) = mpsc::channel(1000);
+    let peer = Person { notices }.serve((stdout, stdin)).await.expect("the server greets");
+    let mut talk = Talk { peer, notices: heard, seen: Vec::new(), prefix };
     let greeting = shown(&talk.peer.peer_info());
     talk.note("greeting", &greeting);
     talk.told("log: ").await;
@@ -195,7 +195,7 @@ pub(super) async fn converse_with(
 
     let quit = talk.peer.cancel().await.expect("the conversation ends");
     talk.seen.push(format!("{quit:?}"));
-    if way == Way::Through {
+    if link == Link::Through {
         assert_eq!(child.wait().await.expect("it ends").code(), Some(0));
     }
     talk.seen
@@ -205,8 +205,8 @@ pub(super) async fn converse_with(
 fn rmcp_conversation_is_equal() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = Server::everything();
-    let [direct, through] = [Way::Direct, Way::Through].map(|way| {
-        let conversation = converse(&server, way);
+    let [direct, through] = [Link::Direct, Link::Through].map(|link| {
+        let conversation = converse(&server, link);
         runtime.block_on(async {
             tokio::time::timeout(switchboard_testkit::patience::LIMIT, conversation).await.unwrap()
         })

@@ -1,6 +1,6 @@
 //! Programs built on the official SDKs: the same conversation directly and through us, with the same results.
 
-use super::peers::{Server, Way, driver, node_package, python};
+use super::peers::{Link, Server, driver, node_package, python};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
@@ -63,8 +63,8 @@ fn logs(folder: &Scratch) -> Vec<String> {
 /// Runs both ways; returns the steps.
 #[track_caller]
 fn same_both_ways(server: &Server, program: &[OsString]) -> Vec<Value> {
-    let [direct, through] =
-        [Way::Direct, Way::Through].map(|way| run(server, [program.to_vec(), server.command(way)].concat()));
+    let [direct, through] = [Link::Direct, Link::Through]
+        .map(|link| run(server, [program.to_vec(), server.command(link)].concat()));
     for (direct, through) in direct.lines().zip(through.lines()) {
         assert_eq!(through, direct, "through us (left), directly (right)");
     }
@@ -149,8 +149,8 @@ fn python_2_probing_sees_the_same() {
     check_everything(&same_both_ways(&Server::everything(), &python_program(".venv", "auto", "everything")));
     let server = Server::time();
     let program = python_program(".venv", "auto", "time");
-    let [direct, through] = [Way::Direct, Way::Through].map(|way| {
-        let printed = run(&server, [program.to_vec(), server.command(way)].concat());
+    let [direct, through] = [Link::Direct, Link::Through].map(|link| {
+        let printed = run(&server, [program.to_vec(), server.command(link)].concat());
         let steps: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         ["Asia/Tokyo", "Nowhere/None", "closed"].map(|name| step(&steps, name).clone())
     });
@@ -161,12 +161,12 @@ fn python_2_probing_sees_the_same() {
 #[test]
 fn inspector_cli_sees_the_same() {
     let server = Server::everything();
-    let entry = |way| {
+    let entry = |link| {
         let words: Vec<String> =
-            server.command(way).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            server.command(link).iter().map(|word| word.to_string_lossy().into_owned()).collect();
         json!({ "command": words[0], "args": words[1..] })
     };
-    let config = json!({ "mcpServers": { "direct": entry(Way::Direct), "through": entry(Way::Through) } });
+    let config = json!({ "mcpServers": { "direct": entry(Link::Direct), "through": entry(Link::Through) } });
     let config = server.folder().file("inspector.json", config.to_string());
     let ask = |name: &str, question: &[&str]| {
         let mut words: Vec<OsString> = vec!["node".into()];

@@ -5,7 +5,7 @@
 //! choose.
 
 use super::aggregate::Aggregate;
-use super::peers::{Server, Way};
+use super::peers::{Link, Server};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
@@ -15,8 +15,8 @@ use switchboard_testkit::{patience, pids};
 /// Holds the conversation both ways and compares; returns the frames.
 #[track_caller]
 pub(crate) fn same_both_ways(server: &Server, script: impl Fn(&mut Talk)) -> Vec<String> {
-    let direct = hold(server, Way::Direct, &script);
-    let through = hold(server, Way::Through, &script);
+    let direct = hold(server, Link::Direct, &script);
+    let through = hold(server, Link::Through, &script);
     compare(&direct, &through);
     through
 }
@@ -24,7 +24,7 @@ pub(crate) fn same_both_ways(server: &Server, script: impl Fn(&mut Talk)) -> Vec
 /// The same where the order of frames depends on timing.
 #[track_caller]
 pub(crate) fn same_both_ways_in_any_order(server: &Server, script: impl Fn(&mut Talk)) {
-    let [mut direct, mut through] = [Way::Direct, Way::Through].map(|way| hold(server, way, &script));
+    let [mut direct, mut through] = [Link::Direct, Link::Through].map(|link| hold(server, link, &script));
     direct.sort();
     through.sort();
     compare(&direct, &through);
@@ -49,10 +49,10 @@ pub(crate) fn compare(direct: &[String], through: &[String]) {
 
 /// Holds the conversation once. Through us, checks for an orderly end without leftovers.
 #[track_caller]
-pub(crate) fn hold(server: &Server, way: Way, script: &impl Fn(&mut Talk)) -> Vec<String> {
-    let mut talk = Talk::start(server, way);
+pub(crate) fn hold(server: &Server, link: Link, script: &impl Fn(&mut Talk)) -> Vec<String> {
+    let mut talk = Talk::start(server, link);
     script(&mut talk);
-    if way == Way::Through {
+    if link == Link::Through {
         let processes = server.processes();
         assert!(!processes.is_empty(), "our own command line names the server's folder");
         let end = talk.client.finish();
@@ -92,8 +92,8 @@ pub(crate) struct Talk {
 type Replies = Box<dyn Fn(&Value) -> Option<Value>>;
 
 impl Talk {
-    fn start(server: &Server, way: Way) -> Self {
-        Self::with(server.start(way).start())
+    fn start(server: &Server, link: Link) -> Self {
+        Self::with(server.start(link).start())
     }
 
     pub(crate) fn with(client: Client) -> Self {

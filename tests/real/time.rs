@@ -1,6 +1,6 @@
 //! The time server, in Python: another SDK, which writes JSON differently.
 
-use super::peers::{Server, Way};
+use super::peers::{Link, Server};
 use super::talk::{hold, same_both_ways};
 use serde_json::json;
 
@@ -31,8 +31,8 @@ fn time_server_is_equal() {
 #[test]
 fn newest_era_is_declined() {
     let server = Server::time();
-    let ask = |way| {
-        let heard = hold(&server, way, &|talk| {
+    let ask = |link| {
+        let heard = hold(&server, link, &|talk| {
             let meta = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": {},
@@ -41,6 +41,6 @@ fn newest_era_is_declined() {
         });
         serde_json::from_str::<serde_json::Value>(&heard[0]).unwrap()
     };
-    assert!(ask(Way::Direct)["result"]["supportedVersions"].is_array());
-    assert_eq!(ask(Way::Through)["error"]["code"], -32601);
+    assert!(ask(Link::Direct)["result"]["supportedVersions"].is_array());
+    assert_eq!(ask(Link::Through)["error"]["code"], -32601);
 }

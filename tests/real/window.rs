@@ -1,6 +1,6 @@
 //! A window with a real server behind it that is several processes deep, and the check that all of them end.
 
-use super::peers::{Server, Way};
+use super::peers::{Link, Server};
 use crate::support::program;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::tree::{self, Process};
 
 /// The promise is one second. The machine may be busy with other tests.
-const BOUND: Duration = Duration::from_secs(5);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server, and how it gets all of its processes.
 pub(super) struct Chain {
@@ -45,7 +45,7 @@ impl Window {
     #[track_caller]
     pub(super) fn open(chain: &Chain, guard: &str, state: &Path) -> Self {
         let server = (chain.server)();
-        let start = program().args(["stdio", "--guard", guard, "--"]).args(server.command(Way::Direct));
+        let start = program().args(["stdio", "--guard", guard, "--"]).args(server.command(Link::Direct));
         let start = start.cwd(server.folder().path()).own_group();
         let start = start.env("HOME", server.folder().folder("home")).env("TMPDIR", temporary(&server));
         let mut client = start.env("XDG_STATE_HOME", state).start();
@@ -80,7 +80,7 @@ impl Window {
     #[track_caller]
     pub(super) fn check_gone(&mut self, since: Instant) {
         let last = RefCell::new(Vec::new());
-        patience::before(since + BOUND, Left(&last), || {
+        patience::before(since + CLEANUP_TIMEOUT, Left(&last), || {
             *last.borrow_mut() = self.left();
             last.borrow().is_empty().then_some(())
         });
@@ -145,6 +145,6 @@ struct Left<'a>(&'a RefCell<Vec<Process>>);
 
 impl Display for Left<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nothing is left after {BOUND:?}; there are still {:#?}", self.0.borrow())
+        write!(f, "nothing is left after {CLEANUP_TIMEOUT:?}; there are still {:#?}", self.0.borrow())
     }
 }

@@ -8,18 +8,18 @@ use std::sync::mpsc;
 use switchboard_testkit::patience;
 use switchboard_testkit::web::{Web, answer, mcp};
 
-const LONG: usize = 10 << 20;
+const TEXT_BYTES: usize = 10 << 20;
 const FAR_TOO_LONG: usize = 100 << 20;
 
 #[test]
 fn ten_mebibytes_pass_both_ways() {
     let web = Web::start(|seen, wire| match (seen.what(), seen.tool()) {
         ("tools/call", "json") => {
-            let text = "x".repeat(LONG);
+            let text = "x".repeat(TEXT_BYTES);
             wire.answer(seen, &json!({ "content": [{ "type": "text", "text": text }] }));
         }
         ("tools/call", "events") => {
-            let text = "y".repeat(LONG);
+            let text = "y".repeat(TEXT_BYTES);
             wire.begin_events(&[]);
             wire.event(None, &answer(seen, &json!({ "content": [{ "type": "text", "text": text }] })));
             wire.end_events();
@@ -31,9 +31,12 @@ fn ten_mebibytes_pass_both_ways() {
         _ => mcp(seen, wire, "s-1"),
     });
     let mut client = greeted(&web);
-    assert_eq!(text(&client.call("json", json!({}))), "x".repeat(LONG));
-    assert_eq!(text(&client.call("events", json!({}))), "y".repeat(LONG));
-    assert_eq!(text(&client.call("count", json!({ "text": "z".repeat(LONG) }))), LONG.to_string());
+    assert_eq!(text(&client.call("json", json!({}))), "x".repeat(TEXT_BYTES));
+    assert_eq!(text(&client.call("events", json!({}))), "y".repeat(TEXT_BYTES));
+    assert_eq!(
+        text(&client.call("count", json!({ "text": "z".repeat(TEXT_BYTES) }))),
+        TEXT_BYTES.to_string()
+    );
     finish(client);
 }
 

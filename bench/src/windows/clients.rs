@@ -8,7 +8,7 @@ use std::path::Path;
 pub(super) type Variables = Vec<(OsString, OsString)>;
 
 /// Presentation of a client.
-pub(super) struct Manner {
+pub(super) struct ClientProfile {
     pub(super) variables: Variables,
     pub(super) version: &'static str,
     pub(super) capabilities: Value,
@@ -57,8 +57,8 @@ fn shell(home: &Path, folder: &Path, session: &str) -> Variables {
 }
 
 /// A window of an editor: all windows have the same environment.
-pub(super) fn editor(home: &Path) -> Manner {
-    Manner {
+pub(super) fn editor(home: &Path) -> ClientProfile {
+    ClientProfile {
         variables: user(home),
         version: "2025-06-18",
         capabilities: json!({ "roots": { "listChanged": true } }),
@@ -67,7 +67,7 @@ pub(super) fn editor(home: &Path) -> Manner {
     }
 }
 
-pub(super) fn four(home: &Path, folder: &Path) -> Vec<Manner> {
+pub(super) fn four(home: &Path, folder: &Path) -> Vec<ClientProfile> {
     let mut claude = shell(home, folder, "11");
     claude.extend(variables(&[
         ("CLAUDECODE", "1"),
@@ -80,28 +80,28 @@ pub(super) fn four(home: &Path, folder: &Path) -> Vec<Manner> {
     let mut gemini = shell(home, folder, "13");
     gemini.extend(variables(&[("GEMINI_CLI", "1")]));
     vec![
-        Manner {
+        ClientProfile {
             variables: claude,
             version: "2025-11-25",
             capabilities: json!({ "roots": {}, "elicitation": { "form": {}, "url": {} } }),
             info: json!({ "name": "claude-code", "title": "Claude Code", "version": "2.1.325" }),
             discovers: true,
         },
-        Manner {
+        ClientProfile {
             variables: codex,
             version: "2025-06-18",
             capabilities: json!({ "elicitation": {} }),
             info: json!({ "name": "codex-mcp-client", "title": "Codex", "version": "0.166.0" }),
             discovers: false,
         },
-        Manner {
+        ClientProfile {
             variables: gemini,
             version: "2025-06-18",
             capabilities: json!({ "roots": { "listChanged": true } }),
             info: json!({ "name": "gemini-cli-mcp-client", "version": "0.61.0" }),
             discovers: false,
         },
-        Manner {
+        ClientProfile {
             variables: shell(home, folder, "14"),
             version: "2025-06-18",
             capabilities: json!({}),

@@ -1,6 +1,6 @@
 //! Runs a scenario without Switchboard and with each program, one after the other, and prints a row for each.
 
-use super::clients::{self, Manner};
+use super::clients::{self, ClientProfile};
 use super::servers::{self, Server};
 use crate::procfs::{Family, family_cpu};
 use serde_json::json;
@@ -57,7 +57,7 @@ struct Place {
     scratch: Scratch,
     servers: Vec<Server>,
     /// Presentation and folder of each window.
-    windows: Vec<(Manner, PathBuf)>,
+    windows: Vec<(ClientProfile, PathBuf)>,
 }
 
 pub(super) fn run(scenario: Scenario, options: &CompareOptions) -> io::Result<ExitCode> {
@@ -132,8 +132,8 @@ fn place(scenario: Scenario, options: &CompareOptions) -> io::Result<Place> {
         }
         Scenario::Clients => {
             let folder = folder("project".to_owned())?;
-            let manners = clients::four(scratch.path(), &folder).into_iter();
-            manners.map(|manner| (manner, folder.clone())).collect()
+            let profiles = clients::four(scratch.path(), &folder).into_iter();
+            profiles.map(|profile| (profile, folder.clone())).collect()
         }
     };
     Ok(Place { scratch, servers, windows })
@@ -165,37 +165,37 @@ struct Window<'a> {
 /// Starts a program in a folder as this client does, and makes the handshake.
 fn open(
     argv: &[OsString],
-    manner: &Manner,
+    profile: &ClientProfile,
     more: impl Iterator<Item = (OsString, OsString)>,
     folder: &Path,
 ) -> io::Result<Program> {
-    let variables = manner.variables.iter().cloned().chain(more);
+    let variables = profile.variables.iter().cloned().chain(more);
     let mut program = Start::plain(argv).only_envs(variables).cwd(folder).program()?;
     program.set_roots(json!([{ "uri": format!("file://{}", folder.display()), "name": "root" }]));
-    if manner.discovers {
+    if profile.discovers {
         program.request("server/discover", json!({}))?;
     }
     program.initialize(json!({
-        "protocolVersion": manner.version,
-        "capabilities": manner.capabilities,
-        "clientInfo": manner.info,
+        "protocolVersion": profile.version,
+        "capabilities": profile.capabilities,
+        "clientInfo": profile.info,
     }))?;
     Ok(program)
 }
 
 impl<'a> Window<'a> {
     fn open(place: &'a Place, at: usize, program: Option<&Path>) -> io::Result<Self> {
-        let (manner, folder) = &place.windows[at];
+        let (profile, folder) = &place.windows[at];
         let mut connections = Vec::new();
         match program {
             Some(program) => {
                 let config = place.scratch.join("config.json");
                 let argv: [OsString; 4] = [program.into(), "stdio".into(), "--config".into(), config.into()];
-                connections.push(open(&argv, manner, std::iter::empty(), folder)?);
+                connections.push(open(&argv, profile, std::iter::empty(), folder)?);
             }
             None => {
                 for server in &place.servers {
-                    connections.push(open(&server.argv(folder), manner, server.variables(), folder)?);
+                    connections.push(open(&server.argv(folder), profile, server.variables(), folder)?);
                 }
             }
         }

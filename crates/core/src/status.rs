@@ -102,7 +102,7 @@ impl Core {
         });
         let servers = self.servers.iter().filter(|(_, server)| !server.is_removed()).map(|(id, server)| {
             let own = self.backends.of_server(id);
-            let state = server.state_kept();
+            let state = server.state_policy();
             let (scope, scope_reason) = server.scope_with_reason();
             ServerStatus {
                 name: server.name().to_owned(),

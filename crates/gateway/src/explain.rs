@@ -191,13 +191,13 @@ fn mode(server: &ServerConfig, question: &Question<'_>) -> RoutingMode {
 
 fn answer(
     known: &Known,
-    places: &[NamedPath],
+    paths: &[NamedPath],
     policy: Policy,
     mode: &RoutingMode,
     servers: Vec<String>,
 ) -> RouteExplanation {
     let asked = match mode.spread {
-        Spread::Root => places,
+        Spread::Root => paths,
         Spread::Roots | Spread::All | Spread::Home => &[],
     };
     let decision = match mode.spread {
@@ -210,7 +210,7 @@ fn answer(
         }
         Spread::Home => Decision::Fallback,
     };
-    let considered = Ladder { known, places, policy, spread: mode.spread, decision: &decision }.rungs();
+    let considered = Ladder { known, paths, policy, spread: mode.spread, decision: &decision }.rungs();
     let (root, why, error) = match decision {
         Decision::Root { root, why } => (Some(root), why.to_string(), None),
         Decision::Fallback if mode.spread == Spread::Home => (None, AT_HOME.to_owned(), None),

@@ -51,13 +51,13 @@ pub fn look_up(named: Vec<(NamedBy, String)>) -> Vec<NamedPath> {
 }
 
 fn look_up_beside(named: Vec<(NamedBy, String)>, home: Option<&str>) -> Vec<NamedPath> {
-    let places = named.into_iter().map(|(named_by, path)| {
+    let found = named.into_iter().map(|(named_by, path)| {
         // A path that cannot be resolved counts as it was written.
         let path = canonical(Path::new(&path)).unwrap_or(path);
         let project = project(Path::new(&path), home);
         NamedPath { named_by, path, project }
     });
-    places.collect()
+    found.collect()
 }
 
 /// Project around a path: the nearest repository, so that its packages are not separate workspaces; otherwise
@@ -147,16 +147,16 @@ impl Resolver {
 
     /// Resolved paths, if all of them are cached.
     pub(crate) fn known(&self, named: &[(NamedBy, String)], now: Instant) -> Option<Vec<NamedPath>> {
-        let places = named.iter().map(|(named_by, path)| {
+        let found = named.iter().map(|(named_by, path)| {
             let Resolved { path, project, .. } = self.known.get(path).filter(|known| known.is_fresh(now))?;
             Some(NamedPath { named_by: named_by.clone(), path: path.clone(), project: project.clone() })
         });
-        places.collect()
+        found.collect()
     }
 
     /// Stores the results of [`look_up`].
-    pub(crate) fn remember(&mut self, named: &[(NamedBy, String)], places: &[NamedPath], now: Instant) {
-        for ((_, name), place) in named.iter().zip(places) {
+    pub(crate) fn remember(&mut self, named: &[(NamedBy, String)], found: &[NamedPath], now: Instant) {
+        for ((_, name), place) in named.iter().zip(found) {
             if self.known.len() >= MAX_CACHED_PATHS && !self.known.contains_key(name) {
                 self.make_room(now);
             }

@@ -53,7 +53,7 @@ fn name(server: &Value) -> String {
 
 impl Client {
     /// The servers, once none of them is starting. The flag says whether that took any time.
-    pub(in crate::commands) async fn settled_servers(&mut self) -> Result<(Servers, bool), Failure> {
+    pub(in crate::commands) async fn started_servers(&mut self) -> Result<(Servers, bool), Failure> {
         let (mut waited, since) = (Duration::ZERO, Instant::now());
         loop {
             let servers = self.servers().await?;

@@ -1,7 +1,7 @@
 //! server-everything, in each of its three modes.
 
 use crate::real::elsewhere::Elsewhere;
-use crate::real::peers::{Server, Way};
+use crate::real::peers::{Link, Server};
 use serde_json::{Value, json};
 use switchboard_testkit::client::Start;
 
@@ -44,6 +44,6 @@ impl Backend {
 
     /// The server's process, if the client starts it.
     pub(super) fn command(server: &Server) -> Start {
-        server.start(Way::Direct)
+        server.start(Link::Direct)
     }
 }

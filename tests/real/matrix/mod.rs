@@ -15,12 +15,12 @@ use fronts::{FRONTS, direct, through};
 use serde_json::Value;
 
 /// Results of all features.
-fn try_all(way: &str, mut guest: Guest) -> Vec<Value> {
+fn try_all(pair: &str, mut guest: Guest) -> Vec<Value> {
     guest.greet();
     let found = FEATURES.iter().map(|(name, feature)| {
         #[expect(clippy::print_stderr, reason = "whoever reads of a failure wants to know where it happened")]
         {
-            eprintln!("{way}: {name}");
+            eprintln!("{pair}: {name}");
         }
         feature(&mut guest)
     });
@@ -32,11 +32,11 @@ fn check(reach: Reach) {
     let backend = Backend::start(reach);
     let alone = try_all(&format!("directly to {reach:?}"), Guest::new(direct(&backend)));
     for front in FRONTS {
-        let way = format!("{front:?} to {reach:?}");
+        let pair = format!("{front:?} to {reach:?}");
         let (line, _us) = through(front, &backend);
-        let found = try_all(&way, Guest::new(line));
+        let found = try_all(&pair, Guest::new(line));
         for ((name, _), (found, alone)) in FEATURES.iter().zip(found.iter().zip(&alone)) {
-            assert_eq!(found, alone, "{way}, {name}: through us (left), directly (right)");
+            assert_eq!(found, alone, "{pair}, {name}: through us (left), directly (right)");
         }
     }
 }

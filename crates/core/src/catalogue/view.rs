@@ -73,7 +73,7 @@ impl View {
             listings.flat_map(|listing| listing.collisions().iter().cloned())
         });
         let mut collisions: Vec<Collision> = own.collect();
-        let aliases = List::ALL.map(|list| contest::settle(&members, list, &mut collisions));
+        let aliases = List::ALL.map(|list| contest::resolve(&members, list, &mut collisions));
         let uris_clash = ownership::may_clash(&members);
         let stocks = [const { OnceLock::new() }; 4];
         Self { number, members, aliases, stocks, uris_clash, collisions }

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// A restart within this time after an eviction means that the eviction came too early.
-const TOO_EARLY: Duration = Duration::from_secs(2 * 60);
+const EARLY_EVICTION_WINDOW: Duration = Duration::from_secs(2 * 60);
 
 /// Time for which such a restart counts, and the minimum time between two warnings.
-const COUNTED_FOR: Duration = Duration::from_secs(10 * 60);
+const RESTART_COUNT_WINDOW: Duration = Duration::from_secs(10 * 60);
 
 /// Limit on stored evictions and restarts per server.
 const MAX_REMEMBERED: usize = 256;
@@ -63,11 +63,11 @@ pub struct Crowding {
 
 impl Crowding {
     fn new(server: &str, limit: Limit, times: usize) -> Self {
-        let within = COUNTED_FOR.as_secs() / 60;
+        let within = RESTART_COUNT_WINDOW.as_secs() / 60;
         let often = if times == 1 { "once".to_owned() } else { format!("{times} times") };
         Self {
             times,
-            within_seconds: COUNTED_FOR.as_secs(),
+            within_seconds: RESTART_COUNT_WINDOW.as_secs(),
             setting: limit.setting(),
             message: format!(
                 "stopped to make room and started again soon after, {often} in the last {within} minutes"
@@ -92,7 +92,7 @@ pub(crate) struct Evictions {
 impl Evictions {
     pub(crate) fn record(&mut self, now: Moment, backend: BackendIdentity, limit: Limit) {
         // Only the latest eviction of a backend counts.
-        self.evicted.retain(|(at, other, _)| now.since(*at) <= TOO_EARLY && *other != backend);
+        self.evicted.retain(|(at, other, _)| now.since(*at) <= EARLY_EVICTION_WINDOW && *other != backend);
         if self.evicted.len() == MAX_REMEMBERED {
             self.evicted.pop_front();
         }
@@ -105,15 +105,15 @@ impl Evictions {
             return false;
         };
         let Some((evicted_at, _, limit)) = self.evicted.remove(at) else { return false };
-        if now.since(evicted_at) > TOO_EARLY {
+        if now.since(evicted_at) > EARLY_EVICTION_WINDOW {
             return false;
         }
-        self.returned.retain(|(at, _)| now.since(*at) <= COUNTED_FOR);
+        self.returned.retain(|(at, _)| now.since(*at) <= RESTART_COUNT_WINDOW);
         if self.returned.len() == MAX_REMEMBERED {
             self.returned.pop_front();
         }
         self.returned.push_back((now, limit));
-        let is_due = self.warned_at.is_none_or(|at| now.since(at) > COUNTED_FOR);
+        let is_due = self.warned_at.is_none_or(|at| now.since(at) > RESTART_COUNT_WINDOW);
         if is_due {
             self.warned_at = Some(now);
         }
@@ -122,7 +122,7 @@ impl Evictions {
 
     /// Recent displacement of backends; `None` if there was none.
     pub(crate) fn crowding(&self, now: Moment, server: &str) -> Option<Crowding> {
-        let recent = self.returned.iter().filter(|(at, _)| now.since(*at) <= COUNTED_FOR);
+        let recent = self.returned.iter().filter(|(at, _)| now.since(*at) <= RESTART_COUNT_WINDOW);
         let (_, limit) = recent.clone().next_back()?;
         Some(Crowding::new(server, *limit, recent.count()))
     }

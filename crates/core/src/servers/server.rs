@@ -245,7 +245,7 @@ impl Server {
 /// Sharing: which clients may use the same backend.
 impl Server {
     /// The state that a backend keeps between requests.
-    pub(crate) fn state_kept(&self) -> StatePolicy {
+    pub(crate) fn state_policy(&self) -> StatePolicy {
         match self.settings.state {
             StatePolicy::Auto => self.insight.state().unwrap_or(StatePolicy::None),
             known @ (StatePolicy::None | StatePolicy::Client | StatePolicy::Backend) => known,
@@ -256,17 +256,17 @@ impl Server {
     pub(crate) fn is_private(&self) -> bool {
         // Behind a relay, the other Switchboard separates the clients itself.
         let asks = self.record.asks_questions && !self.settings.relays;
-        asks || self.settings.scope == Scope::Client || self.state_kept() == StatePolicy::Client
+        asks || self.settings.scope == Scope::Client || self.state_policy() == StatePolicy::Client
     }
 
     /// The scope by which backends are separated.
     pub(crate) fn scope(&self) -> Scope {
-        let learnt = self.settings.learnt_scope(&self.record, self.state_kept());
+        let learnt = self.settings.learnt_scope(&self.record, self.state_policy());
         learnt.map_or(self.settings.scope, |(scope, _)| scope)
     }
 
     pub(crate) fn scope_with_reason(&self) -> (Scope, ScopeReason) {
-        self.settings.scope_with_reason(&self.record, self.state_kept())
+        self.settings.scope_with_reason(&self.record, self.state_policy())
     }
 
     /// Whether clients of different principals may share a backend: it is global and keeps no state.

@@ -193,7 +193,7 @@ impl Core {
             self.record_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
-            self.settle_sent(backend, &Cause::Restarted { why: "it did not answer" });
+            self.conclude_sent(backend, &Cause::Restarted { why: "it did not answer" });
             let Some(b) = self.backends.get_mut(&backend) else { return };
             let Some(client) = pending.client() else { return };
             let early = self.clients.get(&client).and_then(|c| c.confirmed_early()).map(|message| {
@@ -201,7 +201,7 @@ impl Core {
                 dialect::translate(message, Dialect::Standard, &mut out);
                 out
             });
-            // After `settle_sent`, so that the handshake precedes the repeated requests.
+            // After `conclude_sent`, so that the handshake precedes the repeated requests.
             b.queue_mut().push_handshake(minted, early);
             self.clock.wake_at(pending.deadline());
             // `expire` has closed the request, which stays open under the same id.
@@ -219,7 +219,7 @@ impl Core {
         self.record_start(backend, LastStart::Failed);
         self.record_failure(backend, &cause);
         self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });
-        self.settle_sent(backend, &Cause::Restarted { why: "it did not answer `initialize`" });
+        self.conclude_sent(backend, &Cause::Restarted { why: "it did not answer `initialize`" });
         let how = self.stop_hung(backend);
         self.stop(launch, how);
     }

@@ -188,14 +188,14 @@ fn server(
         known.preset.prepare(&mut server);
     }
     common.defaults.apply(&mut server);
-    let (own, places) = run_keys::run_keys(entry, &common.pool, report);
+    let (own, positions) = run_keys::run_keys(entry, &common.pool, report);
     own.apply(&mut server);
     if let Some(known) = &preset {
         // Completed last: the preset's own variables are added to those that the user names.
         known.preset.complete(&mut server);
     }
     server.preset = preset;
-    run_keys::check_together(&server, place, &places, report);
+    run_keys::check_together(&server, place, &positions, report);
     Some(server)
 }
 

@@ -53,24 +53,24 @@ pub(super) struct NamedEntry<T> {
 
 /// Wording for a table's type in error messages.
 pub(super) trait Described {
-    const MANY: &'static str;
+    const EXPECTED: &'static str;
     const EXAMPLE: &'static str;
 }
 
 impl Described for String {
-    const MANY: &'static str = "an object of strings";
+    const EXPECTED: &'static str = "an object of strings";
     const EXAMPLE: &'static str = r#"write { "NAME": "…" }"#;
 }
 
 impl Described for WordList {
-    const MANY: &'static str = "an object of arrays";
+    const EXPECTED: &'static str = "an object of arrays";
     const EXAMPLE: &'static str = r#"write { "NAME": ["…", "…"] }"#;
 }
 
 impl<T: Read + Described> Read for ByName<T> {
     fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let Value::Object(object) = value else {
-            expected(T::MANY, T::EXAMPLE, value, place, report);
+            expected(T::EXPECTED, T::EXAMPLE, value, place, report);
             return None;
         };
         let mut entries = Vec::with_capacity(object.properties.len());

@@ -95,16 +95,20 @@ impl RunKeys {
     }
 }
 
-/// Places of values that can contradict others.
-pub(super) struct Places {
+/// Positions of values that can contradict others.
+pub(super) struct Positions {
     hard_timeout: Option<FilePlace>,
     keep: Option<FilePlace>,
 }
 
 /// Takes the keys out of an entry.
-pub(super) fn run_keys(entry: ServerEntry, pool: &PoolConfig, report: &mut Report<'_>) -> (RunKeys, Places) {
+pub(super) fn run_keys(
+    entry: ServerEntry,
+    pool: &PoolConfig,
+    report: &mut Report<'_>,
+) -> (RunKeys, Positions) {
     let place_of = |place: &FilePlace| Some(place.clone());
-    let places = Places {
+    let positions = Positions {
         hard_timeout: if let Key::Given(_, place) = &entry.hard_timeout { place_of(place) } else { None },
         keep: if let Key::Given(_, place) = &entry.keep { place_of(place) } else { None },
     };
@@ -138,18 +142,18 @@ pub(super) fn run_keys(entry: ServerEntry, pool: &PoolConfig, report: &mut Repor
         guard: entry.guard.value(),
         keep: keep(entry.keep, report),
     };
-    (keys, places)
+    (keys, positions)
 }
 
 /// Reports values that contradict each other, including defaults.
 pub(super) fn check_together(
     server: &ServerConfig,
     named: &FilePlace,
-    places: &Places,
+    positions: &Positions,
     report: &mut Report<'_>,
 ) {
     if let Some(place) =
-        places.keep.as_ref().filter(|_| server.guard == Guard::Strict && !server.keep.is_empty())
+        positions.keep.as_ref().filter(|_| server.guard == Guard::Strict && !server.keep.is_empty())
     {
         let remedy = "use \"guard\": \"auto\" for this server, or remove `keep`".to_owned();
         report.warning(place, "`keep` does not work with `guard: strict`", Some(remedy));
@@ -157,7 +161,7 @@ pub(super) fn check_together(
     if let Some(hard) = server.hard_timeout.filter(|hard| *hard < server.timeout) {
         let (hard, timeout) = (spell_time(hard), spell_time(server.timeout));
         let message = format!("`hardTimeout` ({hard}) ends a call before `timeout` ({timeout}) does");
-        let place = places.hard_timeout.as_ref().unwrap_or(named);
+        let place = positions.hard_timeout.as_ref().unwrap_or(named);
         let remedy = "set a longer `hardTimeout`, or 0 for none".to_owned();
         // A time is never a secret, so it may be shown.
         report.warning(&place.readable(), message, Some(remedy));

@@ -7,7 +7,7 @@ use switchboard_core::routing::{Decision, Known, NamedBy, NamedPath, Policy, Why
 pub(super) struct Ladder<'a> {
     pub(super) known: &'a Known,
     /// Paths in the request, used or not.
-    pub(super) places: &'a [NamedPath],
+    pub(super) paths: &'a [NamedPath],
     pub(super) policy: Policy,
     pub(super) spread: Spread,
     pub(super) decision: &'a Decision,
@@ -69,7 +69,7 @@ impl Ladder<'_> {
 
     fn request(&self) -> Vec<Rung> {
         const RUNG: &str = "request";
-        if self.places.is_empty() {
+        if self.paths.is_empty() {
             return vec![Rung { rung: RUNG, value: None, named_by: None, used: false, note: None }];
         }
         // Closed by the first path that decides, and from the start where paths do not count.
@@ -85,7 +85,7 @@ impl Ladder<'_> {
             let (value, named_by) = (Some(place.path.clone()), Some(place.named_by.to_string()));
             Rung { rung: RUNG, value, named_by, used, note }
         };
-        self.places.iter().map(one).collect()
+        self.paths.iter().map(one).collect()
     }
 
     /// Reason why a path decides nothing.

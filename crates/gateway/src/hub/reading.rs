@@ -42,8 +42,8 @@ pub(crate) async fn repeat(
     reader: &mut ClientReader,
 ) {
     let frame = FrameSource { framing, ..FrameSource::default() }.parse(bytes);
-    let places = reader.places(&frame).await;
-    hub.handle(Event::FromClient { client, frame, paths: places });
+    let paths = reader.paths(&frame).await;
+    hub.handle(Event::FromClient { client, frame, paths });
 }
 
 /// Peer that is being read.
@@ -164,7 +164,7 @@ impl Reading<'_> {
             Event::FromClient { frame, .. } => {
                 let unresolved = self.reader.names(&frame);
                 match self.reader.known(&unresolved) {
-                    Some(places) => Event::FromClient { client, frame, paths: places },
+                    Some(paths) => Event::FromClient { client, frame, paths },
                     None => return ControlFlow::Break(Some(Held::Unplaced(frame, unresolved))),
                 }
             }
@@ -202,8 +202,8 @@ impl Reading<'_> {
     async fn place(&mut self, frame: Result<Parsed, Broken>, unresolved: &Unresolved) {
         // Only messages of clients are placed.
         let Peer::Client(client) = self.peer else { return };
-        let places = self.reader.resolve(unresolved).await;
-        self.tell(&mut self.hub.turn(), Event::FromClient { client, frame, paths: places });
+        let paths = self.reader.resolve(unresolved).await;
+        self.tell(&mut self.hub.turn(), Event::FromClient { client, frame, paths });
     }
 
     /// Asks the tap first, under the same lock that releases a client. `false` if the

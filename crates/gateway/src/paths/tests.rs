@@ -13,7 +13,7 @@ impl Scratch {
     fn with(names: &[&str]) -> Self {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let unique = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("switchboard-places-{}-{unique}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("switchboard-paths-{}-{unique}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         let scratch = Self(PathBuf::from(canonical(&path).unwrap()));
         for name in names {
@@ -68,10 +68,10 @@ fn project_is_repository_or_marked_folder() {
     ]);
     let check = |name: &str, expect: Option<&str>| {
         let named = vec![(NamedBy::Uri, scratch.text(name))];
-        let places = look_up_beside(named, Some(&scratch.text("home")));
-        assert_eq!(places.len(), 1);
-        assert_eq!(places[0].path, scratch.text(name));
-        assert_eq!(places[0].project.as_deref().map(|path| scratch.short(path)).as_deref(), expect, "{name}");
+        let found = look_up_beside(named, Some(&scratch.text("home")));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].path, scratch.text(name));
+        assert_eq!(found[0].project.as_deref().map(|path| scratch.short(path)).as_deref(), expect, "{name}");
     };
     check("home/one", Some("home/one"));
     check("home/one/src/deep/file.rs", Some("home/one"));
@@ -148,8 +148,8 @@ fn non_utf8_paths_are_not_resolved() {
     std::os::unix::fs::symlink(&odd, scratch.text("link")).unwrap();
     assert_eq!(canonical(Path::new(&scratch.text("link"))), None);
     // It keeps the name that the message used.
-    let places = look_up_beside(vec![(NamedBy::Uri, scratch.text("link"))], None);
-    assert_eq!(places[0].path, scratch.text("link"));
+    let found = look_up_beside(vec![(NamedBy::Uri, scratch.text("link"))], None);
+    assert_eq!(found[0].path, scratch.text("link"));
 }
 
 #[test]
@@ -207,8 +207,8 @@ fn not_more_is_kept_than_that() {
     let at = |number: u64| start + Duration::from_millis(number);
     let most = MAX_CACHED_PATHS as u64;
     for number in 0..most + 10 {
-        let places = look_up_beside(named(number), None);
-        resolver.remember(&named(number), &places, at(number));
+        let found = look_up_beside(named(number), None);
+        resolver.remember(&named(number), &found, at(number));
     }
     assert_eq!(resolver.known.len(), MAX_CACHED_PATHS);
     assert!(resolver.known(&named(9), at(most)).is_none(), "the oldest went");

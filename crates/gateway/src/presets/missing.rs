@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}\n  hint: {hint}")]
 pub struct Missing {
-    /// The missing program, and the places that were searched.
+    /// The missing program, and the paths that were searched.
     pub reason: String,
     pub hint: String,
 }

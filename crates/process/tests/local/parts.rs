@@ -20,7 +20,7 @@ pub(crate) const WORD: &str = "SWITCHBOARD_TEST_WORD";
 /// Variable: a folder for the files of a part.
 const FOLDER: &str = "SWITCHBOARD_TEST_FOLDER";
 /// Time limit of a part, whatever happens to its test.
-const LONGEST: Duration = Duration::from_secs(60);
+const PART_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An address that no other test uses.
 pub(crate) fn test_address() -> Address {
@@ -92,7 +92,7 @@ pub(crate) async fn play(part: &str) {
             other => panic!("no such part: {other}"),
         }
     };
-    let _ = tokio::time::timeout(LONGEST, part).await;
+    let _ = tokio::time::timeout(PART_TIMEOUT, part).await;
 }
 
 fn address() -> Address {

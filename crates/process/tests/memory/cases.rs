@@ -14,7 +14,7 @@ const HELD: usize = 50 << 20;
 const BESIDES: usize = 40 << 20;
 /// Variable that makes this program hold memory; its value says how.
 const HOLD: &str = "SWITCHBOARD_TEST_HOLD";
-const PATIENCE: Duration = Duration::from_secs(30);
+const CHILD_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn main() {
     take_role();
@@ -28,7 +28,8 @@ pub(crate) fn main() {
     for guard in [GuardMode::Auto, GuardMode::Strict, GuardMode::Off] {
         let name = format!("memory::{guard:?}");
         if is_wanted(&name) {
-            let tried = runtime.block_on(async { tokio::time::timeout(PATIENCE * 2, tree(guard)).await });
+            let tried =
+                runtime.block_on(async { tokio::time::timeout(CHILD_TIMEOUT * 2, tree(guard)).await });
             println!("test {name} ... {}", tried.expect("in time"));
         }
     }
@@ -63,7 +64,7 @@ async fn tree(guard: GuardMode) -> &'static str {
     assert!(Tree::measure_all(&[]).is_empty());
 
     let [_, grandchild, ..] = &mut all;
-    grandchild.child.terminate(PATIENCE).await;
+    grandchild.child.terminate(CHILD_TIMEOUT).await;
     grandchild.child.gone().await;
     let measured = measure(&trees);
     assert_eq!(measured[1], None, "it is gone");
@@ -99,7 +100,7 @@ async fn start(warden: &Warden, mode: GuardMode, script: &str, how: &str) -> Spa
     let mut spawned = warden.spawn(&launch, &options).await.unwrap();
     let mut said = BytesMut::new();
     while !said.ends_with(b"ready\n") {
-        let read = tokio::time::timeout(PATIENCE, spawned.stdout.read(&mut said)).await;
+        let read = tokio::time::timeout(CHILD_TIMEOUT, spawned.stdout.read(&mut said)).await;
         assert!(read.expect("in time").unwrap() > 0, "{script}: it ended");
     }
     spawned
@@ -112,12 +113,12 @@ fn hold(how: &str) {
     }
     // SAFETY: there is one thread, and the child only waits.
     if how.ends_with("fork") && unsafe { libc::fork() } == 0 {
-        std::thread::sleep(PATIENCE * 4);
+        std::thread::sleep(CHILD_TIMEOUT * 4);
         return;
     }
     println!("ready");
     std::io::stdout().flush().unwrap();
     // Until it is killed, or for as long as a test may take.
-    std::thread::sleep(PATIENCE * 4);
+    std::thread::sleep(CHILD_TIMEOUT * 4);
     drop(std::hint::black_box(memory));
 }

@@ -9,7 +9,7 @@ use switchboard_process::child::{Launch, Spawned};
 use switchboard_process::take_role;
 use switchboard_process::warden::{GuardOptions, Options, Warden};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const CASE_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn main() {
     take_role();
@@ -21,7 +21,7 @@ pub(crate) fn main() {
     for (name, hold, outcome) in cases {
         if is_wanted(name) {
             let tried =
-                runtime.block_on(async { tokio::time::timeout(PATIENCE, check(hold, outcome)).await });
+                runtime.block_on(async { tokio::time::timeout(CASE_TIMEOUT, check(hold, outcome)).await });
             println!("test {name} ... {}", tried.expect("in time"));
         }
     }

@@ -131,7 +131,7 @@ impl Listing {
             original,
         };
         listing.choose(items, naming);
-        listing.settle(naming);
+        listing.label_entries(naming);
         Ok(listing)
     }
 
@@ -201,7 +201,7 @@ impl Listing {
 
     /// Gives every entry a unique label. An exact label keeps its name; of several altered to the same name
     /// none keeps it, so that the result does not depend on the order in which the server lists them.
-    fn settle(&mut self, naming: &Naming) {
+    fn label_entries(&mut self, naming: &Naming) {
         self.index = Index::with_room(self.entries.len());
         let all = 0..self.entries.len() as u32;
         let (altered, faithful): (Vec<u32>, Vec<u32>) = all.partition(|&entry| self.is_altered(entry));
@@ -210,7 +210,7 @@ impl Listing {
         if !double.is_empty() {
             self.leave_out(double);
             // Entry numbers have changed, so the index is rebuilt.
-            return self.settle(naming);
+            return self.label_entries(naming);
         }
         let mut wanted: HashMap<&str, u32> = HashMap::new();
         for &entry in &altered {

@@ -15,8 +15,8 @@ const DEFAULT_PORTS: [(&str, u32); 5] =
 /// Treatment of the part between scheme and path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Authority {
-    /// Kept unchanged, as by most servers with their own scheme.
-    Kept,
+    /// Unchanged, as by most servers with their own scheme.
+    Unchanged,
     /// Taken as the first segment of the path.
     Path,
     /// Parsed as by browsers: user, default port and the host of a file are dropped, and extra slashes ignored.
@@ -38,22 +38,22 @@ pub(super) struct Location {
 impl Authority {
     pub(super) fn all(is_possible: bool, may_hide_user: bool) -> &'static [Self] {
         match (is_possible, may_hide_user) {
-            (_, true) => &[Self::Kept, Self::Path, Self::Parsed, Self::ParsedWithBackslash],
-            (true, false) => &[Self::Kept, Self::Path, Self::Parsed],
-            (false, false) => &[Self::Kept],
+            (_, true) => &[Self::Unchanged, Self::Path, Self::Parsed, Self::ParsedWithBackslash],
+            (true, false) => &[Self::Unchanged, Self::Path, Self::Parsed],
+            (false, false) => &[Self::Unchanged],
         }
     }
 
     pub(super) fn drops_parts(self) -> bool {
         match self {
-            Self::Kept | Self::Path => false,
+            Self::Unchanged | Self::Path => false,
             Self::Parsed | Self::ParsedWithBackslash => true,
         }
     }
 
     pub(super) fn locate(self, text: &str) -> Location {
         match self {
-            Self::Kept => kept(text),
+            Self::Unchanged => kept(text),
             Self::Path => {
                 let mut location = kept(text);
                 // `file:////server/share` equals `file://server/share` on Windows.

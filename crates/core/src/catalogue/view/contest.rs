@@ -35,7 +35,7 @@ impl Aliases {
     }
 }
 
-pub(super) fn settle(members: &[Member], list: List, collisions: &mut Vec<Collision>) -> Aliases {
+pub(super) fn resolve(members: &[Member], list: List, collisions: &mut Vec<Collision>) -> Aliases {
     let mut aliases = Aliases::default();
     for (name, mut owners) in contested(members, list) {
         let is_altered = |owner: &Owner| members[owner.0].list(list).is_none_or(|l| l.is_altered(owner.1));

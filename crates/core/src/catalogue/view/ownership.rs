@@ -71,14 +71,14 @@ impl View {
         }
     }
 
-    /// The places in a result of `member` with a URI that would be taken for another member's, and their
+    /// The positions in a result of `member` with a URI that would be taken for another member's, and their
     /// replacements. Checks string members called `uri` at any depth.
     pub fn disambiguate(&self, member: usize, result: &[u8]) -> Option<Vec<(Span, Bytes)>> {
         if !self.uris_clash {
             return None;
         }
         let of = self.members.get(member)?;
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         for at in uri_members(result) {
             let Some(uri) = scan::text(&result[at.range()]) else { continue };
             // A URI that the server does not own may well be meant for another member.
@@ -90,10 +90,10 @@ impl View {
             if !is_clear {
                 let mut wrapped = Vec::new();
                 scan::quote(&uris::encode_resource(&of.naming.server, &uri), &mut wrapped);
-                places.push((at, wrapped.into()));
+                positions.push((at, wrapped.into()));
             }
         }
-        (!places.is_empty()).then_some(places)
+        (!positions.is_empty()).then_some(positions)
     }
 
     /// The owner of an item shown under exactly this text, or whose wrapped form names it.

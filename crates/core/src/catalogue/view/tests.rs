@@ -297,20 +297,20 @@ fn ambiguous_uris_in_results_are_wrapped() {
         1,
     );
     let result = br#"{"contents":[{"u\u0072i":"both:\/\/1","text":"\"uri\":\"both://1\""},{"uri":"only://a"}],"uri":7,"x":{"uri" : "t://listed"}}"#;
-    let places = |member| -> Vec<(String, String)> {
+    let spots = |member| -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let found = view.disambiguate(member, result).unwrap_or_default();
         found.iter().map(|(at, new)| (text(&result[at.range()]), text(new))).collect()
     };
     let wrapped = |server, uri| format!("\"{}\"", uris::encode_resource(server, uri));
     assert_eq!(
-        places(0),
+        spots(0),
         [
             (r#""both:\/\/1""#.to_owned(), wrapped("a", "both://1")),
             (r#""t://listed""#.to_owned(), wrapped("a", "t://listed")),
         ]
     );
-    assert_eq!(places(1), [(r#""both:\/\/1""#.to_owned(), wrapped("b", "both://1"))]);
+    assert_eq!(spots(1), [(r#""both:\/\/1""#.to_owned(), wrapped("b", "both://1"))]);
     let clear = View::new(
         vec![
             library("a", NameStyle::Prefixed, &["a://"], &["f://a/{x}"]),

@@ -94,20 +94,20 @@ fn merge(union: &mut Map<String, Value>, more: &Map<String, Value>) {
 
 /// The server's own welcome with another version.
 fn with_version(welcome: &[u8], version: &str) -> Option<String> {
-    let mut places: Vec<Span> = Vec::new();
+    let mut values: Vec<Span> = Vec::new();
     let start = scanner::space(welcome, 0);
     let note = |key: &[u8], value| {
         if scan::is_key(key, "protocolVersion") {
-            places.push(value);
+            values.push(value);
         }
     };
     scan::members(welcome, start, note).ok()?;
     let mut out = Vec::with_capacity(welcome.len() + 16);
     let mut from = 0;
-    for place in places {
-        out.extend_from_slice(&welcome[from..place.start as usize]);
+    for value in values {
+        out.extend_from_slice(&welcome[from..value.start as usize]);
         scan::quote(version, &mut out);
-        from = place.end as usize;
+        from = value.end as usize;
     }
     out.extend_from_slice(&welcome[from..]);
     // The welcome becomes part of one line.

@@ -154,7 +154,7 @@ impl Core {
             Some(home) => Route::To(home),
             // The roots decide which backend to start.
             None if comes_later => return self.ask_roots_if_wanted(delegate),
-            None => self.settle_home(delegate),
+            None => self.find_home(delegate),
         };
         match route {
             // The stored lists may depend on the root, which is known only now.

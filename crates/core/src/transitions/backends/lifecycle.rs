@@ -226,7 +226,7 @@ impl Core {
         self.report(Fact::Stopping { backend, why });
         self.tell_of_loss(backend, why);
         // Answer the sent requests now: the process will not answer them any more.
-        self.settle_sent(backend, &Cause::Restarted { why });
+        self.conclude_sent(backend, &Cause::Restarted { why });
         self.stop(launch, how);
     }
 
@@ -246,11 +246,11 @@ impl Core {
         }
         match then {
             Some(AfterStop::Restart) => {
-                self.settle_sent(launch.backend, &Cause::Stopped);
+                self.conclude_sent(launch.backend, &Cause::Stopped);
                 self.recover(launch.backend, how);
             }
             Some(AfterStop::Rest) => {
-                self.settle_sent(launch.backend, &Cause::Stopped);
+                self.conclude_sent(launch.backend, &Cause::Stopped);
                 self.wake_up(launch.backend);
             }
             Some(AfterStop::Fail(failure)) => self.handshake_failed(launch.backend, failure, stderr),
@@ -312,7 +312,7 @@ impl Core {
         b.roots_mut().forget_questions();
         if b.has_answered() || b.settings().relays {
             self.tell_of_loss(backend, why);
-            self.settle_sent(backend, cause);
+            self.conclude_sent(backend, cause);
         } else {
             // The server never worked: tell waiting clients at once, rather than after five more attempts.
             self.fail_all(backend, cause);
@@ -356,7 +356,7 @@ impl Core {
     }
 
     /// Settles everything sent to an ended process: repeated once if that is safe, otherwise answered with an error.
-    pub(crate) fn settle_sent(&mut self, backend: BackendId, cause: &Cause) {
+    pub(crate) fn conclude_sent(&mut self, backend: BackendId, cause: &Cause) {
         let error = self.cause(Some(backend), cause);
         let settings = self.settings_of(backend);
         let may_retry = settings.retry_after_crash == RetryAfterCrash::Safe && self.is_running();

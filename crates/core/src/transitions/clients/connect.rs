@@ -59,7 +59,7 @@ impl Core {
         if !self.is_running() || c.settings().is_split() || !(is_first || self.is_private(c.server())) {
             return;
         }
-        if let Route::To(home) = self.settle_home(client) {
+        if let Route::To(home) = self.find_home(client) {
             self.ensure_started(home);
         }
     }

@@ -27,19 +27,19 @@ impl Core {
         if self.is_lost(client) {
             return;
         }
-        let mut places_of = |member| {
+        let mut paths_of = |member| {
             let own = paths.extract_if(.., |named: &mut MemberPath| named.member == member);
             own.map(|named| named.path).collect::<Vec<NamedPath>>()
         };
         match frame {
-            Ok(Parsed::One(message)) => self.client_message(client, message, None, places_of(0)),
+            Ok(Parsed::One(message)) => self.client_message(client, message, None, paths_of(0)),
             Ok(Parsed::Batch(members)) => {
                 let Some(c) = self.clients.get_mut(&client) else { return };
                 // Notifications count too: the array goes out when the last member is done.
                 let batch = Some(c.open_batch(members.len()));
                 for (index, member) in members.into_iter().enumerate() {
                     match member {
-                        Ok(message) => self.client_message(client, message, batch, places_of(index)),
+                        Ok(message) => self.client_message(client, message, batch, paths_of(index)),
                         Err(broken) => self.client_broken(client, &broken, batch),
                     }
                 }
@@ -54,7 +54,7 @@ impl Core {
         // A broken answer: a backend waits for it.
         if broken.is_answer
             && let Some(asked) = broken.id.as_ref().and_then(|id| RawId::minted(id.as_bytes()))
-            && self.settle_asked(client, asked, &error)
+            && self.refuse_one_asked(client, asked, &error)
         {
             return self.no_answer(client, batch);
         }
@@ -81,7 +81,7 @@ impl Core {
                 self.answer_error(client, id, None, &error);
                 told = true;
             } else if let Some(asked) = RawId::minted(id.as_bytes()) {
-                told |= self.settle_asked(client, asked, &error);
+                told |= self.refuse_one_asked(client, asked, &error);
             }
         }
         // A method without an id is a notification, which gets no answer.
@@ -92,7 +92,7 @@ impl Core {
     }
 
     /// Answers a backend's request in place of its client.
-    fn settle_asked(&mut self, client: ClientId, minted: u64, error: &ErrorAnswer) -> bool {
+    fn refuse_one_asked(&mut self, client: ClientId, minted: u64, error: &ErrorAnswer) -> bool {
         // Only the client that was asked may settle the question.
         if self.questions.get(minted).is_none_or(|asked| self.connection_of(asked.client()) != client) {
             return false;

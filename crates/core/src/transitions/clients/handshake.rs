@@ -29,7 +29,7 @@ impl Core {
         c.set_first_roots(roots.iter().map(|path| path.path.clone()).collect());
         let before = c.take_home();
         let leases = c.take_leases();
-        let found = self.settle_home_from(client, before);
+        let found = self.find_home_from(client, before);
         // Left only now, so that a backend which still fits keeps running.
         for backend in leases {
             self.leave_if_elsewhere(client, backend);
@@ -42,18 +42,18 @@ impl Core {
     }
 
     /// Reuses a backend that no one else uses, instead of creating a second one.
-    fn settle_home_from(&mut self, client: ClientId, before: Option<BackendId>) -> Route {
-        let Some(before) = before else { return self.settle_home(client) };
+    fn find_home_from(&mut self, client: ClientId, before: Option<BackendId>) -> Route {
+        let Some(before) = before else { return self.find_home(client) };
         let known = self.backends.get(&before).map(|b| b.key().root.clone());
         let is_mine = self.lessees(before).next().is_none();
-        let Some(root) = known.filter(|_| is_mine) else { return self.settle_home(client) };
+        let Some(root) = known.filter(|_| is_mine) else { return self.find_home(client) };
         let key = self.key_of(client, root.clone());
         let is_there = self.find(client, &key).is_some_and(|other| other != before);
         // Clients that could share it may bring variables that it lacks.
         let wanted = self.environment_for(client, &key);
         let Some(b) = self.backends.get_mut(&before).filter(|b| !is_there && b.environment().serves(&wanted))
         else {
-            let found = self.settle_home(client);
+            let found = self.find_home(client);
             self.leave(client, before);
             return found;
         };
@@ -61,7 +61,7 @@ impl Core {
         if let Some(c) = self.clients.get_mut(&client) {
             c.take_lease(root, before);
         }
-        let found = self.settle_home(client);
+        let found = self.find_home(client);
         if !matches!(found, Route::To(home) if home == before) {
             self.leave(client, before);
         }

@@ -113,7 +113,7 @@ impl Core {
             self.tell_backends(client);
         }
         if self.clients.get(&client).is_some_and(|c| c.home().is_none()) {
-            self.settle_home(client);
+            self.find_home(client);
         }
         self.unpark(client);
         if is_delegate {
@@ -125,7 +125,7 @@ impl Core {
     fn move_home(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let before = c.take_home();
-        let Route::To(home) = self.settle_home(client) else { return };
+        let Route::To(home) = self.find_home(client) else { return };
         let Some(before) = before.filter(|&before| before != home) else { return };
         let welcome = self.backends.get(&home).and_then(|b| b.handshake().welcome().cloned());
         if let Some(welcome) = welcome.or_else(|| self.origin(home)?.welcome().cloned()) {

@@ -231,7 +231,7 @@ impl Core {
                 Some(path) => self.route_by(client, &[path]),
                 None => match self.clients.get(&client).and_then(|c| c.home()) {
                     Some(home) => Route::To(home),
-                    None => self.settle_home(client),
+                    None => self.find_home(client),
                 },
             };
             if let Route::To(backend) = route {

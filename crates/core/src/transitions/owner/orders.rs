@@ -91,7 +91,7 @@ impl Core {
         b.forgive();
         b.begin_stop(AfterStop::Restart);
         self.tell_of_loss(backend, RESTART_REASON);
-        self.settle_sent(backend, &Cause::Restarted { why: RESTART_REASON });
+        self.conclude_sent(backend, &Cause::Restarted { why: RESTART_REASON });
         self.end_process(launch, RESTART_REASON);
         true
     }

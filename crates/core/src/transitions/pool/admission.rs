@@ -155,7 +155,7 @@ impl Core {
 
     /// Whether a backend keeps state that its clients would lose.
     pub(crate) fn keeps_state(&self, b: &Backend) -> bool {
-        match self.state_kept(b.server()) {
+        match self.state_policy(b.server()) {
             settings::StatePolicy::None | settings::StatePolicy::Auto => false,
             settings::StatePolicy::Client | settings::StatePolicy::Backend => {
                 self.lessees(b.id()).next().is_some()

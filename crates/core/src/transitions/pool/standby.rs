@@ -141,7 +141,7 @@ impl Core {
     fn keep_running(&mut self, client: ClientId, is_ordered: bool) {
         let home = match self.clients.get(&client).and_then(|c| c.home()) {
             Some(home) if self.backends.contains(home) => home,
-            _ => match self.settle_home(client) {
+            _ => match self.find_home(client) {
                 Route::To(home) => home,
                 Route::Wait | Route::Refused(_) => return,
             },

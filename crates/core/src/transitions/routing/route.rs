@@ -44,7 +44,7 @@ impl Core {
             // The client moves when its handshake is complete.
             Some(home) if self.backends.get(&home).is_some_and(|b| self.must_leave(client, b)) => Route::Wait,
             Some(home) => self.route_by_roots(client, home, message.method()),
-            None => match self.settle_home(client) {
+            None => match self.find_home(client) {
                 Route::To(home) => self.route_by_roots(client, home, message.method()),
                 other => other,
             },
@@ -75,7 +75,7 @@ impl Core {
     }
 
     /// Finds the backend for messages that name no path.
-    pub(crate) fn settle_home(&mut self, client: ClientId) -> Route {
+    pub(crate) fn find_home(&mut self, client: ClientId) -> Route {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
         if self.scope_of(c.server()) == Scope::Global {
             let known = c.known();

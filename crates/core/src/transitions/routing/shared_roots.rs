@@ -136,7 +136,7 @@ impl Core {
     /// Moves a client away from a backend whose clients have other roots.
     pub(crate) fn leave_other_roots(&mut self, client: ClientId, backend: BackendId) -> Route {
         let wanted = self.leave_for_roots(client, backend);
-        let route = self.settle_home(client);
+        let route = self.find_home(client);
         if let Route::To(home) = route {
             self.subscribe_at(client, home, wanted);
         }

@@ -25,8 +25,8 @@ pub(crate) enum Addressee {
 
 impl Core {
     /// The state that a backend of the server keeps between requests.
-    pub(crate) fn state_kept(&self, server: ServerId) -> StatePolicy {
-        self.servers.get(server).map_or(StatePolicy::None, Server::state_kept)
+    pub(crate) fn state_policy(&self, server: ServerId) -> StatePolicy {
+        self.servers.get(server).map_or(StatePolicy::None, Server::state_policy)
     }
 
     /// Whether each client has its own backend.

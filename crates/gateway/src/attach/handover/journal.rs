@@ -101,7 +101,7 @@ impl ClientJournal {
     }
 
     /// Waits until every request is answered.
-    pub(crate) async fn settled(&self) {
+    pub(crate) async fn all_answered(&self) {
         loop {
             // As in `closed`, registered before the check.
             let changed = self.changed.notified();
@@ -188,9 +188,9 @@ impl ClientJournal {
         entries.push(JournalEntry::Written { upto });
         inner.append(entries)?;
         // Waiters look only for the last answer, so others need no notice.
-        let is_settled = was_open && inner.state.open.is_empty();
+        let is_all_answered = was_open && inner.state.open.is_empty();
         drop(inner);
-        if is_settled {
+        if is_all_answered {
             self.changed.notify_waiters();
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! The attachment's side of a handover: lends a client's streams to one daemon after the other, and outlives
 //! all of them. While a daemon holds the streams, the attachment only watches it. When the daemon is gone,
-//! its debts are settled at once, and the streams go to the next daemon at the client's next message.
+//! the owed answers are written at once, and the streams go to the next daemon at the client's next message.
 
 use super::output::JournaledOutput;
-use super::settle::{refuse_open, settle};
+use super::settle::{answer_owed, refuse_open};
 use super::watchdog::{Watchdog, WatchdogVerdict};
 use crate::attach::link::Link;
 use crate::io::output::StoredOutput;
@@ -87,7 +87,7 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
         deaths.push_back(now);
         deaths.retain(|&death| now.duration_since(death) < DEATHS_WINDOW);
         // Without a journal the debts are unknown, so the client's streams are closed.
-        let Ok(output) = settle(&streams, link.newcomer().shown()) else { return Lent::Over };
+        let Ok(output) = answer_owed(&streams, link.newcomer().shown()) else { return Lent::Over };
         if let HoldEnd::Over = watch.until_wanted(&streams, output).await {
             return Lent::Over;
         }

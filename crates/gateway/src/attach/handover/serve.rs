@@ -59,12 +59,12 @@ pub(crate) async fn serve(
     }
     hub.handle(Event::ClientInputEnded { client });
     // Requests that were read before the end of input still get their answers.
-    let settled = tokio::time::timeout(options.grace, journal.settled());
+    let answered = tokio::time::timeout(options.grace, journal.all_answered());
     tokio::select! {
         hold = journal.closed() => return Ok(hold),
-        settled = settled => {
+        answered = answered => {
             // Requests that outlast the grace period are refused, so that every request has an answer.
-            if settled.is_err() {
+            if answered.is_err() {
                 let late = journal.with_state(|state| settle::too_late(state, &options.server));
                 let mut turn = hub.turn();
                 for (id, bytes) in late {

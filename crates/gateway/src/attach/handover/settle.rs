@@ -1,4 +1,4 @@
-//! Settlement of a client's account after its daemon's death: the rest of a message that was being
+//! Answers owed to a client after its daemon's death: the rest of a message that was being
 //! written, an error for each request that may have taken effect, and a cancellation of each
 //! question from a server that is gone.
 
@@ -14,17 +14,17 @@ use switchboard_process::handover::Streams;
 use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, RawId, SetupMessage};
 
 /// Journals and writes all that is owed, as far as that is possible without waiting.
-pub(super) fn settle(streams: &Streams, server: &str) -> io::Result<JournaledOutput> {
+pub(super) fn answer_owed(streams: &Streams, server: &str) -> io::Result<JournaledOutput> {
     // Requests that are safe to repeat are left to the next daemon.
-    settle_with(streams, &died(server), |open| open.again().is_none())
+    answer_with(streams, &died(server), |open| open.again().is_none())
 }
 
 /// Refuses every open request after `exit`: no other daemon follows.
 pub(super) fn refuse_open(streams: &Streams, server: &str) -> io::Result<JournaledOutput> {
-    settle_with(streams, &ending(server), |_| true)
+    answer_with(streams, &ending(server), |_| true)
 }
 
-fn settle_with(
+fn answer_with(
     streams: &Streams,
     error: &ErrorAnswer,
     is_owed: fn(&OpenRequest) -> bool,

@@ -87,7 +87,7 @@ impl Watchdog {
 mod tests {
     use super::*;
 
-    const STEP: Duration = Duration::from_millis(10);
+    const TIME_STEP: Duration = Duration::from_millis(10);
 
     /// How long a request waits that arrives at time `after` at a daemon that hangs from then on. Before
     /// that, the daemon is `busy` with other requests.
@@ -119,11 +119,11 @@ mod tests {
     fn a_hung_daemon_is_given_up_in_time() {
         let mut after = Duration::ZERO;
         while after < 4 * GIVE_UP_TIMEOUT {
-            for busy in [None, Some(Duration::ZERO), Some(LOOK_INTERVAL), Some(ANSWER_TIMEOUT - STEP)] {
+            for busy in [None, Some(Duration::ZERO), Some(LOOK_INTERVAL), Some(ANSWER_TIMEOUT - TIME_STEP)] {
                 let waited = wait_at_hung(after, busy);
                 assert!(waited < GIVE_UP_TIMEOUT, "{waited:?} for a request after {after:?}, busy: {busy:?}");
             }
-            after += STEP;
+            after += TIME_STEP;
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
         let mut watchdog = Watchdog::new(Instant::now());
         for _ in 0..100 {
             assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Ask);
-            watchdog.heard(wake(&watchdog) - STEP);
+            watchdog.heard(wake(&watchdog) - TIME_STEP);
         }
     }
 
@@ -157,7 +157,7 @@ mod tests {
     fn suspension_is_not_a_hang() {
         let mut watchdog = Watchdog::new(Instant::now());
         assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Ask);
-        let late = wake(&watchdog) + MAX_OVERSLEEP + STEP;
+        let late = wake(&watchdog) + MAX_OVERSLEEP + TIME_STEP;
         assert_eq!(watchdog.look(late, true), WatchdogVerdict::Ask);
         assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Hung);
     }

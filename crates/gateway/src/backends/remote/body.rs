@@ -57,7 +57,7 @@ impl RequestBody {
     }
 
     /// Marks the body as sent, or as never to be sent: either way, later messages need not wait for it.
-    pub(super) fn settle(&self) {
+    pub(super) fn mark_sent(&self) {
         self.sent.send_replace(true);
     }
 
@@ -92,7 +92,7 @@ impl Body for BodyStream {
         }
         // Settled with the last piece: the HTTP client does not poll again after it.
         if self.left == 0 {
-            self.body.settle();
+            self.body.mark_sent();
         }
         Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
     }

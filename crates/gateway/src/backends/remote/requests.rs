@@ -148,7 +148,7 @@ pub(super) async fn deliver_all(
             Method::Initialize => {
                 let greeted = remote.greet(&request).await;
                 // Before the error is returned, since the byte credit must be released in any case.
-                remote.settle(&request);
+                remote.release_credit(&request);
                 greeted?;
             }
             Method::Initialized => {
@@ -156,7 +156,7 @@ pub(super) async fn deliver_all(
                 remote.begin_listening().await;
                 // Later messages must not overtake `initialized`, which itself has no answer.
                 let sent = tokio::time::timeout(INITIALIZED_TIMEOUT, remote.post(&request, None)).await;
-                remote.settle(&request);
+                remote.release_credit(&request);
                 remote.report(&request, sent.ok().and_then(Result::err));
                 remote.listen_again().await;
             }
@@ -222,7 +222,7 @@ impl Remote {
                 () = async { cancelled.notified().await; tokio::time::sleep(CANCELLED_ANSWER_TIMEOUT).await } => Ok(()),
             };
             // Also for a request that was never sent: `flushing` waits for this.
-            request.body.settle();
+            request.body.mark_sent();
             posted
         };
         let ((), posted) = tokio::join!(flushing, asking);
@@ -241,15 +241,15 @@ impl Remote {
             let _ = earlier.wait_for(|sent| *sent).await;
         }
         let posted = self.post(&request, None).await;
-        self.settle(&request);
+        self.release_credit(&request);
         self.report(&request, posted.err());
         // Held until here, since the farewell waits for all notifications.
         drop(busy);
     }
 
     /// Releases the message's byte credit, whatever its outcome.
-    fn settle(&self, request: &RemoteRequest) {
-        request.body.settle();
+    fn release_credit(&self, request: &RemoteRequest) {
+        request.body.mark_sent();
         self.hub.flushed(self.peer(), request.body.len());
     }
 

@@ -1,4 +1,4 @@
-//! Whole files with problems: the reports and their places.
+//! Whole files with problems: the reports and their positions.
 
 use std::path::Path;
 

@@ -190,8 +190,8 @@ impl Front {
 
     pub(super) async fn tell_one(&self, session: &Arc<Session>, member: Result<Message, Broken>) {
         let frame = member.map(Parsed::One);
-        let places = session.places(&frame).await;
-        self.inbox.said(Event::FromClient { client: session.client, frame, paths: places });
+        let paths = session.paths(&frame).await;
+        self.inbox.said(Event::FromClient { client: session.client, frame, paths });
     }
 
     /// Adds the session's id to a successful handshake; ends the session if the handshake failed.

@@ -55,19 +55,19 @@ impl ClientReader {
     }
 
     /// Paths in a frame, if all of them are cached.
-    pub(crate) fn places_now(&self, frame: &Result<Parsed, Broken>) -> Option<Vec<MemberPath>> {
+    pub(crate) fn paths_now(&self, frame: &Result<Parsed, Broken>) -> Option<Vec<MemberPath>> {
         self.known(&self.names(frame))
     }
 
     /// Paths in a frame.
-    pub(crate) async fn places(&mut self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
+    pub(crate) async fn paths(&mut self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
         let unresolved = self.names(frame);
         self.resolve(&unresolved).await
     }
 
     pub(crate) async fn resolve(&mut self, unresolved: &Unresolved) -> Vec<MemberPath> {
         match self.known(unresolved) {
-            Some(places) => places,
+            Some(found) => found,
             None => self.look_up(unresolved).await,
         }
     }
@@ -106,8 +106,8 @@ impl ClientReader {
             return Some(Vec::new());
         }
         let named: Vec<_> = unresolved.iter().map(|(_, named)| named.clone()).collect();
-        let places = self.resolver.known(&named, Instant::now())?;
-        Some(with_members(unresolved, places))
+        let found = self.resolver.known(&named, Instant::now())?;
+        Some(with_members(unresolved, found))
     }
 
     /// Resolves paths on disk, on another thread: only this client waits.
@@ -115,16 +115,16 @@ impl ClientReader {
         let named: Vec<_> = unresolved.iter().map(|(_, named)| named.clone()).collect();
         // Cloned for the other thread; the originals are the cache's keys.
         let asked = named.clone();
-        let places = aside::run(move || paths::look_up(asked)).await;
-        self.resolver.remember(&named, &places, Instant::now());
-        with_members(unresolved, places)
+        let found = aside::run(move || paths::look_up(asked)).await;
+        self.resolver.remember(&named, &found, Instant::now());
+        with_members(unresolved, found)
     }
 }
 
-fn with_members(unresolved: &Unresolved, places: Vec<NamedPath>) -> Vec<MemberPath> {
+fn with_members(unresolved: &Unresolved, found: Vec<NamedPath>) -> Vec<MemberPath> {
     unresolved
         .iter()
-        .zip(places)
+        .zip(found)
         .map(|((member, _), place)| MemberPath { member: *member, path: place })
         .collect()
 }

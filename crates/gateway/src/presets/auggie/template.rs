@@ -23,10 +23,10 @@ pub(super) fn literally(text: &str) -> String {
 
 /// Fills in the placeholders of a word in one pass: inserted text is not scanned again.
 fn fill(mut word: &str, mode: &str) -> String {
-    const PLACES: [&str; 2] = ["{mode}", "{root}"];
+    const PLACEHOLDERS: [&str; 2] = ["{mode}", "{root}"];
     let mut filled = String::new();
     while let Some((at, place)) =
-        PLACES.iter().filter_map(|place| Some((word.find(place)?, *place))).min_by_key(|(at, _)| *at)
+        PLACEHOLDERS.iter().filter_map(|name| Some((word.find(name)?, *name))).min_by_key(|(at, _)| *at)
     {
         // `${root}`, as in a config file, means the same.
         filled += &literally(word[..at].strip_suffix('$').unwrap_or(&word[..at]));

@@ -138,7 +138,7 @@ impl AggregateWorld {
 
     /// Fails if a list waits longer than its client's budget.
     pub(super) fn check_lists_wait(&self) -> Check {
-        if !self.is_punctual {
+        if !self.ticks_on_time {
             return Ok(());
         }
         let grace = self.settings.aggregates.list_grace;

@@ -27,7 +27,7 @@
 //! - `plan`: the character of a run. `menu`: offers of servers. `verb`: requests.
 //! - `owner`: reloads, orders, a restart of the program.
 //! - `client`, `client_talk`: acts and requests of clients. `process`, `process_talk`: acts and messages of processes.
-//! - `at_client`, `at_lists`, `at_single`, `at_news`, `at_process`: checks of arrivals.
+//! - `at_client`, `at_lists`, `at_single`, `at_notices`, `at_process`: checks of arrivals.
 //! - `rest`: promises that hold at rest.
 
 mod plan;
@@ -40,7 +40,7 @@ mod process;
 mod process_talk;
 mod at_client;
 mod at_lists;
-mod at_news;
+mod at_notices;
 mod at_process;
 mod at_single;
 mod rest;

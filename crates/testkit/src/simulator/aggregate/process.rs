@@ -26,7 +26,7 @@ pub(crate) struct AggregateProcess {
     /// Clients that have unsubscribed.
     pub(super) deaf: BTreeSet<(String, ClientId)>,
     /// Lists that have changed, unannounced.
-    pub(super) news: Vec<List>,
+    pub(super) unannounced: Vec<List>,
 }
 
 /// An unanswered request.

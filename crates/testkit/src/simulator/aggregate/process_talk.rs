@@ -145,18 +145,18 @@ impl AggregateWorld {
             p.server == server && p.is_alive() && (!differs || p.class == Some(class))
         };
         for p in self.processes.values_mut().filter(offers_it) {
-            p.news.push(list);
+            p.unannounced.push(list);
         }
         if self.rng.percent(60) { self.says_news(launch) } else { Ok(()) }
     }
 
     /// Announces the change, often more than once.
     pub(super) fn says_news(&mut self, launch: Launch) -> Check {
-        let mut news = std::mem::take(&mut self.process(launch).news);
-        if news.is_empty() && !self.own.is_calm {
-            news = vec![*self.rng.pick(&List::ALL)];
+        let mut unannounced = std::mem::take(&mut self.process(launch).unannounced);
+        if unannounced.is_empty() && !self.own.is_calm {
+            unannounced = vec![*self.rng.pick(&List::ALL)];
         }
-        for list in news {
+        for list in unannounced {
             let times = if !self.own.is_calm && self.rng.percent(10) { 20 } else { 1 };
             for _ in 0..times {
                 let what = match list {

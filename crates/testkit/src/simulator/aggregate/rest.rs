@@ -12,7 +12,7 @@ use switchboard_core::catalogue::List;
 use switchboard_core::{ClientId, Launch, Order};
 
 /// Longer than any timeout: a breaker closes, a request times out.
-const LONG: Duration = Duration::from_secs(500);
+const REST_TIME: Duration = Duration::from_secs(500);
 const SHORT: Duration = Duration::from_secs(45);
 
 impl AggregateWorld {
@@ -21,17 +21,17 @@ impl AggregateWorld {
             return Ok(());
         }
         self.stats.count("rests");
-        let was_punctual = std::mem::replace(&mut self.is_punctual, true);
+        let were_on_time = std::mem::replace(&mut self.ticks_on_time, true);
         self.own.is_calm = true;
         self.read_all()?;
         self.calm_ones_act()?;
         self.tick()?;
-        self.advance(LONG)?;
+        self.advance(REST_TIME)?;
         if !self.is_ending {
             self.look_around()?;
         }
         self.own.is_calm = false;
-        self.is_punctual = was_punctual;
+        self.ticks_on_time = were_on_time;
         Ok(())
     }
 
@@ -184,7 +184,7 @@ impl AggregateWorld {
         let there: Vec<Launch> = self.processes.values().filter(is_there).map(|p| p.launch).collect();
         for launch in there {
             if self.processes[&launch].phase == Phase::Alive {
-                self.process(launch).news = List::ALL.to_vec();
+                self.process(launch).unannounced = List::ALL.to_vec();
                 self.says_news(launch)?;
                 self.calm_ones_act()?;
             }

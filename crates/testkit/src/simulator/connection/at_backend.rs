@@ -26,7 +26,7 @@ impl ConnectionWorld {
         if !message.has(Part::Jsonrpc) {
             return Err(format!("{launch} gets a message without jsonrpc: {}", text(&message)));
         }
-        let letter = match (message.kind(), number_in(message.bytes())) {
+        let unread = match (message.kind(), number_in(message.bytes())) {
             (Kind::Request, Some(number)) => Some(self.request_at_backend(launch, &message, number)?),
             (Kind::Request, None) => Some(self.probe_at_backend(launch, &message)?),
             (Kind::Response { .. }, number) => {
@@ -40,17 +40,17 @@ impl ConnectionWorld {
         // Our errors and probes are small and always sent; so is the end of a handshake.
         let is_ours = number_in(message.bytes()).is_none() || message.method() == Method::Initialized;
         let process = self.process(launch);
-        process.unread.put(letter, length, if is_ours { length } else { 0 });
+        process.unread.put(unread, length, if is_ours { length } else { 0 });
         process.unread.saw(length);
         self.check_backend_outbox(launch)
     }
 
     fn compare_at_backend(&mut self, launch: Launch, message: &Message, number: usize, id: &str) -> Check {
-        let expect = self.own.parcel(number)?.draft.heard(id, id, Dialect::Standard);
+        let expect = self.own.written_message(number)?.draft.heard(id, id, Dialect::Standard);
         if !is_same(&expect, message.bytes()) {
             return Err(format!("{launch} should get\n  {expect}\nbut gets\n  {}", text(message)));
         }
-        self.own.parcels[number].arrivals += 1;
+        self.own.written[number].arrivals += 1;
         Ok(())
     }
 
@@ -66,7 +66,7 @@ impl ConnectionWorld {
     }
 
     fn request_at_backend(&mut self, launch: Launch, message: &Message, number: usize) -> Check<Open> {
-        let Role::Request(request) = self.own.parcel(number)?.role else {
+        let Role::Request(request) = self.own.written_message(number)?.role else {
             return Err(format!("{launch} is asked what was no request: {}", text(message)));
         };
         let minted = part(message, Part::Id);
@@ -85,7 +85,7 @@ impl ConnectionWorld {
     }
 
     /// Fails if a request is handed over twice; a question may be, if the first process is gone.
-    fn give(&mut self, launch: Launch, number: usize, parcel: usize) -> Check {
+    fn give(&mut self, launch: Launch, number: usize, written: usize) -> Check {
         let request = &self.ledger.requests[number];
         let (rule, is_first) = (request.rule, request.handed.is_empty());
         let (client, name, id) = (request.client, rule.name, request.id.clone());
@@ -94,19 +94,19 @@ impl ConnectionWorld {
         if is_first && was_taken_back && self.ledger.account_of(number).requests.len() == 1 {
             return Err(format!("{client}'s {name} with id {id} was taken back, and then handed over"));
         }
-        if is_first { self.keep_order(launch, parcel, rule.takes_a_turn()) } else { Ok(()) }
+        if is_first { self.keep_order(launch, written, rule.takes_a_turn()) } else { Ok(()) }
     }
 
     /// Fails unless messages of a client reach its backend in the order of sending. Only a message that waits for
     /// its turn may be overtaken, by messages that take no turn.
-    fn keep_order(&mut self, launch: Launch, parcel: usize, takes_a_turn: bool) -> Check {
+    fn keep_order(&mut self, launch: Launch, written: usize, takes_a_turn: bool) -> Check {
         let is_narrow = self.settings.servers[0].max_in_flight < WIDE;
         let Some(client) = self.home(launch) else { return Ok(()) };
         let lane =
             self.client(client).own.lanes.entry((launch.backend, is_narrow && takes_a_turn)).or_default();
-        let last = std::mem::replace(lane, parcel);
-        match last > parcel {
-            true => Err(format!("{launch} gets number {parcel} after number {last}, which was said later")),
+        let last = std::mem::replace(lane, written);
+        match last > written {
+            true => Err(format!("{launch} gets number {written} after number {last}, which was said later")),
             false => Ok(()),
         }
     }
@@ -153,7 +153,7 @@ impl ConnectionWorld {
             self.stats.count("asks_refused");
             return self.own.answer_ask(launch, &id);
         };
-        let Role::ClientAnswer { client, ask: Some(ask) } = self.own.parcel(number)?.role else {
+        let Role::ClientAnswer { client, ask: Some(ask) } = self.own.written_message(number)?.role else {
             return Err(format!("{launch} gets an answer that belongs to nobody: {}", text(message)));
         };
         let ask = &self.own.asks[ask];
@@ -168,9 +168,9 @@ impl ConnectionWorld {
 
     fn notification_at_backend(&mut self, launch: Launch, message: &Message, number: usize) -> Check {
         let stray = || format!("{launch} gets a notification of no concern to it: {}", text(message));
-        let parcel = self.own.parcel(number)?;
-        let arrivals = parcel.arrivals;
-        let role = parcel.role.clone();
+        let written = self.own.written_message(number)?;
+        let arrivals = written.arrivals;
+        let role = written.role.clone();
         let is_initialized = matches!(role, Role::ClientNotification { is_initialized: true, .. });
         let id = match role {
             Role::ClientNotification { client, .. } => {

@@ -3,7 +3,7 @@
 use super::ConnectionWorld;
 use super::backend::{Backend, Gate};
 use super::backend_talk::{LOST, is_plain_number};
-use super::client::Letter;
+use super::client::UnreadMessage;
 use super::draft::{is_same, kind_in, number_in};
 use super::post::Role;
 use crate::simulator::engine::{Check, Phase, Process};
@@ -12,7 +12,7 @@ use switchboard_core::ClientId;
 use switchboard_protocol::{Dialect, Kind, Message, Method, Outgoing, OutgoingKind, Parsed, Part, parse};
 
 /// A checked message, and whether it is an error of our own: small, and always sent.
-type Arrival = (Letter, bool);
+type Arrival = (UnreadMessage, bool);
 
 impl ConnectionWorld {
     pub(super) fn bytes_at_client(&mut self, client: ClientId, out: &Outgoing, bytes: Vec<u8>) -> Check {
@@ -21,8 +21,8 @@ impl ConnectionWorld {
         match parse(Bytes::from(bytes)) {
             Ok(Parsed::One(message)) => {
                 check_claims(out, &message)?;
-                let (letter, is_small) = self.message_at_client(client, &message, None)?;
-                self.put(client, letter, length, if is_small { length } else { 0 });
+                let (unread, is_small) = self.message_at_client(client, &message, None)?;
+                self.put(client, unread, length, if is_small { length } else { 0 });
             }
             Ok(Parsed::Batch(members)) => self.batch_at_client(client, members, length)?,
             Err(broken) => return Err(format!("{client} gets what is no message: {:?}", broken.fault)),
@@ -30,9 +30,9 @@ impl ConnectionWorld {
         self.check_client_outbox(client)
     }
 
-    fn put(&mut self, client: ClientId, letter: Letter, length: usize, small: usize) {
+    fn put(&mut self, client: ClientId, unread: UnreadMessage, length: usize, small: usize) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.unread.put(letter, length, small);
+        c.unread.put(unread, length, small);
         if small == 0 {
             c.unread.saw(length);
         }
@@ -77,7 +77,7 @@ impl ConnectionWorld {
             let owed = entry.owed;
             return Err(format!("batch {batch} of {client} has {} answers instead of {owed}", members.len()));
         }
-        self.put(client, Letter::Other, length, small);
+        self.put(client, UnreadMessage::Other, length, small);
         Ok(())
     }
 
@@ -143,15 +143,15 @@ impl ConnectionWorld {
         id: &str,
         token: &str,
     ) -> Check {
-        let parcel = self.own.parcel(number)?;
+        let written = self.own.written_message(number)?;
         let dialect = if message.has(Part::Jsonrpc) { Dialect::Standard } else { Dialect::Bare };
-        let expect = parcel.draft.heard(id, token, dialect);
+        let expect = written.draft.heard(id, token, dialect);
         if !is_same(&expect, message.bytes()) {
             return Err(format!("{client} should get\n  {expect}\nbut gets\n  {}", text(message)));
         }
-        let parcel = &mut self.own.parcels[number];
-        parcel.arrivals += 1;
-        match parcel.arrivals {
+        let written = &mut self.own.written[number];
+        written.arrivals += 1;
+        match written.arrivals {
             1 => Ok(()),
             _ => Err(format!("{client} gets this a second time: {}", text(message))),
         }
@@ -166,7 +166,7 @@ impl ConnectionWorld {
     ) -> Check<Arrival> {
         let id = id_of(message);
         let stray = || format!("{client} gets an answer that belongs to nobody: {}", text(message));
-        let (launch, request) = match &self.own.parcel(number)?.role {
+        let (launch, request) = match &self.own.written_message(number)?.role {
             Role::ServerAnswer { launch, request: Some(request) } => (*launch, Some(*request)),
             Role::ServerNullError { launch } => (*launch, None),
             _ => return Err(stray()),
@@ -182,7 +182,7 @@ impl ConnectionWorld {
                 self.stats.count_if("answers_after_cancellation", self.ledger.requests[number].is_cancelled);
             }
         }
-        Ok((Letter::Other, false))
+        Ok((UnreadMessage::Other, false))
     }
 
     /// Handles an answer of our own: an error with a hint, or the answer to `shutdown`.
@@ -213,7 +213,7 @@ impl ConnectionWorld {
             if batch.is_none() {
                 self.check_excuse(client, message)?;
             }
-            return Ok((Letter::Other, true));
+            return Ok((UnreadMessage::Other, true));
         }
         let account = self.ledger.account(client, batch, &id);
         let verbs: Vec<usize> = account.requests.clone();
@@ -224,13 +224,13 @@ impl ConnectionWorld {
             && (batch.is_some() || !own.any(|p| is_ready(p) && !self.owner.is_retired(p.launch.backend)));
         let is_ours = |name: &str| name == "shutdown" || (name == "ping" && has_moved);
         if verbs.iter().any(|&number| is_ours(self.ledger.requests[number].rule.name)) {
-            return Ok((Letter::Other, true));
+            return Ok((UnreadMessage::Other, true));
         }
         Err(format!("{client} gets a result that no server gave: {}", text(message)))
     }
 
     fn ask_at_client(&mut self, client: ClientId, message: &Message, number: usize) -> Check<Arrival> {
-        let Role::Ask(ask) = self.own.parcel(number)?.role else {
+        let Role::Ask(ask) = self.own.written_message(number)?.role else {
             return Err(format!("{client} is asked what was no request: {}", text(message)));
         };
         let minted = id_of(message);
@@ -244,7 +244,7 @@ impl ConnectionWorld {
         }
         self.compare(client, message, number, &minted, &minted)?;
         self.own.asks[ask].minted = Some(minted);
-        Ok((Letter::Ask(ask), false))
+        Ok((UnreadMessage::Ask(ask), false))
     }
 
     fn notification_at_client(
@@ -254,7 +254,7 @@ impl ConnectionWorld {
         number: usize,
     ) -> Check<Arrival> {
         let stray = || format!("{client} gets a notification of no concern to it: {}", text(message));
-        let role = self.own.parcel(number)?.role.clone();
+        let role = self.own.written_message(number)?.role.clone();
         let (launch, id) = match role {
             Role::ServerNotification { launch } => {
                 self.stats.count("notifications_to_client");
@@ -284,7 +284,7 @@ impl ConnectionWorld {
             return Err(stray());
         }
         self.compare(client, message, number, &id, "")?;
-        Ok((Letter::Other, false))
+        Ok((UnreadMessage::Other, false))
     }
 
     /// The only notification of our own: the cancellation of a server's question.
@@ -295,7 +295,7 @@ impl ConnectionWorld {
             Some(ask) if message.method() == Method::Cancelled && !ask.is_withdrawn => {
                 ask.is_withdrawn = true;
                 self.stats.count("asks_withdrawn");
-                Ok((Letter::Other, false))
+                Ok((UnreadMessage::Other, false))
             }
             _ => Err(format!("{client} gets a notification that nobody sent: {}", text(message))),
         }

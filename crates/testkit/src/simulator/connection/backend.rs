@@ -226,8 +226,8 @@ impl ConnectionWorld {
         if !process.is_reading {
             return Ok(());
         }
-        let (letters, bytes) = process.unread.take(most);
-        process.open.extend(letters.into_iter().flatten());
+        let (unread, bytes) = process.unread.take(most);
+        process.open.extend(unread.into_iter().flatten());
         match bytes {
             0 => Ok(()),
             bytes => self.handle(Event::Flushed { peer: Peer::Backend(launch), bytes }),

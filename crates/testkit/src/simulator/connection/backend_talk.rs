@@ -207,7 +207,7 @@ impl ConnectionWorld {
             self.draft_notice(name, None, "", self.is_bare(launch), Role::ServerNotification { launch });
         let had_room = self.client_has_room(launch, text.len());
         self.backend_says(launch, text)?;
-        if had_room && self.own.parcel(number)?.arrivals == 0 {
+        if had_room && self.own.written_message(number)?.arrivals == 0 {
             return Err("a notification was dropped although there was room for it".into());
         }
         Ok(())

@@ -41,7 +41,7 @@ impl ConnectionWorld {
 
     /// After a tick: fails if a request is overdue. If ticks are late, so is everything else.
     pub(super) fn check_overdue(&mut self) -> Check {
-        if !self.is_punctual {
+        if !self.ticks_on_time {
             return Ok(());
         }
         let watched = std::mem::take(&mut self.own.watched);

@@ -10,7 +10,7 @@ use switchboard_protocol::{Dialect, Framing};
 
 /// Whether a client sends `jsonrpc`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum SentDialect {
     #[default]
     Standard,
     Bare,
@@ -19,7 +19,7 @@ pub(super) enum Manner {
 
 /// An unread message of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Letter {
+pub(super) enum UnreadMessage {
     /// A request of a server, which may or may not be answered.
     Ask(usize),
     Other,
@@ -45,7 +45,7 @@ pub(super) struct Home {
 
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionClient {
-    pub(super) manner: Manner,
+    pub(super) sent_dialect: SentDialect,
     has_spoken: bool,
     has_spoken_standard: bool,
     /// Whether the current frame has something before the first word that shows the dialect.
@@ -53,7 +53,7 @@ pub(crate) struct ConnectionClient {
     is_reading: bool,
     /// Whether it reads everything at once, as long as it reads.
     is_eager: bool,
-    pub(super) unread: Unread<Letter>,
+    pub(super) unread: Unread<UnreadMessage>,
     pub(super) used_ids: Vec<String>,
     /// Questions of servers that were read and not answered, and answered ones.
     pub(super) asks: Vec<usize>,
@@ -126,12 +126,21 @@ const LATE_ACTS: &[(usize, ClientAct<Post>)] = &[
 impl ConnectionWorld {
     pub(super) fn connect(&mut self) -> Check {
         let framing = self.some_framing();
-        let manner = self.rng.weighted(&[(70, Manner::Standard), (20, Manner::Bare), (10, Manner::Mixed)]);
-        self.stats.count_if("bare_clients", manner == Manner::Bare);
+        let sent_dialect = self.rng.weighted(&[
+            (70, SentDialect::Standard),
+            (20, SentDialect::Bare),
+            (10, SentDialect::Mixed),
+        ]);
+        self.stats.count_if("bare_clients", sent_dialect == SentDialect::Bare);
         let server = Home { is_bare: self.rng.percent(15), framing: Some(framing), ..Home::default() };
         let is_eager = self.rng.percent(70);
-        let fresh =
-            ConnectionClient { manner, is_reading: true, is_eager, backend: server, ..Default::default() };
+        let fresh = ConnectionClient {
+            sent_dialect,
+            is_reading: true,
+            is_eager,
+            backend: server,
+            ..Default::default()
+        };
         let client = self.add_client(Some(0), 0, fresh);
         // Names the client, so that a start shows its client.
         let environment = environment(client.0 << 8);
@@ -203,10 +212,10 @@ impl ConnectionWorld {
         if !c.is_reading {
             return Ok(());
         }
-        let (letters, bytes) = c.unread.take(most);
-        c.asks.extend(letters.into_iter().filter_map(|letter| match letter {
-            Letter::Ask(ask) => Some(ask),
-            Letter::Other => None,
+        let (unread, bytes) = c.unread.take(most);
+        c.asks.extend(unread.into_iter().filter_map(|message| match message {
+            UnreadMessage::Ask(ask) => Some(ask),
+            UnreadMessage::Other => None,
         }));
         match bytes {
             0 => Ok(()),

@@ -3,7 +3,7 @@
 
 use super::ConnectionWorld;
 use super::checks::MOST_MEMBERS;
-use super::client::Manner;
+use super::client::SentDialect;
 use super::draft::{Draft, Piece, member, number_in, object, payload, place};
 use super::plan::HIDDEN;
 use super::post::{Batch, Role};
@@ -48,10 +48,10 @@ impl ConnectionWorld {
 
     /// Whether the next message omits `jsonrpc`.
     pub(super) fn rolls_bare(&mut self, client: ClientId) -> bool {
-        match self.client(client).manner {
-            Manner::Standard => false,
-            Manner::Bare => true,
-            Manner::Mixed => self.rng.percent(50),
+        match self.client(client).sent_dialect {
+            SentDialect::Standard => false,
+            SentDialect::Bare => true,
+            SentDialect::Mixed => self.rng.percent(50),
         }
     }
 
@@ -296,7 +296,7 @@ impl ConnectionWorld {
         let text = self.draft_notice("notifications/cancelled", Some("requestId"), &id, is_bare, role);
         let number = self.own.next_number() - 1;
         self.client_sends(client, text, is_bare)?;
-        if !found && self.own.parcel(number)?.arrivals > 0 {
+        if !found && self.own.written_message(number)?.arrivals > 0 {
             return Err(format!("{client} took back {id}, which is not open, and the backend was told"));
         }
         Ok(())

@@ -7,13 +7,13 @@ use switchboard_core::{ClientId, Launch};
 
 /// A message written by a party of the simulation.
 #[derive(Debug)]
-pub(super) struct Parcel {
+pub(super) struct WrittenMessage {
     pub(super) draft: Draft,
     pub(super) role: Role,
     pub(super) arrivals: usize,
 }
 
-/// Kinds of parcels, by what they belong to.
+/// Kinds of written messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Role {
     Request(usize),
@@ -82,7 +82,7 @@ pub(super) struct Batch {
 
 #[derive(Debug, Default)]
 pub(super) struct Post {
-    pub(super) parcels: Vec<Parcel>,
+    pub(super) written: Vec<WrittenMessage>,
     pub(super) asks: Vec<Asked>,
     pub(super) batches: Vec<Batch>,
     /// Requests that may still be open, in the order in which they were sent.
@@ -92,18 +92,18 @@ pub(super) struct Post {
 }
 
 impl Post {
-    /// Number of the next parcel, to be written into it.
+    /// Number of the next written message, which it contains.
     pub(super) fn next_number(&self) -> usize {
-        self.parcels.len()
+        self.written.len()
     }
 
     pub(super) fn post(&mut self, draft: Draft, role: Role) -> usize {
-        self.parcels.push(Parcel { draft, role, arrivals: 0 });
-        self.parcels.len() - 1
+        self.written.push(WrittenMessage { draft, role, arrivals: 0 });
+        self.written.len() - 1
     }
 
-    pub(super) fn parcel(&self, number: usize) -> Check<&Parcel> {
-        self.parcels.get(number).ok_or_else(|| format!("no message has the number {number}"))
+    pub(super) fn written_message(&self, number: usize) -> Check<&WrittenMessage> {
+        self.written.get(number).ok_or_else(|| format!("no message has the number {number}"))
     }
 
     /// Fails unless a launch gets an answer to its own request.
@@ -123,7 +123,7 @@ impl Post {
 /// Messages handed over and not yet read.
 #[derive(Debug)]
 pub(super) struct Unread<T> {
-    letters: VecDeque<(T, usize, usize)>,
+    messages: VecDeque<(T, usize, usize)>,
     pub(super) bytes: usize,
     /// Bytes of our own errors, which are always sent.
     pub(super) small_bytes: usize,
@@ -133,28 +133,28 @@ pub(super) struct Unread<T> {
 
 impl<T> Default for Unread<T> {
     fn default() -> Self {
-        Self { letters: VecDeque::new(), bytes: 0, small_bytes: 0, largest: 0 }
+        Self { messages: VecDeque::new(), bytes: 0, small_bytes: 0, largest: 0 }
     }
 }
 
 impl<T> Unread<T> {
-    pub(super) fn put(&mut self, letter: T, bytes: usize, small: usize) {
-        self.letters.push_back((letter, bytes, small));
+    pub(super) fn put(&mut self, message: T, bytes: usize, small: usize) {
+        self.messages.push_back((message, bytes, small));
         self.bytes += bytes;
         self.small_bytes += small;
     }
 
-    /// Takes out up to `most` letters; returns them and their bytes.
+    /// Takes out up to `most` messages; returns them and their bytes.
     pub(super) fn take(&mut self, most: usize) -> (Vec<T>, usize) {
-        let taken: Vec<_> = self.letters.drain(..most.min(self.letters.len())).collect();
+        let taken: Vec<_> = self.messages.drain(..most.min(self.messages.len())).collect();
         let bytes = taken.iter().map(|(_, bytes, _)| bytes).sum();
         self.bytes -= bytes;
         self.small_bytes -= taken.iter().map(|(_, _, small)| small).sum::<usize>();
-        (taken.into_iter().map(|(letter, _, _)| letter).collect(), bytes)
+        (taken.into_iter().map(|(message, _, _)| message).collect(), bytes)
     }
 
     pub(super) fn clear(&mut self) {
-        self.letters.clear();
+        self.messages.clear();
         (self.bytes, self.small_bytes) = (0, 0);
     }
 
@@ -163,6 +163,6 @@ impl<T> Unread<T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.letters.len()
+        self.messages.len()
     }
 }

@@ -21,8 +21,8 @@ pub(crate) enum End {
 
 impl<S: Scenario> World<S> {
     pub(super) fn close(&mut self) -> Check {
-        // Ticks are punctual from here on, so that the end must come in time.
-        if !std::mem::replace(&mut self.is_punctual, true) {
+        // Ticks are on time from here on, so that the end must come in time.
+        if !std::mem::replace(&mut self.ticks_on_time, true) {
             self.told_since = self.now;
         }
         if self.is_finished && S::BEGIN_ANEW(self)? {

@@ -49,10 +49,10 @@ pub(crate) struct World<S: Scenario> {
     pub(crate) plan: S::Plan,
     pub(crate) core: Core,
     pub(crate) now: Moment,
-    /// Time since which ticks have been punctual.
+    /// Time since which ticks have been on time.
     pub(crate) told_since: Moment,
     /// Whether ticks come when requested, not late.
-    pub(crate) is_punctual: bool,
+    pub(crate) ticks_on_time: bool,
     pub(crate) clients: BTreeMap<ClientId, Client<S::Client>>,
     pub(crate) processes: BTreeMap<Launch, Process<S::Process>>,
     pub(crate) ledger: Ledger<S::Request>,
@@ -84,7 +84,7 @@ impl<S: Scenario> World<S> {
         let mut rng = Rng::new(seed);
         let Run { settings, plan, own, steps, end } = S::DRAW(&mut rng, seed);
         let mut world = Self {
-            is_punctual: rng.percent(if S::TEST == "simulator" { 60 } else { 85 }),
+            ticks_on_time: rng.percent(if S::TEST == "simulator" { 60 } else { 85 }),
             rng,
             core: Core::new(settings.clone()),
             settings,
@@ -375,7 +375,7 @@ impl<S: Scenario> World<S> {
         // Due entries can cause others, but not for ever.
         for _ in 0..20_000 {
             let due = self.agenda.first_key_value().map(|(key, _)| *key).filter(|(at, _)| *at <= target);
-            let tick = self.core.wake().filter(|at| self.is_punctual && *at <= target);
+            let tick = self.core.wake().filter(|at| self.ticks_on_time && *at <= target);
             match (due, tick) {
                 (Some(due), tick) if tick.is_none_or(|tick| due.0 <= tick) => {
                     self.now = self.now.max(due.0);

@@ -99,7 +99,7 @@ impl PoolWorld {
 
     /// After a tick: fails if a request is overdue. If ticks are late, so is everything else.
     pub(super) fn check_overdue(&mut self) -> Check {
-        if !self.is_punctual {
+        if !self.ticks_on_time {
             return Ok(());
         }
         for request in self.ledger.requests.iter().filter(|request| request.is_open()) {

@@ -249,8 +249,8 @@ impl PoolWorld {
     /// Fails if a process asked for its roots long ago, and still waits.
     pub(super) fn roots_are_overdue(&self, sent: Moment) -> bool {
         // Five seconds for the client, as much again for a later question, and the disk lookup.
-        const PATIENCE: Duration = Duration::from_secs(20);
-        self.now.since(sent.max(self.told_since)) > PATIENCE
+        const ROOTS_TIMEOUT: Duration = Duration::from_secs(20);
+        self.now.since(sent.max(self.told_since)) > ROOTS_TIMEOUT
     }
 }
 

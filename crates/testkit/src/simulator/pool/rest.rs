@@ -147,7 +147,7 @@ impl PoolWorld {
     /// After a tick: fails if a process has been unused for too long.
     pub(super) fn check_rested(&self) -> Check {
         let server = &self.settings.servers[0];
-        if !self.is_punctual || self.is_ending {
+        if !self.ticks_on_time || self.is_ending {
             return Ok(());
         }
         for p in self.processes.values().filter(|p| p.is_staying() && p.phase == Phase::Alive && p.is_greeted)

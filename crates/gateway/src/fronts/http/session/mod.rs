@@ -150,14 +150,14 @@ impl Session {
     }
 
     /// Paths that a frame names.
-    pub(crate) async fn places(&self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
+    pub(crate) async fn paths(&self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
         // Fast path: most frames name no path, or one that is cached.
         if let Ok(reader) = self.reader.try_lock()
-            && let Some(places) = reader.places_now(frame)
+            && let Some(paths) = reader.paths_now(frame)
         {
-            return places;
+            return paths;
         }
-        self.reader.lock().await.places(frame).await
+        self.reader.lock().await.paths(frame).await
     }
 
     /// Since when the session has been idle; `None` if it is in use.
