@@ -49,10 +49,8 @@ fn a_call_reaches_its_server_by_name() {
             2< {"id":10,"method":"tools/call","params":{"name":"read","arguments":{"n":1.50}}}
         A> {"id":"d","method":"tools/call","params":{"name":"files__read"}}
             1< {"id":11,"method":"tools/call","params":{"name":"read"}}
-        1> {"id":11,"result":{"content":[]}}
-            A< {"id":"d","result":{"content":[]}}
-        2> {"id":10,"result":{"content":[]}}
-            A< {"id":"c","result":{"content":[]}}
+        1> {"id":11,"result":{"content":[]}} -> A as "d"
+        2> {"id":10,"result":{"content":[]}} -> A as "c"
         "#,
     );
 }
@@ -85,10 +83,8 @@ fn questions_and_answers_find_their_peers() {
         r#"
         A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,…}
-        2> {"id":1,"method":"sampling/createMessage","params":{}}
-            A< {"id":1,"method":"sampling/createMessage","params":{}}
-        A> {"id":1,"result":{"role":"assistant"}}
-            2< {"id":1,"result":{"role":"assistant"}}
+        2> {"id":1,"method":"sampling/createMessage","params":{}} -> A as 1
+        A> {"id":1,"result":{"role":"assistant"}} -> 2 as 1
         "#,
     );
 }
@@ -145,8 +141,7 @@ fn a_second_window_is_answered_at_once() {
         B> {"id":5,"method":"tools/call","params":{"name":"files__read"}}
             1< {"id":12,"method":"tools/call","params":{"name":"read"}}
         A leaves
-        1> {"id":12,"result":{}}
-            B< {"id":5,"result":{}}
+        1> {"id":12,"result":{}} -> B as 5
         "#,
     );
 }
@@ -218,8 +213,7 @@ fn log_level_and_logger_names_are_mapped() {
         1 completes handshake 2; offers {"logging":{}}; answers A
             store 0
         A confirms
-        A> {"id":1,"method":"logging/setLevel","params":{"level":"warning"}}
-            1< {"id":4,"method":"logging/setLevel","params":{"level":"warning"}}
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"warning"}} -> 1 as 4
             A< {"id":1,"result":{}}
         1> {"method":"notifications/message","params":{"level":"info","data":"x"}}
         1> {"method":"notifications/message","params":{"level":"error","data":"x"}}
@@ -348,8 +342,7 @@ fn a_second_handshake_keeps_open_requests() {
             2< {"id":10,"method":"tools/call","params":{"name":"read"}}
         A greets with {"roots":{}}
             A< {"id":0,"result":…}
-        2> {"id":10,"result":{"content":[]}}
-            A< {"id":2,"result":{"content":[]}}
+        2> {"id":10,"result":{"content":[]}} -> A as 2
         "#,
     );
 }
@@ -361,8 +354,7 @@ fn a_removed_server_finishes_its_requests() {
         A> {"id":2,"method":"tools/call","params":{"name":"more__read"}}
             2< {"id":10,"method":"tools/call","params":{"name":"read"}}
         config drops it; server 1
-        2> {"id":10,"result":{"content":[]}}
-            A< {"id":2,"result":{"content":[]}}
+        2> {"id":10,"result":{"content":[]}} -> A as 2
             - it is no longer in the config
             stop 2
         "#,
@@ -407,8 +399,7 @@ fn a_new_filter_changes_the_list_only() {
         A> {"id":2,"method":"tools/call","params":{"name":"files__read"}}
             1< {"id":10,…}
         config denies read
-        1> {"id":10,"result":1}
-            A< {"id":2,"result":1}
+        1> {"id":10,"result":1} -> A as 2
         +1s
             A< {"method":"notifications/tools/list_changed"}
         A> {"id":3,"method":"tools/list"}
@@ -487,8 +478,7 @@ fn unsubscribed_resource_keeps_alias_until_ack() {
         r#"
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db://1"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"db://1"}}
-        1> {"id":5,"result":{}}
-            A< {"id":1,"result":{}}
+        1> {"id":5,"result":{}} -> A as 1
         A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://1"}}
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://1"}}
         1> {"method":"notifications/resources/updated","params":{"uri":"db://1"}}

@@ -8,28 +8,19 @@ fn subscriptions_are_counted() {
     run(r#"
         given subscriptions_per_client 2; subscription_bytes 100
         A opens 1
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"a:1"}}
-            1< {"id":2,"method":"resources/subscribe","params":{"uri":"a:1"}}
-        A> {"id":2,"method":"resources/subscribe","params":{"uri":"a:2"}}
-            1< {"id":3,"method":"resources/subscribe","params":{"uri":"a:2"}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"a:1"}} -> 1 as 2
+        A> {"id":2,"method":"resources/subscribe","params":{"uri":"a:2"}} -> 1 as 3
         A> {"id":3,"method":"resources/subscribe","params":{"uri":"a:3"}}
             A< {"id":3,"error":{"code":-32603,"data":{"hint":"unsubscribe …"kind":"overloaded"…
-        1> {"id":2,"result":{}}
-            A< {"id":1,"result":{}}
-        1> {"id":3,"result":{}}
-            A< {"id":2,"result":{}}
+        1> {"id":2,"result":{}} -> A as 1
+        1> {"id":3,"result":{}} -> A as 2
         A> {"id":4,"method":"resources/subscribe","params":{"uri":"a:3"}}
             A< {"id":4,"error":…
-        A> {"id":5,"method":"resources/subscribe","params":{"uri":"a:2"}}
-            1< {"id":4,"method":"resources/subscribe","params":{"uri":"a:2"}}
-        1> {"id":4,"result":{}}
-            A< {"id":5,"result":{}}
-        A> {"id":6,"method":"resources/unsubscribe","params":{"uri":"a:1"}}
-            1< {"id":5,"method":"resources/unsubscribe","params":{"uri":"a:1"}}
-        1> {"id":5,"result":{}}
-            A< {"id":6,"result":{}}
-        A> {"id":7,"method":"resources/subscribe","params":{"uri":"a:3"}}
-            1< {"id":6,"method":"resources/subscribe","params":{"uri":"a:3"}}
+        A> {"id":5,"method":"resources/subscribe","params":{"uri":"a:2"}} -> 1 as 4
+        1> {"id":4,"result":{}} -> A as 5
+        A> {"id":6,"method":"resources/unsubscribe","params":{"uri":"a:1"}} -> 1 as 5
+        1> {"id":5,"result":{}} -> A as 6
+        A> {"id":7,"method":"resources/subscribe","params":{"uri":"a:3"}} -> 1 as 6
     "#);
 }
 
@@ -43,8 +34,7 @@ fn subscriptions_are_measured() {
             A< {"id":1,"error":{"code":-32603,…"kind":"overloaded"…
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"LONG"}}
             1< …
-        1> {"id":2,"result":{}}
-            A< {"id":1,"result":{}}
+        1> {"id":2,"result":{}} -> A as 1
         A> {"id":2,"method":"resources/subscribe","params":{"uri":"a"}}
             A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
     "#;
@@ -59,16 +49,13 @@ fn refused_subscriptions_cost_nothing() {
         given subscriptions_per_client 2; subscription_bytes 100
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db:1"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"db:1"}}
-        1> {"id":5,"error":{"code":1,"message":"no"}}
-            A< {"id":1,"error":{"code":1,"message":"no"}}
+        1> {"id":5,"error":{"code":1,"message":"no"}} -> A as 1
         A> {"id":2,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db:2"}}
             1< {"id":6,"method":"resources/subscribe","params":{"uri":"db:2"}}
-        1> {"id":6,"error":{"code":1,"message":"no"}}
-            A< {"id":2,"error":{"code":1,"message":"no"}}
+        1> {"id":6,"error":{"code":1,"message":"no"}} -> A as 2
         A> {"id":3,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db:3"}}
             1< {"id":7,"method":"resources/subscribe","params":{"uri":"db:3"}}
-        1> {"id":7,"result":{}}
-            A< {"id":3,"result":{}}
+        1> {"id":7,"result":{}} -> A as 3
         1> {"method":"notifications/resources/updated","params":{"uri":"db:3"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy://template/files/db:3"}}
         A> {"id":4,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db:4-and-so-on"}}
@@ -91,10 +78,8 @@ fn open_requests_are_measured() {
             A< {"id":"LONG","error":{"code":-32603,…"kind":"overloaded"…
         A> {"id":3,"method":"resources/read","params":{"uri":"short"}}
             1< …
-        1> {"id":2,"result":{}}
-            A< {"id":1,"result":{}}
-        1> {"id":3,"result":{}}
-            A< {"id":3,"result":{}}
+        1> {"id":2,"result":{}} -> A as 1
+        1> {"id":3,"result":{}} -> A as 3
         A> {"id":4,"method":"resources/read","params":{"uri":"LONG"}}
             1< …
     "#;
@@ -120,8 +105,7 @@ fn cancelled_requests_are_counted() {
             1< …
         1> {"id":2,"result":{}}
             - late answer dropped
-        1> {"id":3,"result":{}}
-            A< {"id":"b","result":{}}
+        1> {"id":3,"result":{}} -> A as "b"
     "#);
 }
 
@@ -133,8 +117,7 @@ fn long_tokens_are_not_remembered() {
             1< …
         1> {"method":"notifications/progress","params":{"progressToken":2}}
             A< {"method":"notifications/progress","params":{"progressToken":"LONG"}}
-        1> {"id":2,"result":{}}
-            A< {"id":1,"result":{}}
+        1> {"id":2,"result":{}} -> A as 1
         1> {"method":"notifications/progress","params":{"progressToken":2}}
             - late answer dropped
     "#;

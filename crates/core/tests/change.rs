@@ -21,12 +21,10 @@ fn new_requests_go_to_the_changed_server() {
         2 completes handshake 6
             2< {"id":4,"method":"tools/call",…}
             2< {"id":5,"method":"tools/call",…}
-        1> {"id":3,"result":"old"}
-            A< {"id":1,"result":"old"}
+        1> {"id":3,"result":"old"} -> A as 1
             - its settings have changed
             stop 1
-        2> {"id":4,"result":"new"}
-            A< {"id":2,"result":"new"}
+        2> {"id":4,"result":"new"} -> A as 2
         1 ends
         C joins 2; unconfirmed
     "#);
@@ -65,8 +63,7 @@ fn an_equal_config_changes_nothing() {
             1< {"id":3,…}
         config is as it was
         config adds one
-        1> {"id":3,"result":"old"}
-            A< {"id":1,"result":"old"}
+        1> {"id":3,"result":"old"} -> A as 1
         C comes; folder /p; server 1
             start 2 at /p
     "#);
@@ -80,8 +77,7 @@ fn a_removed_server_is_named_and_may_return() {
         config drops it
         B> {"id":1,"method":"tools/list"}
             B< {"id":1,"error":{…put it back…"the server `files` is no longer in the config"}}
-        1> {"id":3,"result":"old"}
-            A< {"id":1,"result":"old"}
+        1> {"id":3,"result":"old"} -> A as 1
             - it is no longer in the config
             stop 1
         1 ends
@@ -116,8 +112,7 @@ fn subscriptions_move_to_the_new_process() {
     two(r#"
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:1"}}
             1< {"id":3,…}
-        1> {"id":3,"result":{}}
-            A< {"id":1,"result":{}}
+        1> {"id":3,"result":{}} -> A as 1
         config changes
             1< {"id":4,"method":"resources/unsubscribe","params":{"uri":"x:1"}}
             start 2 at /p
@@ -230,7 +225,6 @@ fn tool_filters_spare_nameless_completions() {
             start 2 at /p
         2 completes handshake 4
             2< {"id":3,"method":"completion/complete","params":{}}
-        2> {"id":3,"result":{}}
-            A< {"id":1,"result":{}}
+        2> {"id":3,"result":{}} -> A as 1
     "#);
 }

@@ -6,8 +6,7 @@ use crate::story::run;
 fn a_crash_answers_open_calls_with_a_reason() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         1 ends: exit code 1; said: Error: out of memory
             A< {"id":"a","error":{"code":-32002,…"kind":"backend_unavailable"…"stderr":"Error: out of memory"…exit code 1; it said: Error: out of memory"}}
             - restart after a pause
@@ -21,10 +20,8 @@ fn a_crash_answers_open_calls_with_a_reason() {
 fn lists_are_retried_and_the_rest_waits() {
     run(r#"
         A opens 1
-        A> {"id":"list","method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
-        A> {"id":"read","method":"resources/read"}
-            1< {"id":3,"method":"resources/read"}
+        A> {"id":"list","method":"tools/list"} -> 1 as 2
+        A> {"id":"read","method":"resources/read"} -> 1 as 3
         1 ends: signal 9
             - retry: tools/list
             - retry: resources/read
@@ -43,8 +40,7 @@ fn lists_are_retried_and_the_rest_waits() {
             2< {"id":4,"method":"tools/call"}
             2< {"method":"notifications/roots/list_changed"}
             2< {"id":6,"method":"ping"}
-        2> {"id":2,"result":{}}
-            A< {"id":"list","result":{}}
+        2> {"id":2,"result":{}} -> A as "list"
         2 ends: signal 9
             A< {"id":"read","error":{"code":-32002,…
             A< {"id":"call","error":{"code":-32002,…
@@ -58,8 +54,7 @@ fn the_config_turns_retries_off() {
     run(r#"
         given retry_after_crash off
         A opens 1
-        A> {"id":1,"method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"} -> 1 as 2
         1 ends: signal 9
             A< {"id":1,"error":{"code":-32002,…
             - restart after a pause
@@ -83,13 +78,9 @@ fn a_failed_spawn_is_answered_with_a_reason() {
 #[test]
 fn a_crash_before_the_handshake_is_answered() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
-        A> {"id":1,"method":"initialize"}
-            1< {"id":1,"method":"initialize"}
-        A> {"id":2,"method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
+        A starts 1
+        A> {"id":1,"method":"initialize"} -> 1 as 1
+        A> {"id":2,"method":"tools/list"} -> 1 as 2
         1 ends: exit code 1; said: Error: Cannot find module 'x'
             A< {"id":1,"error":{"code":-32001,…Cannot find module…
             A< {"id":2,"error":{"code":-32001,…Cannot find module…
@@ -100,23 +91,17 @@ fn a_crash_before_the_handshake_is_answered() {
 #[test]
 fn an_ungreeted_server_is_restarted_too() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
-        A> {"id":1,"method":"tools/list"}
-            1< {"id":1,"method":"tools/list"}
-        1> {"id":1,"result":{}}
-            A< {"id":1,"result":{}}
-        A> {"id":2,"method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A starts 1
+        A> {"id":1,"method":"tools/list"} -> 1 as 1
+        1> {"id":1,"result":{}} -> A as 1
+        A> {"id":2,"method":"tools/call"} -> 1 as 2
         1 ends: exit code 1
             A< {"id":2,"error":{"code":-32002,…
             - restart after a pause
         +1s
             start 2 at nowhere
         2 spawns
-        A> {"id":3,"method":"tools/call"}
-            2< {"id":3,"method":"tools/call"}
+        A> {"id":3,"method":"tools/call"} -> 2 as 3
     "#);
 }
 
@@ -124,8 +109,7 @@ fn an_ungreeted_server_is_restarted_too() {
 fn a_dead_process_withdraws_its_questions() {
     run(r#"
         A opens 1
-        1> {"id":7,"method":"elicitation/create"}
-            A< {"id":1,"method":"elicitation/create"}
+        1> {"id":7,"method":"elicitation/create"} -> A as 1
         1 ends: exit code 1
             A< {"method":"notifications/cancelled","params":{"reason":"the server that asked has stopped","requestId":1}}
             - restart after a pause
@@ -137,8 +121,7 @@ fn a_dead_process_withdraws_its_questions() {
 fn late_output_of_a_dead_process_is_ignored() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
+        A> {"id":"a","method":"tools/list"} -> 1 as 2
         1 ends: exit code 1
             - retry: tools/list
             - restart after a pause
@@ -218,8 +201,7 @@ fn six_crashes_open_the_breaker() {
             start 7 at /p
         7 completes handshake 4
             7< {"id":3,"method":"tools/list"}
-        7> {"id":3,"result":{}}
-            A< {"id":"b","result":{}}
+        7> {"id":3,"result":{}} -> A as "b"
     "#;
     run(&format!("{FIVE_CRASHES}{story}"));
 }

@@ -5,9 +5,7 @@ use crate::story::run;
 #[test]
 fn a_bare_client_is_answered_as_it_speaks() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
+        A starts 1
         A> raw {"id":1,"method":"initialize"}
             1< {"id":1,"method":"initialize"}
         1> {"id":1,"result":{}}
@@ -26,9 +24,7 @@ fn a_bare_client_is_answered_as_it_speaks() {
 #[test]
 fn our_messages_to_a_bare_client_are_bare() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
+        A starts 1
         A> raw {"id":1,"method":"tools/call"}
             1< {"id":1,"method":"tools/call"}
         1> {"id":5,"method":"roots/list"}
@@ -42,19 +38,15 @@ fn our_messages_to_a_bare_client_are_bare() {
 #[test]
 fn a_client_that_sent_jsonrpc_gets_it_back() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
+        A starts 1
         A> raw {"id":1,"method":"ping"}
             1< {"id":1,"method":"ping"}
         1> {"id":1,"result":{}}
             A< raw {"id":1,"result":{}}
-        A> {"id":2,"method":"ping"}
-            1< {"id":2,"method":"ping"}
+        A> {"id":2,"method":"ping"} -> 1 as 2
         A> raw {"id":3,"method":"ping"}
             1< {"id":3,"method":"ping"}
-        1> {"id":3,"result":{}}
-            A< {"id":3,"result":{}}
+        1> {"id":3,"result":{}} -> A as 3
     "#);
 }
 
@@ -62,11 +54,8 @@ fn a_client_that_sent_jsonrpc_gets_it_back() {
 fn the_config_fixes_the_dialect() {
     run(r#"
         given bare
-        A comes
-            start 1 at nowhere
-        1 spawns
-        A> {"id":1,"method":"ping"}
-            1< {"id":1,"method":"ping"}
+        A starts 1
+        A> {"id":1,"method":"ping"} -> 1 as 1
         1> {"id":1,"result":{}}
             A< raw {"id":1,"result":{}}
     "#);
@@ -76,8 +65,7 @@ fn the_config_fixes_the_dialect() {
 fn answers_of_a_bare_server_get_jsonrpc() {
     run(r#"
         A opens 1
-        A> {"id":1,"method":"ping"}
-            1< {"id":2,"method":"ping"}
+        A> {"id":1,"method":"ping"} -> 1 as 2
         1> raw {"id":2,"result":{}}
             A< {"id":1,"result":{}}
     "#);

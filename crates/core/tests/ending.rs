@@ -6,13 +6,11 @@ use crate::story::run;
 fn shutdown_waits_for_earlier_requests() {
     run(r#"
         A opens 1
-        A> {"id":"call","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"call","method":"tools/call"} -> 1 as 2
         A> {"id":"bye","method":"shutdown"}
         A> {"id":"late","method":"tools/call"}
             A< {"id":"late","error":{"code":-32603,…"kind":"shutting_down"…
-        1> {"id":2,"result":"done"}
-            A< {"id":"call","result":"done"}
+        1> {"id":2,"result":"done"} -> A as "call"
             - switchboard is shutting down
             stop 1
             A< {"id":"bye","result":null}
@@ -26,8 +24,7 @@ fn shutdown_waits_for_earlier_requests() {
 fn requests_beyond_the_grace_time_fail() {
     run(r#"
         A opens 1
-        A> {"id":"call","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"call","method":"tools/call"} -> 1 as 2
         A> {"id":"bye","method":"shutdown"}
         +5s
             A< {"id":"call","error":{"code":-32603,…"kind":"shutting_down"…
@@ -57,8 +54,7 @@ fn shutdown_is_answered_during_a_drain() {
 fn exit_ends_at_once() {
     run(r#"
         A opens 1
-        A> {"id":"call","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"call","method":"tools/call"} -> 1 as 2
         A> {"method":"exit"}
             A< {"id":"call","error":{"code":-32603,…"kind":"shutting_down"…
             - switchboard is shutting down
@@ -72,16 +68,13 @@ fn exit_ends_at_once() {
 fn a_half_closed_client_gets_its_answers() {
     run(r#"
         A opens 1
-        1> {"id":5,"method":"roots/list"}
-            A< {"id":1,"method":"roots/list"}
-        A> {"id":"call","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        1> {"id":5,"method":"roots/list"} -> A as 1
+        A> {"id":"call","method":"tools/call"} -> 1 as 2
         A closes its end
             1< {"id":5,"error":{"code":-32603,…
         1> {"id":6,"method":"roots/list"}
             1< {"id":6,"error":{"code":-32603,…
-        1> {"id":2,"result":"done"}
-            A< {"id":"call","result":"done"}
+        1> {"id":2,"result":"done"} -> A as "call"
             - switchboard is shutting down
             stop 1
         1 ends
@@ -93,10 +86,8 @@ fn a_half_closed_client_gets_its_answers() {
 fn a_lost_client_is_not_waited_for() {
     run(r#"
         A opens 1
-        1> {"id":5,"method":"roots/list"}
-            A< {"id":1,"method":"roots/list"}
-        A> {"id":"call","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        1> {"id":5,"method":"roots/list"} -> A as 1
+        A> {"id":"call","method":"tools/call"} -> 1 as 2
         A leaves
             1< {"id":5,"error":{"code":-32603,…
             - switchboard is shutting down
@@ -116,8 +107,7 @@ fn queued_requests_are_served_at_the_end() {
         A closes its end
         1 spawns
             1< {"id":1,"method":"tools/list"}
-        1> {"id":1,"result":{}}
-            A< {"id":1,"result":{}}
+        1> {"id":1,"result":{}} -> A as 1
             - switchboard is shutting down
             stop 1
         1 ends
@@ -136,11 +126,9 @@ fn a_signal_skips_the_wait_for_closed_input() {
     "#);
     run(r#"
         A opens 1
-        A> {"id":"call","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"call","method":"tools/call"} -> 1 as 2
         drain
-        1> {"id":2,"result":"done"}
-            A< {"id":"call","result":"done"}
+        1> {"id":2,"result":"done"} -> A as "call"
             - switchboard is shutting down
             stop 1 within 5s
         1 ends: signal 15
@@ -152,8 +140,7 @@ fn a_signal_skips_the_wait_for_closed_input() {
 fn a_second_drain_shortens_the_grace_time() {
     run(r#"
         A opens 1
-        A> {"id":1,"method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":1,"method":"tools/call"} -> 1 as 2
         drain
         drain
             A< {"id":1,"error":{"code":-32603,…"kind":"shutting_down"…
@@ -168,8 +155,7 @@ fn a_second_drain_shortens_the_grace_time() {
 fn a_kill_does_not_wait() {
     run(r#"
         A opens 1
-        A> {"id":1,"method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":1,"method":"tools/call"} -> 1 as 2
         drain
         kill
             A< {"id":1,"error":{"code":-32603,…"kind":"shutting_down"…
@@ -207,8 +193,7 @@ fn a_drain_stops_a_process_that_spawns() {
 fn a_crash_during_a_drain_ends_it() {
     run(r#"
         A opens 1
-        A> {"id":1,"method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
+        A> {"id":1,"method":"tools/list"} -> 1 as 2
         drain
         1 ends: signal 11
             A< {"id":1,"error":{"code":-32002,…
@@ -222,17 +207,13 @@ fn requests_refused_by_a_daemon_wait() {
     run(r#"
         given relays; refusal_mark m1
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
-        A> {"id":"b","method":"tools/call"}
-            1< {"id":3,"method":"tools/call"}
-        A> {"id":"c","method":"tools/call"}
-            1< {"id":4,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
+        A> {"id":"b","method":"tools/call"} -> 1 as 3
+        A> {"id":"c","method":"tools/call"} -> 1 as 4
         1> {"id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m1"}}}
         A> {"id":"d","method":"tools/list"}
         1> {"id":4,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m1"}}}
-        1> {"id":2,"result":"done"}
-            A< {"id":"a","result":"done"}
+        1> {"id":2,"result":"done"} -> A as "a"
         1 ends: the connection to the daemon ended
             - restart after a pause
         +1s
@@ -250,12 +231,10 @@ fn a_servers_own_shutdown_error_passes() {
     run(r#"
         given relays; refusal_mark m1
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         1> {"id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true}}}
             A< {"id":"a","error":{"code":-32603,…
-        A> {"id":"b","method":"tools/call"}
-            1< {"id":3,"method":"tools/call"}
+        A> {"id":"b","method":"tools/call"} -> 1 as 3
         1> {"id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m2"}}}
             A< {"id":"b","error":{"code":-32603,…
     "#);
@@ -267,8 +246,7 @@ fn a_dropped_call_is_not_repeated() {
     run(r#"
         given relays; refusal_mark m1
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         1> {"id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":false,"mark":"m1"}}}
             A< {"id":"a","error":{"code":-32603,…
     "#);

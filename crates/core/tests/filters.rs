@@ -23,8 +23,7 @@ fn hidden_tools_are_unknown() {
             A< {"id":3,"error":{…"Unknown tool: "}}
         A> {"id":4,"method":"tools/call","params":["write"]}
             A< {"id":4,"error":{…"Unknown tool: "}}
-        A> {"id":5,"method":"tools/call","params":{"name":"other","n":0.70}}
-            1< {"id":2,"method":"tools/call","params":{"name":"other","n":0.70}}
+        A> {"id":5,"method":"tools/call","params":{"name":"other","n":0.70}} -> 1 as 2
         "#,
     );
 }
@@ -40,8 +39,7 @@ fn renames_hold_in_both_directions() {
             A< {"id":2,"error":{…"Unknown prompt: read"}}
         A> {"id":3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"get"},"x":1}}
             1< {"id":3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"read"},"x":1}}
-        A> {"id":4,"method":"tools/list"}
-            1< {"id":4,"method":"tools/list"}
+        A> {"id":4,"method":"tools/list"} -> 1 as 4
         1> {"id":4,"result":{"tools":[{"name":"read", "n":0.70},{"name":"get"},{"name":"write"}]}}
             A< {"id":4,"result":{"tools":[{"name":"get", "n":0.70}]}}
         "#,
@@ -53,12 +51,10 @@ fn every_page_is_filtered() {
     greeted(
         r#"
         given deny write*; rename read get
-        A> {"id":1,"method":"tools/list","params":{"cursor":"7"}}
-            1< {"id":2,"method":"tools/list","params":{"cursor":"7"}}
+        A> {"id":1,"method":"tools/list","params":{"cursor":"7"}} -> 1 as 2
         1> {"result":{"n":0.70,"tools":[ {"name":"write"}, {"x":1.0,"name":"a"} ],"nextCursor":"8"},"id":2}
             A< {"result":{"n":0.70,"tools":[ {"x":1.0,"name":"a"} ],"nextCursor":"8"},"id":1}
-        A> {"id":2,"method":"prompts/list","params":{"cursor":"8"}}
-            1< {"id":3,"method":"prompts/list","params":{"cursor":"8"}}
+        A> {"id":2,"method":"prompts/list","params":{"cursor":"8"}} -> 1 as 3
         1> {"id":3,"result":{"prompts":{"write":1}}}
             A< {"id":2,"error":{…`prompts/list` cannot be read…}}
         A> raw [{"jsonrpc":"2.0","id":3,"method":"resources/list"}]
@@ -84,8 +80,7 @@ fn hidden_resources_are_not_found() {
             A< {"id":4,"error":{…"resource_not_found"…}}
         A> {"id":5,"method":"resources/read","params":{"uri":"file:\/\/\/p\/%2eenv"}}
             A< {"id":5,"error":{…"resource_not_found"…}}
-        A> {"id":6,"method":"resources/read","params":{"uri":"file:\/\/\/p\/a%20b"}}
-            1< {"id":2,"method":"resources/read","params":{"uri":"file:\/\/\/p\/a%20b"}}
+        A> {"id":6,"method":"resources/read","params":{"uri":"file:\/\/\/p\/a%20b"}} -> 1 as 2
         "#,
     );
 }
@@ -100,8 +95,7 @@ fn unknown_methods_are_refused() {
             A< {"id":1,"error":{…"kind":"method_not_found"…}}
         A> {"id":2,"method":"Tools/Call","params":{"name":"x"}}
             A< {"id":2,"error":{…"kind":"method_not_found"…}}
-        A> {"id":3,"method":"custom/thing","params":{}}
-            1< {"id":2,"method":"custom/thing","params":{}}
+        A> {"id":3,"method":"custom/thing","params":{}} -> 1 as 2
         "#,
     );
 }
@@ -122,8 +116,7 @@ fn by_template(story: &str) {
         1> {"id":4,"result":{"resources":[]}}
         A> {"id":1,"method":"resources/read","params":{"uri":"doc:///p/a"}}
         A> {"id":2,"method":"resources/read","params":{"uri":"doc:///q/a"}}
-        A> {"id":3,"method":"tools/call","params":{"name":"doc:x"}}
-            1< {"id":8,"method":"tools/call","params":{"name":"doc:x"}}
+        A> {"id":3,"method":"tools/call","params":{"name":"doc:x"}} -> 1 as 8
     "#;
     greeted(&format!("{before}{story}"));
 }
@@ -215,10 +208,8 @@ fn stored_lists_are_filtered() {
 fn a_reload_changes_what_is_shown() {
     greeted(
         r#"
-        A> {"id":1,"method":"tools/call","params":{"name":"read"}}
-            1< {"id":2,"method":"tools/call","params":{"name":"read"}}
-        A> {"id":2,"method":"tools/list"}
-            1< {"id":3,"method":"tools/list"}
+        A> {"id":1,"method":"tools/call","params":{"name":"read"}} -> 1 as 2
+        A> {"id":2,"method":"tools/list"} -> 1 as 3
         config denies read
             A< {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/resources/list_changed"}
@@ -241,10 +232,8 @@ fn a_reload_ends_hidden_subscriptions() {
         1> {"id":3,"result":{"resources":[{"uri":"read"},{"uri":"x:1"}]}}
         1> {"id":4,"result":{"resourceTemplates":[]}}
             store 0
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"read"}}
-            1< {"id":5,"method":"resources/subscribe","params":{"uri":"read"}}
-        1> {"id":5,"result":{}}
-            A< {"id":1,"result":{}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"read"}} -> 1 as 5
+        1> {"id":5,"result":{}} -> A as 1
         config denies read
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"read"}}
         1> {"method":"notifications/resources/updated","params":{"uri":"read"}}
@@ -257,10 +246,8 @@ fn a_reload_ends_hidden_subscriptions() {
         r#"
         A confirms
             1< {"method":"notifications/initialized"}
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"read"}}
-            1< {"id":2,"method":"resources/subscribe","params":{"uri":"read"}}
-        1> {"id":2,"result":{}}
-            A< {"id":1,"result":{}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"read"}} -> 1 as 2
+        1> {"id":2,"result":{}} -> A as 1
         config denies read
             1< {"id":3,"method":"resources/unsubscribe","params":{"uri":"read"}}
             A< {"method":"notifications/tools/list_changed"}
@@ -289,8 +276,7 @@ fn aggregates_check_every_named_resource() {
             1< {"id":4,"method":"completion/complete","params":{"ref":{"name":"p"}}}
         A> {"id":3,"method":"resources/delete","params":{"path":"/.env"}}
             A< {"id":3,"error":{…"kind":"method_not_found"…}}
-        A> {"id":4,"method":"custom/thing"}
-            1< {"id":5,"method":"custom/thing"}
+        A> {"id":4,"method":"custom/thing"} -> 1 as 5
     "#);
 }
 

@@ -5,9 +5,7 @@ use crate::story::run;
 #[test]
 fn a_silent_server_is_tried_by_length() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
+        A starts 1
         A> raw {"id":"i","method":"initialize"}
             1< {"id":1,"method":"initialize"}
         A> raw {"method":"notifications/initialized"}
@@ -39,11 +37,8 @@ fn a_silent_server_is_tried_by_length() {
 #[test]
 fn noise_does_not_count_as_an_answer() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
-        A> {"id":1,"method":"initialize"}
-            1< {"id":1,"method":"initialize"}
+        A starts 1
+        A> {"id":1,"method":"initialize"} -> 1 as 1
         1> raw waiting for headers
             - quarantined: waiting for headers
         +30s
@@ -57,11 +52,8 @@ fn noise_does_not_count_as_an_answer() {
 #[test]
 fn a_server_silent_in_both_is_tried_anew() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
-        A> {"id":1,"method":"initialize"}
-            1< {"id":1,"method":"initialize"}
+        A starts 1
+        A> {"id":1,"method":"initialize"} -> 1 as 1
         +30s
             - it did not answer; trying the other framing
             stop 1 now
@@ -84,11 +76,8 @@ fn a_server_silent_in_both_is_tried_anew() {
 fn requests_during_a_stop_get_a_new_process() {
     run(r#"
         given framing newline
-        A comes
-            start 1 at nowhere
-        1 spawns
-        A> {"id":1,"method":"initialize"}
-            1< {"id":1,"method":"initialize"}
+        A starts 1
+        A> {"id":1,"method":"initialize"} -> 1 as 1
         +30s
             A< {"id":1,"error":{"code":-32003,…
             - it did not answer `initialize`
@@ -106,11 +95,8 @@ fn requests_during_a_stop_get_a_new_process() {
 #[test]
 fn a_late_answer_settles_the_framing() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
-        A> {"id":1,"method":"initialize"}
-            1< {"id":1,"method":"initialize"}
+        A starts 1
+        A> {"id":1,"method":"initialize"} -> 1 as 1
         +30s
             - it did not answer; trying the other framing
             stop 1 now

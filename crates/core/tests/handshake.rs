@@ -5,9 +5,7 @@ use crate::story::run;
 #[test]
 fn the_handshake_passes_byte_for_byte() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
+        A starts 1
         A> raw { "jsonrpc":"2.0","id":"a","method":"initialize","params":{"x":0.7000,"clientInfo":{"name":"\u00e9"}}}
             1< raw { "jsonrpc":"2.0","id":1,"method":"initialize","params":{"x":0.7000,"clientInfo":{"name":"\u00e9"}}}
         1> raw {"result":{"protocolVersion":"2025-06-18","n":1E2,"unknown":[ ]},"jsonrpc":"2.0","id":1}
@@ -29,49 +27,36 @@ fn an_early_client_is_queued_in_order() {
             1< {"id":1,"method":"initialize"}
             1< {"method":"notifications/initialized"}
             1< {"id":2,"method":"tools/list"}
-        1> {"id":2,"result":{"tools":[]}}
-            A< {"id":2,"result":{"tools":[]}}
-        1> {"id":1,"result":{}}
-            A< {"id":1,"result":{}}
+        1> {"id":2,"result":{"tools":[]}} -> A as 2
+        1> {"id":1,"result":{}} -> A as 1
     "#);
 }
 
 #[test]
 fn requests_before_a_handshake_pass() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
-        A> {"id":1,"method":"tools/list"}
-            1< {"id":1,"method":"tools/list"}
-        1> {"id":1,"error":{"code":-32002,"message":"not initialized"}}
-            A< {"id":1,"error":{"code":-32002,"message":"not initialized"}}
+        A starts 1
+        A> {"id":1,"method":"tools/list"} -> 1 as 1
+        1> {"id":1,"error":{"code":-32002,"message":"not initialized"}} -> A as 1
     "#);
 }
 
 #[test]
 fn discover_is_answered_by_us() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
+        A starts 1
         A> {"id":1,"method":"server/discover","params":{}}
             A< {"id":1,"error":{"code":-32601,…
-        A> {"id":2,"method":"initialize"}
-            1< {"id":1,"method":"initialize"}
+        A> {"id":2,"method":"initialize"} -> 1 as 1
     "#);
 }
 
 #[test]
 fn a_refused_handshake_is_not_replayed() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
-        A> {"id":1,"method":"initialize","params":{"protocolVersion":"1999"}}
-            1< {"id":1,"method":"initialize","params":{"protocolVersion":"1999"}}
-        1> {"id":1,"error":{"code":-32602,"message":"no"}}
-            A< {"id":1,"error":{"code":-32602,"message":"no"}}
+        A starts 1
+        A> {"id":1,"method":"initialize","params":{"protocolVersion":"1999"}} -> 1 as 1
+        1> {"id":1,"error":{"code":-32602,"message":"no"}} -> A as 1
         1 ends
         A> {"id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
             start 2 at nowhere
@@ -83,13 +68,10 @@ fn a_refused_handshake_is_not_replayed() {
 #[test]
 fn a_replayed_handshake_has_its_own_token() {
     run(r#"
-        A comes
-            start 1 at nowhere
-        1 spawns
+        A starts 1
         A> {"id":"i","method":"initialize","params":{"_meta":{"progressToken":2}}}
             1< {"id":1,"method":"initialize","params":{"_meta":{"progressToken":1}}}
-        1> {"id":1,"result":{}}
-            A< {"id":"i","result":{}}
+        1> {"id":1,"result":{}} -> A as "i"
         A> {"id":"a","method":"tools/list","params":{"_meta":{"progressToken":"t"}}}
             1< {"id":2,"method":"tools/list","params":{"_meta":{"progressToken":2}}}
         1 ends: exit code 1
@@ -106,10 +88,8 @@ fn a_replayed_handshake_has_its_own_token() {
 fn a_failed_rehandshake_keeps_the_first() {
     run(r#"
         A opens 1
-        A> {"id":5,"method":"initialize","params":{"again":true}}
-            1< {"id":2,"method":"initialize","params":{"again":true}}
-        1> {"id":2,"error":{"code":-32600,"message":"already initialized"}}
-            A< {"id":5,"error":{"code":-32600,"message":"already initialized"}}
+        A> {"id":5,"method":"initialize","params":{"again":true}} -> 1 as 2
+        1> {"id":2,"error":{"code":-32600,"message":"already initialized"}} -> A as 5
         1 ends: exit code 1
             - restart after a pause
         +1s
@@ -125,8 +105,7 @@ fn a_failed_handshake_drops_initialized() {
     run(r#"
         given max_backends 1
         A opens 1
-        A> {"id":1,"method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":1,"method":"tools/call"} -> 1 as 2
         B comes; folder /q
         B greets
             - waits for room
@@ -134,8 +113,7 @@ fn a_failed_handshake_drops_initialized() {
         B> {"id":1,"method":"tools/call"}
         +30s
             B< {"id":0,"error":{"code":-32003,…
-        1> {"id":2,"result":{}}
-            A< {"id":1,"result":{}}
+        1> {"id":2,"result":{}} -> A as 1
             - to make room for another workspace
             stop 1
         1 ends

@@ -219,8 +219,7 @@ fn error_without_id_of_a_cancelled_call() {
             1< {"id":4,…}
         1> {"id":null,"error":{"code":1,"message":"secret of A"}}
             - late answer dropped
-        1> {"id":4,"result":{}}
-            B< {"id":1,"result":{}}
+        1> {"id":4,"result":{}} -> B as 1
     "#);
 }
 

@@ -49,16 +49,12 @@ fn a_server_may_respell_our_ids() {
 fn answers_come_in_any_order_but_once() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
-        A> {"id":"b","method":"tools/call"}
-            1< {"id":3,"method":"tools/call"}
-        1> {"id":3,"result":"b"}
-            A< {"id":"b","result":"b"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
+        A> {"id":"b","method":"tools/call"} -> 1 as 3
+        1> {"id":3,"result":"b"} -> A as "b"
         1> {"id":3,"result":"b again"}
             - late answer dropped
-        1> {"id":2,"result":"a"}
-            A< {"id":"a","result":"a"}
+        1> {"id":2,"result":"a"} -> A as "a"
         1> {"id":99,"result":"never asked"}
             - late answer dropped
     "#);
@@ -68,10 +64,8 @@ fn answers_come_in_any_order_but_once() {
 fn an_error_without_id_ends_one_request() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
-        1> {"id":null,"error":{"code":-32700,"message":"what?"}}
-            A< {"id":"a","error":{"code":-32700,"message":"what?"}}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
+        1> {"id":null,"error":{"code":-32700,"message":"what?"}} -> A as "a"
     "#);
 }
 
@@ -79,10 +73,8 @@ fn an_error_without_id_ends_one_request() {
 fn an_error_without_id_ends_neither_request() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
-        A> {"id":"b","method":"tools/call"}
-            1< {"id":3,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
+        A> {"id":"b","method":"tools/call"} -> 1 as 3
         1> {"id":null,"error":{"code":-32700,"message":"what?"}}
             - late answer dropped
     "#);
@@ -118,16 +110,13 @@ fn answers_to_notifications_end_no_request() {
 fn an_error_after_a_cancel_ends_no_request() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         A> {"method":"notifications/cancelled","params":{"requestId":"a"}}
             1< {"method":"notifications/cancelled","params":{"requestId":2}}
-        A> {"id":"b","method":"tools/call"}
-            1< {"id":3,"method":"tools/call"}
+        A> {"id":"b","method":"tools/call"} -> 1 as 3
         1> {"id":null,"error":{"code":-32700,"message":"what?"}}
             - late answer dropped
-        1> {"id":3,"result":{}}
-            A< {"id":"b","result":{}}
+        1> {"id":3,"result":{}} -> A as "b"
     "#);
 }
 
@@ -156,8 +145,7 @@ fn a_task_reports_after_its_answer() {
         A opens 1
         A> {"id":9,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":"t"}}}
             1< {"id":2,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":2}}}
-        1> {"id":2,"result":{"task":{"taskId":"k"}}}
-            A< {"id":9,"result":{"task":{"taskId":"k"}}}
+        1> {"id":2,"result":{"task":{"taskId":"k"}}} -> A as 9
         1> {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
             A< {"method":"notifications/progress","params":{"progressToken":"t","progress":1}}
     "#);
@@ -167,13 +155,11 @@ fn a_task_reports_after_its_answer() {
 fn a_cancellation_carries_the_minted_id() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         A> {"method":"notifications/cancelled","params":{"requestId":"a","reason":"no \u2713"}}
             1< {"method":"notifications/cancelled","params":{"requestId":2,"reason":"no \u2713"}}
         A> {"method":"notifications/cancelled","params":{"requestId":"never"}}
-        1> {"id":2,"result":"all the same"}
-            A< {"id":"a","result":"all the same"}
+        1> {"id":2,"result":"all the same"} -> A as "a"
     "#);
 }
 
@@ -198,8 +184,7 @@ fn a_servers_questions_are_mapped() {
             A< {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
         A> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
             1< {"method":"notifications/progress","params":{"progressToken":"s-1","progress":1}}
-        A> {"id":1,"result":{"text":"hi"}}
-            1< {"id":"s-1","result":{"text":"hi"}}
+        A> {"id":1,"result":{"text":"hi"}} -> 1 as "s-1"
         A> {"id":1,"result":{"text":"again"}}
     "#);
 }
@@ -209,13 +194,11 @@ fn a_withdrawn_question_needs_no_answer() {
     run(r#"
         given asked_per_backend 1
         A opens 1
-        1> {"id":7,"method":"elicitation/create"}
-            A< {"id":1,"method":"elicitation/create"}
+        1> {"id":7,"method":"elicitation/create"} -> A as 1
         1> {"method":"notifications/cancelled","params":{"requestId":7}}
             A< {"method":"notifications/cancelled","params":{"requestId":1}}
         A> {"id":1,"result":{"action":"too late"}}
-        1> {"id":8,"method":"elicitation/create"}
-            A< {"id":2,"method":"elicitation/create"}
+        1> {"id":8,"method":"elicitation/create"} -> A as 2
     "#);
 }
 
@@ -224,8 +207,7 @@ fn an_unanswered_question_is_refused() {
     run(r#"
         given hard_timeout 900s
         A opens 1
-        1> {"id":7,"method":"elicitation/create"}
-            A< {"id":1,"method":"elicitation/create"}
+        1> {"id":7,"method":"elicitation/create"} -> A as 1
         +15min
             1< {"id":7,"error":{"code":-32603,…
     "#);

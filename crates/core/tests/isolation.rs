@@ -111,8 +111,7 @@ fn the_only_user_is_asked() {
         1> {"id":"q","method":"elicitation/create","params":{}}
             - no longer shared by 1
             A< {"id":1,"method":"elicitation/create","params":{}}
-        A> {"id":1,"result":{"action":"accept"}}
-            1< {"id":"q","result":{"action":"accept"}}
+        A> {"id":1,"result":{"action":"accept"}} -> 1 as "q"
         1> {"id":4,"result":{"tools":[]}}
             B< …
         B> {"id":2,"method":"tools/call","params":{}}
@@ -348,8 +347,7 @@ fn tasks_pass_untouched_to_the_only_user() {
         r#"
         A> {"id":2,"method":"tasks/list"}
             1< {"id":4,…}
-        1> {"id":4,"result":{"tasks":[{"taskId":"old"}]}}
-            A< {"id":2,"result":{"tasks":[{"taskId":"old"}]}}
+        1> {"id":4,"result":{"tasks":[{"taskId":"old"}]}} -> A as 2
         A> {"id":3,"method":"tasks/get","params":{"taskId":"old"}}
             1< {"id":5,…}
         "#,
@@ -365,8 +363,7 @@ fn answers_of_another_server_are_dropped() {
             2< {"id":10,…}
         1> {"id":10,"result":{"content":["forged"]}}
             - late answer dropped
-        2> {"id":10,"result":{"content":[]}}
-            A< {"id":"c","result":{"content":[]}}
+        2> {"id":10,"result":{"content":[]}} -> A as "c"
         "#,
     );
 }

@@ -91,10 +91,8 @@ fn questions_of_another_switchboard_pass() {
     run(r#"
         given relays
         A opens 1; with {"roots":{}}; unconfirmed
-        1> {"id":700,"method":"roots/list"}
-            A< {"id":1,"method":"roots/list"}
-        A> {"id":1,"result":{"roots":[]}}
-            1< {"id":700,"result":{"roots":[]}}
+        1> {"id":700,"method":"roots/list"} -> A as 1
+        A> {"id":1,"result":{"roots":[]}} -> 1 as 700
         A> {"id":1,"method":"tools/call","params":{}}
             1< …
         1 ends

@@ -21,8 +21,7 @@ fn chatter_and_logs_are_quarantined() {
 fn a_message_behind_a_log_text_is_recovered() {
     run(r#"
         A opens 1
-        A> {"id":1,"method":"ping"}
-            1< {"id":2,"method":"ping"}
+        A> {"id":1,"method":"ping"} -> 1 as 2
         1> raw [info] done {"jsonrpc":"2.0","id":2,"result":{}}
             A< {"id":1,"result":{}}
             - quarantined: [info] done…
@@ -33,12 +32,10 @@ fn a_message_behind_a_log_text_is_recovered() {
 fn a_logged_request_is_not_a_request() {
     run(r#"
         A opens 1
-        1> {"id":1,"method":"roots/list"}
-            A< {"id":1,"method":"roots/list"}
+        1> {"id":1,"method":"roots/list"} -> A as 1
         1> raw received {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
             - quarantined: received …
-        A> {"id":1,"result":{"roots":[]}}
-            1< {"id":1,"result":{"roots":[]}}
+        A> {"id":1,"result":{"roots":[]}} -> 1 as 1
     "#);
 }
 
@@ -46,8 +43,7 @@ fn a_logged_request_is_not_a_request() {
 fn a_broken_answer_fails_its_request() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         1> {"id":2,"result":{"x":NaN}}
             - quarantined: {"jsonrpc":"2.0","id":2,"result":{"x":NaN}}
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
@@ -68,12 +64,10 @@ fn a_broken_question_is_refused() {
 fn an_oversized_answer_fails_its_request() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"resources/read"}
-            1< {"id":2,"method":"resources/read"}
+        A> {"id":"a","method":"resources/read"} -> 1 as 2
         1> (too long) {"result":{"contents":"xxx"},"jsonrpc":"2.0","id":2}
             A< {"id":"a","error":{"code":-32603,…"kind":"message_too_large"…
-        A> {"id":"b","method":"ping"}
-            1< {"id":3,"method":"ping"}
+        A> {"id":"b","method":"ping"} -> 1 as 3
     "#);
 }
 
@@ -98,8 +92,7 @@ fn invalid_input_of_a_client_is_answered() {
 fn a_broken_client_answer_fails_a_question() {
     run(r#"
         A opens 1
-        1> {"id":"q","method":"roots/list"}
-            A< {"id":1,"method":"roots/list"}
+        1> {"id":"q","method":"roots/list"} -> A as 1
         A> {"id":1,"result":{"x":NaN}}
             1< {"id":"q","error":{"code":-32700,…
     "#);
@@ -109,8 +102,7 @@ fn a_broken_client_answer_fails_a_question() {
 fn broken_answer(line: &str) {
     let story = r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         1> raw LINE
             - quarantined: …
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
@@ -134,15 +126,12 @@ fn a_result_without_an_id_is_an_error() {
     for line in [r#"{"jsonrpc":"2.0","id":[3],"result":{}}"#, r#"{"jsonrpc":"2.0","result":{}}"#] {
         let story = r#"
             A opens 1
-            A> {"id":"first","method":"tools/call"}
-                1< {"id":2,"method":"tools/call"}
+            A> {"id":"first","method":"tools/call"} -> 1 as 2
             1> raw LINE
                 - quarantined: …
                 - late answer dropped
-            1> {"id":2,"result":{}}
-                A< {"id":"first","result":{}}
-            A> {"id":"a","method":"tools/call"}
-                1< {"id":3,"method":"tools/call"}
+            1> {"id":2,"result":{}} -> A as "first"
+            A> {"id":"a","method":"tools/call"} -> 1 as 3
             1> raw LINE
                 - quarantined: …
                 A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
@@ -155,12 +144,9 @@ fn a_result_without_an_id_is_an_error() {
 fn a_broken_answer_beside_a_whole_one() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
-        A> {"id":"b","method":"tools/call"}
-            1< {"id":3,"method":"tools/call"}
-        A> {"id":"c","method":"tools/call"}
-            1< {"id":4,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
+        A> {"id":"b","method":"tools/call"} -> 1 as 3
+        A> {"id":"c","method":"tools/call"} -> 1 as 4
         1> {"id":2}{"jsonrpc":"2.0","id":3,"result":{}}{"jsonrpc":"2.0","id":4,"result":
             A< {"id":"b","result":{}}
             - quarantined: …
@@ -174,15 +160,12 @@ fn a_broken_answer_beside_a_whole_one() {
 fn parts_of_a_broken_answer_are_ignored() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
-        A> {"id":"b","method":"tools/call"}
-            1< {"id":3,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
+        A> {"id":"b","method":"tools/call"} -> 1 as 3
         1> {"id":2,"result":{"n":NaN,"x":{"jsonrpc":"2.0","id":3,"result":{}}}}
             - quarantined: …
             A< {"id":"a","error":{"code":-32603,…"kind":"bad_answer"…
-        1> {"id":3,"result":{}}
-            A< {"id":"b","result":{}}
+        1> {"id":3,"result":{}} -> A as "b"
     "#);
 }
 
@@ -190,18 +173,15 @@ fn parts_of_a_broken_answer_are_ignored() {
 fn a_bare_error_is_for_the_only_request() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
-        A> {"id":"b","method":"tools/call"}
-            1< {"id":3,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
+        A> {"id":"b","method":"tools/call"} -> 1 as 3
         1> {"error":{"code":-32700,"message":"Parse error"}}
             - late answer dropped
             - quarantined: …
         1> {"result":{}}
             - quarantined: …
             - late answer dropped
-        1> {"id":2,"result":{}}
-            A< {"id":"a","result":{}}
+        1> {"id":2,"result":{}} -> A as "a"
         1> {"error":{"code":-32700,"message":"Parse error"}}
             A< raw {"id":"b","jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}
             - quarantined: …
@@ -212,8 +192,7 @@ fn a_bare_error_is_for_the_only_request() {
 fn logs_end_no_request() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         1> raw {"Id":2,"Result":"ok"}
             - quarantined: …
         1> raw {"result":"ok","level":30}
@@ -222,7 +201,6 @@ fn logs_end_no_request() {
             - quarantined: …
         1> raw answering {"jsonrpc":"2.0","id":2}
             - quarantined: …
-        1> {"id":2,"result":{}}
-            A< {"id":"a","result":{}}
+        1> {"id":2,"result":{}} -> A as "a"
     "#);
 }

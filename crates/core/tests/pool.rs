@@ -59,8 +59,7 @@ fn a_process_in_use_is_not_evicted() {
         A at /c/x> {"id":4,"method":"tools/call","params":{}}
             - waits for room
         +50s
-        2> {"id":5,"result":3}
-            A< {"id":3,"result":3}
+        2> {"id":5,"result":3} -> A as 3
             - to make room for another workspace
             stop 2
         2 ends

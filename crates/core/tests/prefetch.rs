@@ -65,8 +65,7 @@ fn a_process_in_use_stays() {
             B< …
         B> {"id":1,"method":"tools/call","params":{"name":"files__read"}}
             1< …
-        1> {"id":5,"result":{}}
-            B< {"id":1,"result":{}}
+        1> {"id":5,"result":{}} -> B as 1
         +60s
         "#,
     );
@@ -226,8 +225,7 @@ fn process_started_by_a_call_stays() {
         2 completes handshake 6; as codex; offers {"tools":{}}
             2< {"id":7,"method":"tools/list"}
             2< {"id":5,"method":"tools/call",…}
-        2> {"id":5,"result":{}}
-            B< {"id":1,"result":{}}
+        2> {"id":5,"result":{}} -> B as 1
         2> {"id":7,"result":{"tools":[{"name":"read"}]}}
             store 0
         +31s

@@ -60,8 +60,7 @@ fn late_progress_reaches_the_token_owner() {
             1< {"id":3,…}
         B> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
             1< {"id":4,…}
-        1> {"id":3,"result":{}}
-            A< {"id":7,"result":{}}
+        1> {"id":3,"result":{}} -> A as 7
         1> {"id":4,"error":{"code":1,"message":"no"}}
             B< {"id":7,…}
         1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
@@ -98,8 +97,7 @@ fn progress_after_cancel_reaches_owner_only() {
             1< {"method":"notifications/cancelled","params":{"requestId":3}}
         1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":1}}
-        1> {"id":3,"result":{}}
-            A< {"id":7,"result":{}}
+        1> {"id":3,"result":{}} -> A as 7
         1> {"method":"notifications/progress","params":{"progressToken":3,"progress":2}}
             A< {"method":"notifications/progress","params":{"progressToken":"a","progress":2}}
     "#);
@@ -114,8 +112,7 @@ fn progress_after_disconnect_reaches_nobody() {
         given linger 60s
         A> {"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
             1< {"id":3,…}
-        1> {"id":3,"result":{}}
-            A< {"id":7,"result":{}}
+        1> {"id":3,"result":{}} -> A as 7
         A leaves
         1> {"method":"notifications/progress","params":{"progressToken":3,"progress":1}}
             - late answer dropped
@@ -144,8 +141,7 @@ fn unknown_server_token_reaches_only_user() {
 fn minted_token_never_passes_unmapped() {
     run(r#"
         A opens 1
-        A> {"id":9,"method":"tools/call","params":{}}
-            1< {"id":2,"method":"tools/call","params":{}}
+        A> {"id":9,"method":"tools/call","params":{}} -> 1 as 2
         1> {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
             - late answer dropped
         1> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
@@ -216,8 +212,7 @@ fn late_client_progress_keeps_its_question() {
         A opens 1
         1> {"id":0,"method":"sampling/createMessage","params":{"_meta":{"progressToken":0}}}
             A< {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
-        A> {"id":1,"result":{}}
-            1< {"id":0,"result":{}}
+        A> {"id":1,"result":{}} -> 1 as 0
         1> {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
             A< {"id":2,"method":"sampling/createMessage","params":{"_meta":{"progressToken":2}}}
         A> {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}

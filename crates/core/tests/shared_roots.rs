@@ -85,8 +85,7 @@ fn an_error_passes_through() {
             1< {"id":3,…}
         1> {"id":"r","method":"roots/list"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
-        A> {"id":1,"error":{"code":-7,"message":"no folder is open"}}
-            1< {"id":"r","error":{"code":-7,"message":"no folder is open"}}
+        A> {"id":1,"error":{"code":-7,"message":"no folder is open"}} -> 1 as "r"
             B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
     "#);
 }

@@ -19,10 +19,8 @@ fn a_second_client_joins_the_process() {
             1< {"id":3,…}
         B> {"id":7,"method":"tools/call","params":{}}
             1< {"id":4,…}
-        1> {"id":4,"result":"b"}
-            B< {"id":7,"result":"b"}
-        1> {"id":3,"result":"a"}
-            A< {"id":7,"result":"a"}
+        1> {"id":4,"result":"b"} -> B as 7
+        1> {"id":3,"result":"a"} -> A as 7
         C joins 1; unconfirmed
     "#);
 }
@@ -70,20 +68,15 @@ fn a_flooding_client_delays_only_itself() {
         B> {"id":2,"method":"tools/call","params":{}}
         B> {"id":3,"method":"tools/call","params":{}}
             B< …"overloaded"…
-        1> {"id":3,"result":"1 of A"}
-            A< {"id":1,"result":"1 of A"}
+        1> {"id":3,"result":"1 of A"} -> A as 1
             1< {"id":4,…}
-        1> {"id":4,"result":"2 of A"}
-            A< {"id":2,"result":"2 of A"}
+        1> {"id":4,"result":"2 of A"} -> A as 2
             1< {"id":8,…}
-        1> {"id":8,"result":"1 of B"}
-            B< {"id":1,"result":"1 of B"}
+        1> {"id":8,"result":"1 of B"} -> B as 1
             1< {"id":5,…}
-        1> {"id":5,"result":"3 of A"}
-            A< {"id":3,"result":"3 of A"}
+        1> {"id":5,"result":"3 of A"} -> A as 3
             1< {"id":9,…}
-        1> {"id":9,"result":"2 of B"}
-            B< {"id":2,"result":"2 of B"}
+        1> {"id":9,"result":"2 of B"} -> B as 2
             1< {"id":6,…}
     "#);
 }
@@ -222,8 +215,7 @@ fn a_leaving_client_disturbs_no_other() {
         A leaves
             1< {"method":"notifications/cancelled","params":{"reason":"the client has disconnected","requestId":3}}
         1> {"id":3,"result":"a"}
-        1> {"id":4,"result":"b"}
-            B< {"id":1,"result":"b"}
+        1> {"id":4,"result":"b"} -> B as 1
     "#);
 }
 

@@ -26,8 +26,7 @@ fn one_server_is_answered_from_the_store() {
         r#"
         1> {"id":4,"result":{"tools":[{"name":"read"}]}}
             store 0
-        A> {"id":2,"method":"tools/list"}
-            1< {"id":5,"method":"tools/list"}
+        A> {"id":2,"method":"tools/list"} -> 1 as 5
         "#,
     );
 }

@@ -7,23 +7,17 @@ use crate::story::run;
 fn decoded_strings_are_compared() {
     run(r#"
         A opens 1; offers {"resources":{"subscribe":true}}
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:\/\/caf\u00e9"}}
-            1< {"id":2,"method":"resources/subscribe","params":{"uri":"x:\/\/caf\u00e9"}}
-        1> {"id":2,"result":{}}
-            A< {"id":1,"result":{}}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:\/\/caf\u00e9"}} -> 1 as 2
+        1> {"id":2,"result":{}} -> A as 1
         B joins 1; offers {"resources":{"subscribe":true}}; unconfirmed
-        B> {"id":1,"method":"resources/subscribe","params":{"uri":"x://caf%C3%A9"}}
-            1< {"id":4,"method":"resources/subscribe","params":{"uri":"x://caf%C3%A9"}}
-        1> {"id":4,"result":{}}
-            B< {"id":1,"result":{}}
+        B> {"id":1,"method":"resources/subscribe","params":{"uri":"x://caf%C3%A9"}} -> 1 as 4
+        1> {"id":4,"result":{}} -> B as 1
         1> {"method":"notifications/resources/updated","params":{"uri":"x://café"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x://café"}}
         1> {"method":"notifications/resources/updated","params":{"uri":"x:\/\/caf%C3%A9"}}
             B< {"method":"notifications/resources/updated","params":{"uri":"x:\/\/caf%C3%A9"}}
-        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"\u0078://café"}}
-            1< {"id":5,"method":"resources/unsubscribe","params":{"uri":"\u0078://café"}}
-        1> {"id":5,"result":{}}
-            A< {"id":2,"result":{}}
+        A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"\u0078://café"}} -> 1 as 5
+        1> {"id":5,"result":{}} -> A as 2
         1> {"method":"notifications/resources/updated","params":{"uri":"x://café"}}
             - no listener for notifications/resources/updated
     "#);
@@ -51,8 +45,7 @@ fn subscribed(story: &str) {
     let before = r#"
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"proxy:\/\/template/files/db://caf\u00e9"}}
             1< {"id":5,"method":"resources/subscribe","params":{"uri":"db://café"}}
-        1> {"id":5,"result":{}}
-            A< {"id":1,"result":{}}
+        1> {"id":5,"result":{}} -> A as 1
     "#;
     with_resources(&format!("{before}{story}"));
 }
@@ -66,8 +59,7 @@ fn aliases_are_found_by_decoded_string() {
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy:\/\/template/files/db://caf\u00e9"}}
         A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://café"}}
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://café"}}
-        1> {"id":6,"result":{}}
-            A< {"id":2,"result":{}}
+        1> {"id":6,"result":{}} -> A as 2
         1> {"method":"notifications/resources/updated","params":{"uri":"db://café"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"db://café"}}
         "#,
@@ -83,10 +75,8 @@ fn resubscribing_keeps_the_alias() {
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://café"}}
         A> {"id":3,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db://café"}}
             1< {"id":7,"method":"resources/subscribe","params":{"uri":"db://café"}}
-        1> {"id":6,"result":{}}
-            A< {"id":2,"result":{}}
-        1> {"id":7,"result":{}}
-            A< {"id":3,"result":{}}
+        1> {"id":6,"result":{}} -> A as 2
+        1> {"id":7,"result":{}} -> A as 3
         1> {"method":"notifications/resources/updated","params":{"uri":"db://café"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"proxy://template/files/db://café"}}
         "#,

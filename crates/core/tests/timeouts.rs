@@ -6,8 +6,7 @@ use crate::story::run;
 fn a_timeout_is_answered_and_cancelled() {
     run(r#"
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         +599s
         +1s
             A< {"id":"a","error":{"code":-32003,…"kind":"backend_timeout"…"timeoutMs":600000…
@@ -25,8 +24,7 @@ fn a_timeout_is_answered_and_cancelled() {
 fn after_a_timeout(story: &str) {
     let before = r#"
         A opens 1
-        A> {"id":"a","method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
+        A> {"id":"a","method":"tools/list"} -> 1 as 2
         +30s
             A< {"id":"a","error":{"code":-32003,…
             1< {"method":"notifications/cancelled",…
@@ -68,18 +66,15 @@ fn a_hung_server_is_restarted() {
 fn a_server_at_work_is_not_stopped() {
     run(r#"
         A opens 1
-        A> {"id":"long","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
-        A> {"id":"short","method":"tools/list"}
-            1< {"id":3,"method":"tools/list"}
+        A> {"id":"long","method":"tools/call"} -> 1 as 2
+        A> {"id":"short","method":"tools/list"} -> 1 as 3
         +30s
             A< {"id":"short","error":{"code":-32003,…
             1< {"method":"notifications/cancelled",…
             - probe
             1< raw {"id":4,"jsonrpc":"2.0","method":"ping"}
         +9min
-        1> {"id":2,"result":"done"}
-            A< {"id":"long","result":"done"}
+        1> {"id":2,"result":"done"} -> A as "long"
         1> {"id":4,"result":{}}
         +10min
     "#);
@@ -89,8 +84,7 @@ fn a_server_at_work_is_not_stopped() {
 fn new_requests_do_not_save_a_hung_server() {
     after_a_timeout(
         r#"
-        A> {"id":"b","method":"tools/call"}
-            1< {"id":4,"method":"tools/call"}
+        A> {"id":"b","method":"tools/call"} -> 1 as 4
         +10s
             - it did not answer a health check
             A< {"id":"b","error":{"code":-32002,…a health check…
@@ -124,17 +118,13 @@ fn questions_to_clients_count_as_progress() {
     run(r#"
         given timeout 60s; hard_timeout 150s; on_timeout keep
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< {"id":2,"method":"tools/call"}
+        A> {"id":"a","method":"tools/call"} -> 1 as 2
         +59s
-        1> {"id":1,"method":"elicitation/create"}
-            A< {"id":1,"method":"elicitation/create"}
+        1> {"id":1,"method":"elicitation/create"} -> A as 1
         +59s
-        A> {"id":1,"result":{"action":"accept"}}
-            1< {"id":1,"result":{"action":"accept"}}
+        A> {"id":1,"result":{"action":"accept"}} -> 1 as 1
         +31s
-        1> {"id":2,"result":"done"}
-            A< {"id":"a","result":"done"}
+        1> {"id":2,"result":"done"} -> A as "a"
     "#);
 }
 
@@ -143,8 +133,7 @@ fn the_config_sets_what_a_timeout_does() {
     run(r#"
         given on_timeout restart
         A opens 1
-        A> {"id":"a","method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
+        A> {"id":"a","method":"tools/list"} -> 1 as 2
         +30s
             A< {"id":"a","error":{"code":-32003,…
             1< {"method":"notifications/cancelled",…
@@ -154,8 +143,7 @@ fn the_config_sets_what_a_timeout_does() {
     run(r#"
         given on_timeout keep
         A opens 1
-        A> {"id":"a","method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
+        A> {"id":"a","method":"tools/list"} -> 1 as 2
         +30s
             A< {"id":"a","error":{"code":-32003,…
             1< {"method":"notifications/cancelled",…

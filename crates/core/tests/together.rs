@@ -28,8 +28,7 @@ fn one_log_level_does_not_silence_the_other() {
             1< …
         1> {"id":3,"result":{}}
             A< …
-        B> {"id":1,"method":"logging/setLevel","params":{"level":"error"}}
-            1< {"id":4,"method":"logging/setLevel","params":{"level":"error"}}
+        B> {"id":1,"method":"logging/setLevel","params":{"level":"error"}} -> 1 as 4
         1> {"id":4,"result":{}}
             1< {"id":5,"method":"logging/setLevel","params":{"level":"debug"}}
             B< …
@@ -108,8 +107,7 @@ fn a_left_workspace_finishes_its_requests() {
         A> {"method":"notifications/roots/list_changed"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
         A answers 2 with roots /q
-        1> {"id":2,"result":1}
-            A< {"id":5,"result":1}
+        1> {"id":2,"result":1} -> A as 5
             - no client uses this workspace any more
             stop 1
     "#);

@@ -7,15 +7,12 @@ fn an_answer_sends_the_next_request() {
     run(r#"
         given max_in_flight 1
         A opens 1
-        A> {"id":"a","method":"tools/call","params":{"name":"one"}}
-            1< {"id":2,"method":"tools/call","params":{"name":"one"}}
+        A> {"id":"a","method":"tools/call","params":{"name":"one"}} -> 1 as 2
         A> {"id":"b","method":"tools/call","params":{"name":"two"}}
         A> {"id":"c","method":"tools/list"}
-        1> {"id":2,"result":{}}
-            A< {"id":"a","result":{}}
+        1> {"id":2,"result":{}} -> A as "a"
             1< {"id":3,"method":"tools/call","params":{"name":"two"}}
-        1> {"id":3,"error":{"code":1,"message":"no"}}
-            A< {"id":"b","error":{"code":1,"message":"no"}}
+        1> {"id":3,"error":{"code":1,"message":"no"}} -> A as "b"
             1< {"id":4,"method":"tools/list"}
     "#);
 }
@@ -26,11 +23,9 @@ fn pings_and_notifications_do_not_wait() {
     run(r#"
         given max_in_flight 1
         A opens 1
-        A> {"id":"a","method":"tools/call","params":{"name":"one"}}
-            1< {"id":2,"method":"tools/call","params":{"name":"one"}}
+        A> {"id":"a","method":"tools/call","params":{"name":"one"}} -> 1 as 2
         A> {"id":"b","method":"tools/call","params":{"name":"two"}}
-        A> {"id":"p","method":"ping"}
-            1< {"id":4,"method":"ping"}
+        A> {"id":"p","method":"ping"} -> 1 as 4
         A> {"method":"notifications/roots/list_changed"}
             1< {"method":"notifications/roots/list_changed"}
         A> {"method":"notifications/cancelled","params":{"requestId":"a"}}
@@ -44,13 +39,11 @@ fn a_cancelled_queued_request_is_not_sent() {
     run(r#"
         given max_in_flight 1
         A opens 1
-        A> {"id":"a","method":"tools/call","params":{"name":"one"}}
-            1< {"id":2,"method":"tools/call","params":{"name":"one"}}
+        A> {"id":"a","method":"tools/call","params":{"name":"one"}} -> 1 as 2
         A> {"id":"b","method":"tools/call","params":{"name":"two"}}
         A> {"id":"c","method":"tools/call","params":{"name":"three"}}
         A> {"method":"notifications/cancelled","params":{"requestId":"b"}}
-        1> {"id":2,"result":{}}
-            A< {"id":"a","result":{}}
+        1> {"id":2,"result":{}} -> A as "a"
             1< {"id":4,"method":"tools/call","params":{"name":"three"}}
     "#);
 }
@@ -60,8 +53,7 @@ fn one_request_over_the_queue_is_refused() {
     run(r#"
         given max_in_flight 1; max_queue 1
         A opens 1
-        A> {"id":"a","method":"tools/list"}
-            1< {"id":2,"method":"tools/list"}
+        A> {"id":"a","method":"tools/list"} -> 1 as 2
         A> {"id":"b","method":"tools/list"}
         A> {"id":"c","method":"tools/list"}
             A< {"id":"c","error":{"code":-32603,…"kind":"overloaded","retryable":true,…"message":"overloaded: the server is at its limit of 1 concurrent requests, and its queue is full"}}
@@ -90,8 +82,7 @@ fn a_timed_out_request_frees_its_turn() {
     run(r#"
         given max_in_flight 1; timeout 60s; on_timeout keep
         A opens 1
-        A> {"id":"a","method":"tools/call","params":{"name":"one"}}
-            1< {"id":2,"method":"tools/call","params":{"name":"one"}}
+        A> {"id":"a","method":"tools/call","params":{"name":"one"}} -> 1 as 2
         +30s
         A> {"id":"b","method":"tools/call","params":{"name":"two"}}
         +30s

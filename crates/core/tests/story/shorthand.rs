@@ -7,6 +7,8 @@
 //! | `A greets all: 1 2` | a client of all servers connects in /p and greets; the processes 1 and 2 start |
 //! | `2 completes handshake 5` | a process spawns, gets `initialize` under the id 5, answers it, and gets `initialized` |
 //! | `1 lists 3: read`, `2 lists 4: read write; store 1` | a process is asked for its tools under the id 3 and answers; its server's lists are stored |
+//! | `A> {"id":7,…} -> 1 as 2`, `1> {"id":2,…} -> A as 7` | the message reaches a process or client under another id, otherwise to the byte |
+//! | `A starts 1` | a client connects without a folder (or in one), and its process starts |
 //! | `A answers 1 with roots /a /b` | a client answers `roots/list` of the id 1; the folders exist as named |
 //!
 //! | option | meaning |
@@ -103,10 +105,19 @@ impl<'a> Options<'a> {
 }
 
 fn expand_line(line: &str) -> Option<String> {
+    if let Some(passed) = passed_on(line) {
+        return Some(passed);
+    }
     let mut parts = line.split("; ");
     let words: Vec<&str> = parts.next()?.split(' ').collect();
     let lines = match words[..] {
         [who, "opens", process] => opens(who, process, &Options::read(parts)),
+        [who, "starts", process] => {
+            let options = Options::read(parts);
+            let folder = options.folder.map(|path| format!("; folder {path}")).unwrap_or_default();
+            let at = options.folder.unwrap_or("nowhere");
+            vec![format!("{who} comes{folder}"), format!("start {process} at {at}"), format!("{process} spawns")]
+        }
         [who, "joins", process] => {
             let options = Options::read(parts);
             let mut lines = vec![options.comes(who), options.greets(who), options.answered(who, process)];
@@ -147,6 +158,16 @@ fn expand_line(line: &str) -> Option<String> {
         _ => return None,
     };
     Some(lines.join("\n"))
+}
+
+/// A message that reaches another party under another id, and the same message there.
+fn passed_on(line: &str) -> Option<String> {
+    let (event, target) = line.rsplit_once("} -> ")?;
+    let (to, id) = target.split_once(" as ")?;
+    let (_, message) = event.split_once("> {\"id\":")?;
+    // An id is a number or a text without commas.
+    let (_, rest) = message.split_once(',')?;
+    Some(format!("{event}}}\n{to}< {{\"id\":{id},{rest}}}"))
 }
 
 fn opens(who: &str, process: &str, options: &Options<'_>) -> Vec<String> {
