@@ -12,8 +12,7 @@ fn two(story: &str) {
 #[test]
 fn new_requests_go_to_the_changed_server() {
     two(r#"
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         config changes
         A> {"id":2,"method":"tools/call","params":{}}
             start 2 at /p
@@ -34,8 +33,7 @@ fn new_requests_go_to_the_changed_server() {
 #[test]
 fn old_requests_can_be_cancelled() {
     two(r#"
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         config changes
         A> {"method":"notifications/cancelled","params":{"requestId":1}}
             1< {"method":"notifications/cancelled","params":{"requestId":3}}
@@ -59,8 +57,7 @@ fn a_change_stops_an_idle_process_at_once() {
 #[test]
 fn an_equal_config_changes_nothing() {
     two(r#"
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         config is as it was
         config adds one
         1> {"id":3,"result":"old"} -> A as 1
@@ -72,8 +69,7 @@ fn an_equal_config_changes_nothing() {
 #[test]
 fn a_removed_server_is_named_and_may_return() {
     two(r#"
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         config drops it
         B> {"id":1,"method":"tools/list"}
             B< {"id":1,"error":{…put it back…"the server `files` is no longer in the config"}}
@@ -95,8 +91,7 @@ fn a_removed_server_is_named_and_may_return() {
 #[test]
 fn a_removed_server_is_not_restarted() {
     two(r#"
-        A> {"id":1,"method":"tools/list"}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/list"} -> 1 as 3
         config drops it
         1 ends
             - retry: tools/list
@@ -110,8 +105,7 @@ fn a_removed_server_is_not_restarted() {
 #[test]
 fn subscriptions_move_to_the_new_process() {
     two(r#"
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:1"}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:1"}} -> 1 as 3
         1> {"id":3,"result":{}} -> A as 1
         config changes
             1< {"id":4,"method":"resources/unsubscribe","params":{"uri":"x:1"}}

@@ -45,17 +45,14 @@ fn client_with_fewer_variables_joins() {
 fn more_variables_bring_a_new_process() {
     run(r#"
         A opens 1; env X=1
-        A> {"id":1,"method":"tools/call","params":{"name":"slow"}}
-            1< {"id":2,…}
+        A> {"id":1,"method":"tools/call","params":{"name":"slow"}} -> 1 as 2
         B comes; folder /p; env X=1 Y=1
         B greets
             - no longer shared by 1
             start 2 at /p with env X=1 Y=1 + X=1
         2 completes handshake 4; answers B
-        A> {"id":2,"method":"tools/call","params":{"name":"quick"}}
-            2< {"id":5,…}
-        1> {"id":2,"result":{}}
-            A< {"id":1,…}
+        A> {"id":2,"method":"tools/call","params":{"name":"quick"}} -> 2 as 5
+        1> {"id":2,"result":{}} -> A as 1
             - clients now share an instance with more variables
             stop 1
         C joins 2; env X=1; unconfirmed
@@ -243,8 +240,7 @@ fn roots_question_in_a_call_is_answered() {
             1< …
             B< …
             - no longer shared by 2
-        1> {"id":3,"result":{}}
-            A< {"id":1,…}
+        1> {"id":3,"result":{}} -> A as 1
             - it asks for its clients' roots
             stop 1
         "#,

@@ -70,12 +70,10 @@ fn a_leaving_client_frees_all_it_held() {
         given linger 30s; idle_ttl 600s
         A opens 1
         B joins 1; unconfirmed
-        B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
-            1< {"id":3,…}
+        B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}} -> 1 as 3
         1> {"id":3,"result":{}}
             B< …
-        B> {"id":2,"method":"tools/call","params":{}}
-            1< {"id":4,…}
+        B> {"id":2,"method":"tools/call","params":{}} -> 1 as 4
         B leaves
             1< {"method":"notifications/cancelled","params":{"reason":"the client has disconnected","requestId":4}}
             1< …"resources/unsubscribe"…

@@ -8,10 +8,8 @@ fn a_restart_repeats_lists_but_not_calls() {
     run(r#"
         given linger 30s
         A opens 1
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":2,…}
-        A> {"id":2,"method":"tools/list"}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 2
+        A> {"id":2,"method":"tools/list"} -> 1 as 3
         owner restarts
             A< {"id":1,"error":{…"the server `files` was restarted: its owner restarts it"…}}
             - retry: tools/list
@@ -29,8 +27,7 @@ fn a_stopped_server_stays_stopped() {
     run(r#"
         given linger 30s
         A opens 1
-        A> {"id":2,"method":"tools/list"}
-            1< {"id":2,…}
+        A> {"id":2,"method":"tools/list"} -> 1 as 2
         owner stops
             A< {"id":2,"error":{…`switchboard start files`…"the server `files` was stopped by its owner"}}
             - its owner stops it
@@ -45,8 +42,7 @@ fn a_stopped_server_stays_stopped() {
             start 2 at /p
             start 3 at /q
         2 completes handshake 3
-        A> {"id":4,"method":"tools/list"}
-            2< {"id":4,…}
+        A> {"id":4,"method":"tools/list"} -> 2 as 4
     "#);
 }
 

@@ -8,8 +8,7 @@ fn other_roots_are_another_process() {
     run(r#"
         A opens 1; with {"roots":{}}
         B joins 1; with {"roots":{}}
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         1> {"id":"r","method":"roots/list"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A> {"id":1,"result":{"roots":[{"uri":"file:///a"}],"x":0.70}}
@@ -56,10 +55,8 @@ fn asked_when_two_have_used_it() {
         let story = r#"
             A opens 1; with {"roots":{}}
             B joins 1; with {"roots":{}}
-            A> {"id":1,"method":"tools/call","params":{}}
-                1< {"id":3,…}
-            B> {"id":1,"method":"tools/call","params":{}}
-                1< {"id":4,…}
+            A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
+            B> {"id":1,"method":"tools/call","params":{}} -> 1 as 4
             1> {"id":"r","method":"roots/list"}
                 A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
                 B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
@@ -81,8 +78,7 @@ fn an_error_passes_through() {
     run(r#"
         A opens 1; with {"roots":{}}
         B joins 1; with {"roots":{}}
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         1> {"id":"r","method":"roots/list"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A> {"id":1,"error":{"code":-7,"message":"no folder is open"}} -> 1 as "r"
@@ -118,8 +114,7 @@ fn the_asked_client_leaves() {
         given linger 60s
         A opens 1; with {"roots":{}}
         B joins 1; with {"roots":{}}
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         1> {"id":"r","method":"roots/list"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A leaves
@@ -160,8 +155,7 @@ fn a_departed_clients_roots_are_not_reused() {
     run(r#"
         given linger 60s
         A opens 1; with {"roots":{}}
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":2,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 2
         1> {"id":"r","method":"roots/list"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A answers 1 with roots /a

@@ -15,10 +15,8 @@ fn a_second_client_joins_the_process() {
         A confirms
             1< {"method":"notifications/initialized"}
         B confirms
-        A> {"id":7,"method":"tools/call","params":{}}
-            1< {"id":3,…}
-        B> {"id":7,"method":"tools/call","params":{}}
-            1< {"id":4,…}
+        A> {"id":7,"method":"tools/call","params":{}} -> 1 as 3
+        B> {"id":7,"method":"tools/call","params":{}} -> 1 as 4
         1> {"id":4,"result":"b"} -> B as 7
         1> {"id":3,"result":"a"} -> A as 7
         C joins 1; unconfirmed
@@ -56,8 +54,7 @@ fn a_flooding_client_delays_only_itself() {
         given max_in_flight 1; max_queue 4
         A opens 1
         B joins 1; unconfirmed
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         A> {"id":2,"method":"tools/call","params":{}}
         A> {"id":3,"method":"tools/call","params":{}}
         A> {"id":4,"method":"tools/call","params":{}}

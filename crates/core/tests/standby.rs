@@ -73,8 +73,7 @@ fn client_joins_the_kept_process() {
             2< {"method":"notifications/initialized"}
         2 lists 5: read
         B joins 2; folder /q; offers {"tools":{}}; unconfirmed
-        B> {"id":1,"method":"tools/call","params":{}}
-            2< {"id":7,…}
+        B> {"id":1,"method":"tools/call","params":{}} -> 2 as 7
         B leaves
             2< …
         +3600s

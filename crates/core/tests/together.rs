@@ -102,8 +102,7 @@ fn a_left_workspace_finishes_its_requests() {
         A opens 1; with {"roots":{}}; on greeting
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A answers 1 with roots /p
-        A> {"id":5,"method":"tools/call","params":{}}
-            1< {"id":2,…}
+        A> {"id":5,"method":"tools/call","params":{}} -> 1 as 2
         A> {"method":"notifications/roots/list_changed"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
         A answers 2 with roots /q

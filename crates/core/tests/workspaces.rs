@@ -10,8 +10,7 @@ fn a_named_path_chooses_the_process() {
         A at /q/x> {"id":1,"method":"tools/call","params":{}}
             start 2 at /q
         A at /q/y> {"id":2,"method":"tools/call","params":{}}
-        A> {"id":3,"method":"tools/call","params":{}}
-            1< {"id":4,…}
+        A> {"id":3,"method":"tools/call","params":{}} -> 1 as 4
         2 completes handshake 5
             2< {"id":2,…}
             2< {"id":3,…}
