@@ -32,8 +32,7 @@ fn subscriptions_are_measured() {
         A opens 1
         A> {"id":1,"method":"resources/subscribe","params":{"uri":"LONGER"}}
             A< {"id":1,"error":{"code":-32603,…"kind":"overloaded"…
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"LONG"}}
-            1< …
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"LONG"}} -> 1
         1> {"id":2,"result":{}} -> A as 1
         A> {"id":2,"method":"resources/subscribe","params":{"uri":"a"}}
             A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
@@ -70,18 +69,15 @@ fn open_requests_are_measured() {
     let story = r#"
         given client_bytes 30000
         A opens 1
-        A> {"id":1,"method":"resources/read","params":{"uri":"LONG"}}
-            1< …
+        A> {"id":1,"method":"resources/read","params":{"uri":"LONG"}} -> 1
         A> {"id":2,"method":"resources/read","params":{"uri":"LONG"}}
             A< {"id":2,"error":{"code":-32603,…"kind":"overloaded"…
         A> {"id":"LONG","method":"ping"}
             A< {"id":"LONG","error":{"code":-32603,…"kind":"overloaded"…
-        A> {"id":3,"method":"resources/read","params":{"uri":"short"}}
-            1< …
+        A> {"id":3,"method":"resources/read","params":{"uri":"short"}} -> 1
         1> {"id":2,"result":{}} -> A as 1
         1> {"id":3,"result":{}} -> A as 3
-        A> {"id":4,"method":"resources/read","params":{"uri":"LONG"}}
-            1< …
+        A> {"id":4,"method":"resources/read","params":{"uri":"LONG"}} -> 1
     "#;
     run(&story.replace("LONG", &"x".repeat(20_000)));
 }
@@ -91,16 +87,13 @@ fn cancelled_requests_are_counted() {
     run(r#"
         given pending_per_client 2
         A opens 1
-        A> {"id":"a","method":"tools/call"}
-            1< …
+        A> {"id":"a","method":"tools/call"} -> 1
         A> {"method":"notifications/cancelled","params":{"requestId":"a"}}
             1< …
-        A> {"id":"b","method":"tools/call"}
-            1< …
+        A> {"id":"b","method":"tools/call"} -> 1
         A> {"method":"notifications/cancelled","params":{"requestId":"b"}}
             1< …
-        A> {"id":"c","method":"tools/call"}
-            1< …
+        A> {"id":"c","method":"tools/call"} -> 1
         A> {"method":"notifications/cancelled","params":{"requestId":"c"}}
             1< …
         1> {"id":2,"result":{}}

@@ -197,8 +197,7 @@ fn a_change_announces_the_lists() {
     run(r#"
         given linger 30s
         A opens 1; unanswered
-        1> {"id":1,"result":{"capabilities":{"tools":{"listChanged":true}}}}
-            A< …
+        1> {"id":1,"result":{"capabilities":{"tools":{"listChanged":true}}}} -> A
         A confirms
             1< {"method":"notifications/initialized"}
         config changes

@@ -71,8 +71,7 @@ fn variables_of_two_clients_are_merged() {
             - clients now share an instance with more variables
             stop 1
         2 completes handshake 3; answers B
-        A> {"id":1,"method":"tools/call","params":{}}
-            2< …
+        A> {"id":1,"method":"tools/call","params":{}} -> 2
     "#);
 }
 
@@ -100,8 +99,7 @@ fn process_with_state_stays() {
         B comes; folder /p; env X=1 Y=1
         B greets
             start 2 at /p with env X=1 Y=1
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< …
+        A> {"id":1,"method":"tools/call","params":{}} -> 1
         C comes; folder /p; env X=1
         C greets
     "#);
@@ -199,10 +197,8 @@ fn window_stays_while_terminals_take_turns() {
             - clients now share an instance with more variables
             stop 1
         2 completes handshake 3; answers A
-        W> {"id":1,"method":"tools/call","params":{}}
-            2< …
-        2> {"id":4,"result":{}}
-            W< …
+        W> {"id":1,"method":"tools/call","params":{}} -> 2
+        2> {"id":4,"result":{}} -> W
         A leaves
         B comes; folder /p; env X=2 Y=1
         B greets

@@ -10,10 +10,8 @@ fn unknown_task_after_reload() {
         given shared
         A opens 1
         B joins 1
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
-        1> {"id":3,"result":{}}
-            A< …
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
+        1> {"id":3,"result":{}} -> A
         config changes
             - its settings have changed
             stop 1
@@ -22,8 +20,7 @@ fn unknown_task_after_reload() {
             start 2 at /p
         2 completes handshake 5
             2< {"id":4,…}
-        2> {"id":4,"result":{"task":{"taskId":"t1","status":"working"}}}
-            A< …
+        2> {"id":4,"result":{"task":{"taskId":"t1","status":"working"}}} -> A
         B> {"id":7,"method":"tasks/result","params":{"taskId":"t1"}}
             B< {"id":7,"error":…}
     "#);
@@ -35,10 +32,8 @@ fn unknown_task_by_place() {
     run(r#"
         given shared; splits
         A opens 1; on greeting
-        A> {"id":2,"method":"tools/call","params":{"task":{}}}
-            1< {"id":2,…}
-        1> {"id":2,"result":{"task":{"taskId":"t1","status":"working"}}}
-            A< …
+        A> {"id":2,"method":"tools/call","params":{"task":{}}} -> 1 as 2
+        1> {"id":2,"result":{"task":{"taskId":"t1","status":"working"}}} -> A
         B opens 2; folder /q; id 3; on greeting
         B at /p/x> {"id":7,"method":"tasks/result","params":{"taskId":"t1"}}
             B< {"id":7,"error":…}
@@ -52,16 +47,14 @@ fn roots_asked_while_b_waits_its_turn() {
         given shared; max_in_flight 1
         A opens 1; with {"roots":{}}
         B joins 1; with {"roots":{}}
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         B> {"id":1,"method":"tools/call","params":{"b":1}}
         1> {"id":"r","method":"roots/list"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A answers 1 with roots /a
             1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}
             B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
-        1> {"id":3,"result":{}}
-            A< …
+        1> {"id":3,"result":{}} -> A
         B answers 2 with roots /b
             - no longer shared by 1
             start 2 at /b
@@ -75,18 +68,15 @@ fn stale_task_takes_a_question() {
         given shared
         A opens 1
         B joins 1
-        A> {"id":2,"method":"tools/call","params":{"task":{}}}
-            1< {"id":3,…}
-        1> {"id":3,"result":{"task":{"taskId":"1","status":"working"}}}
-            A< …
+        A> {"id":2,"method":"tools/call","params":{"task":{}}} -> 1 as 3
+        1> {"id":3,"result":{"task":{"taskId":"1","status":"working"}}} -> A
         owner restarts
             - …
             stop 1
         1 ends
             start 2 at /p
         2 completes handshake 4
-        B> {"id":3,"method":"tools/call","params":{"task":{}}}
-            2< {"id":5,…}
+        B> {"id":3,"method":"tools/call","params":{"task":{}}} -> 2 as 5
         2> {"id":"q","method":"elicitation/create","params":{"of":"B","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"1"}}}}
             - …
             B< …
@@ -100,17 +90,13 @@ fn task_owner_is_not_longest_user() {
         given shared
         A opens 1
         B joins 1
-        B> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
-        A> {"id":1,"method":"tools/call","params":{"task":{}}}
-            1< {"id":4,…}
-        1> {"id":4,"result":{"task":{"taskId":"t1","status":"working"}}}
-            A< …
+        B> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
+        A> {"id":1,"method":"tools/call","params":{"task":{}}} -> 1 as 4
+        1> {"id":4,"result":{"task":{"taskId":"t1","status":"working"}}} -> A
         1> {"id":"q","method":"elicitation/create","params":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}}
             - no longer shared by 1
             A< …
-        A> {"id":5,"method":"tools/call","params":{}}
-            1< {"id":5,…}
+        A> {"id":5,"method":"tools/call","params":{}} -> 1 as 5
     "#);
 }
 
@@ -141,10 +127,8 @@ fn roots_of_b_for_an_operation_of_a() {
         given linger 60s
         A opens 1; with {"roots":{}}
         B joins 1; with {"roots":{}}
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
-        1> {"id":3,"result":{}}
-            A< …
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
+        1> {"id":3,"result":{}} -> A
         A leaves
         1> {"id":"r","method":"roots/list"}
             1< {"id":"r","error":…}
@@ -183,17 +167,13 @@ fn separated_without_room() {
         given shared; pool.max_backends 1
         A opens 1
         B joins 1
-        A> {"id":1,"method":"tools/call","params":{"task":{}}}
-            1< {"id":3,…}
-        1> {"id":3,"result":{"task":{"taskId":"t1","status":"working"}}}
-            A< …
-        B> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":4,…}
+        A> {"id":1,"method":"tools/call","params":{"task":{}}} -> 1 as 3
+        1> {"id":3,"result":{"task":{"taskId":"t1","status":"working"}}} -> A
+        B> {"id":1,"method":"tools/call","params":{}} -> 1 as 4
         1> {"id":"q","method":"sampling/createMessage","params":{}}
             - no longer shared by 2
             1< {"id":"q","error":…}
-        1> {"id":4,"result":{}}
-            B< …
+        1> {"id":4,"result":{}} -> B
         B> {"id":2,"method":"tools/call","params":{}}
             - waits for room
         +600s
@@ -211,12 +191,10 @@ fn error_without_id_of_a_cancelled_call() {
         given shared
         A opens 1
         B joins 1
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         A> {"method":"notifications/cancelled","params":{"requestId":1}}
             1< …
-        B> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":4,…}
+        B> {"id":1,"method":"tools/call","params":{}} -> 1 as 4
         1> {"id":null,"error":{"code":1,"message":"secret of A"}}
             - late answer dropped
         1> {"id":4,"result":{}} -> B as 1
@@ -230,14 +208,10 @@ fn subscribers_with_other_roots() {
         given shared
         A opens 1; with {"roots":{}}
         B joins 1; with {"roots":{}}
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:a"}}
-            1< {"id":3,…}
-        1> {"id":3,"result":{}}
-            A< …
-        B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:b"}}
-            1< {"id":4,…}
-        1> {"id":4,"result":{}}
-            B< …
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:a"}} -> 1 as 3
+        1> {"id":3,"result":{}} -> A
+        B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:b"}} -> 1 as 4
+        1> {"id":4,"result":{}} -> B
         1> {"id":"r","method":"roots/list"}
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
             B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
@@ -278,13 +252,11 @@ fn reload_refuses_hidden_waiting_calls() {
         given shared; max_in_flight 1
         A opens 1
         B joins 1
-        A> {"id":1,"method":"tools/call","params":{"name":"x"}}
-            1< {"id":3,…}
+        A> {"id":1,"method":"tools/call","params":{"name":"x"}} -> 1 as 3
         B> {"id":1,"method":"tools/call","params":{"name":"read"}}
         config changes and denies read
             B< {"id":1,"error":…"Unknown tool: read"…}
-        1> {"id":3,"result":{}}
-            A< …
+        1> {"id":3,"result":{}} -> A
             - its settings have changed
             stop 1
     "#);
@@ -305,8 +277,7 @@ fn subscriptions_after_roots_change() {
             B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
         B answers 2 with roots /p
             1< {"id":4,…}
-        1> {"id":4,"result":{}}
-            B< …
+        1> {"id":4,"result":{}} -> B
         B> {"method":"notifications/roots/list_changed"}
             B< raw {"method":"roots/list","jsonrpc":"2.0","id":3}
         B answers 3 with roots /p /q
@@ -344,16 +315,14 @@ fn equal_roots_share_after_leave() {
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A answers 1 with roots /p
             1< …
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< …
+        A> {"id":1,"method":"tools/call","params":{}} -> 1
         A leaves
             1< …
         B joins 1; with {"roots":{}}; unconfirmed
         B confirms
             B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}
         B answers 2 with roots /p
-        B> {"id":1,"method":"tools/call","params":{}}
-            1< …
+        B> {"id":1,"method":"tools/call","params":{}} -> 1
         B> {"method":"notifications/roots/list_changed"}
             B< raw {"method":"roots/list","jsonrpc":"2.0","id":3}
         B answers 3 with roots /p /q
@@ -368,12 +337,9 @@ fn moves_come_before_freed_turns() {
         given shared; max_in_flight 1; state auto
         A opens 1
         B joins 1
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
-        1> {"id":3,"result":{}}
-            A< …
-        B> {"id":1,"method":"tools/list"}
-            1< {"id":4,…}
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
+        1> {"id":3,"result":{}} -> A
+        B> {"id":1,"method":"tools/list"} -> 1 as 4
         B> {"id":2,"method":"tools/call","params":{"name":"browser_navigate"}}
         1> {"id":4,"result":{"tools":[{"name":"browser_navigate"}]}}
             - keeps state: browser_navigate

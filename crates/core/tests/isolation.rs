@@ -126,8 +126,7 @@ fn question_before_any_use() {
     run(r#"
         given shared
         A opens 1
-        1> {"id":"q","method":"sampling/createMessage","params":{}}
-            A< …
+        1> {"id":"q","method":"sampling/createMessage","params":{}} -> A
         B comes; folder /p
             start 2 at /p
     "#);
@@ -243,16 +242,12 @@ fn principals_share_global_servers_only() {
         B comes; folder /q; principal 1
         B greets
             B< …
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< {"id":3,…}
-        B> {"id":1,"method":"logging/setLevel","params":{"level":"info"}}
-            1< {"id":4,…}
-        1> {"id":4,"result":{}}
-            B< …
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
+        B> {"id":1,"method":"logging/setLevel","params":{"level":"info"}} -> 1 as 4
+        1> {"id":4,"result":{}} -> B
         1> {"method":"notifications/message","params":{"level":"info","data":1}}
             A< …
-        B> {"id":2,"method":"tools/call","params":{}}
-            1< {"id":5,…}
+        B> {"id":2,"method":"tools/call","params":{}} -> 1 as 5
         1> {"method":"notifications/message","params":{"level":"info","data":1}}
             - no listener for notifications/message
         C comes; folder /p; server 1

@@ -28,8 +28,7 @@ fn a_client_within_the_linger_finds_it() {
         +29s
         B joins 1; unconfirmed
         +100s
-        B> {"id":1,"method":"tools/list"}
-            1< …
+        B> {"id":1,"method":"tools/list"} -> 1
     "#);
 }
 
@@ -71,15 +70,13 @@ fn a_leaving_client_frees_all_it_held() {
         A opens 1
         B joins 1; unconfirmed
         B> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}} -> 1 as 3
-        1> {"id":3,"result":{}}
-            B< …
+        1> {"id":3,"result":{}} -> B
         B> {"id":2,"method":"tools/call","params":{}} -> 1 as 4
         B leaves
             1< {"method":"notifications/cancelled","params":{"reason":"the client has disconnected","requestId":4}}
             1< …"resources/unsubscribe"…
         1> {"id":4,"result":"too late"}
-        A> {"id":1,"method":"tools/list"}
-            1< …
+        A> {"id":1,"method":"tools/list"} -> 1
     "#);
 }
 
@@ -91,8 +88,7 @@ fn questions_of_another_switchboard_pass() {
         A opens 1; with {"roots":{}}; unconfirmed
         1> {"id":700,"method":"roots/list"} -> A as 1
         A> {"id":1,"result":{"roots":[]}} -> 1 as 700
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< …
+        A> {"id":1,"method":"tools/call","params":{}} -> 1
         1 ends
             A< {"id":1,"error":{"code":-32002,…"message":"the Switchboard daemon died during this request: exit code 0"}}
     "#);

@@ -10,8 +10,7 @@ const TWO: &str = r#"
         start 2 at /b
     2 completes handshake 3
         2< {"id":2,…}
-    2> {"id":2,"result":1}
-        A< …
+    2> {"id":2,"result":1} -> A
     +1s
 "#;
 
@@ -52,10 +51,8 @@ fn a_process_in_use_is_not_evicted() {
     two_processes(
         r#"
         given timeout 100s
-        A at /a/x> {"id":2,"method":"tools/call","params":{}}
-            1< …
-        A at /b/x> {"id":3,"method":"tools/call","params":{}}
-            2< …
+        A at /a/x> {"id":2,"method":"tools/call","params":{}} -> 1
+        A at /b/x> {"id":3,"method":"tools/call","params":{}} -> 2
         A at /c/x> {"id":4,"method":"tools/call","params":{}}
             - waits for room
         +50s
@@ -96,14 +93,10 @@ fn log_level_and_subscriptions_are_replayed() {
     run(r#"
         given idle_ttl 60s
         A opens 1; folder /a
-        A> {"id":1,"method":"logging/setLevel","params":{"level":"error"}}
-            1< …
-        1> {"id":2,"result":{}}
-            A< …
-        A> {"id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
-            1< …
-        1> {"id":3,"result":{}}
-            A< …
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"error"}} -> 1
+        1> {"id":2,"result":{}} -> A
+        A> {"id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}} -> 1
+        1> {"id":3,"result":{}} -> A
         1 ends
             - restart after a pause
         +1s
@@ -119,19 +112,15 @@ fn an_idle_process_stops_and_comes_back() {
     two_processes(
         r#"
         given idle_ttl 60s
-        A at /b/x> {"id":2,"method":"tools/call","params":{}}
-            2< …
-        A> {"id":3,"method":"ping"}
-            1< …
-        1> {"id":5,"result":{}}
-            A< …
+        A at /b/x> {"id":2,"method":"tools/call","params":{}} -> 2
+        A> {"id":3,"method":"ping"} -> 1
+        1> {"id":5,"result":{}} -> A
         +59s
             - it was idle for too long
             stop 1
         +200s
         1 ends
-        2> {"id":4,"result":{}}
-            A< …
+        2> {"id":4,"result":{}} -> A
         +59s
         +1s
             - it was idle for too long
@@ -166,8 +155,7 @@ fn a_process_over_its_memory_is_stopped() {
         1 holds 99
         1 holds 101
             - over its memory limit
-        A> {"id":2,"method":"tools/call","params":{}}
-            1< …
+        A> {"id":2,"method":"tools/call","params":{}} -> 1
         1 holds 102
             - it uses too much memory
             A< {"method":"notifications/message","params":{"data":"…its state is lost","level":"warning","logger":"switchboard"}}
@@ -193,10 +181,8 @@ fn a_server_in_use_is_probed() {
     two_processes(
         r#"
         given health 30s
-        A at /b/x> {"id":2,"method":"tools/list"}
-            2< …
-        2> {"id":4,"result":{}}
-            A< …
+        A at /b/x> {"id":2,"method":"tools/list"} -> 2
+        2> {"id":4,"result":{}} -> A
         +29s
             - probe
             2< raw {"id":5,"jsonrpc":"2.0","method":"ping"}
@@ -217,8 +203,7 @@ const CROWD: &str = r#"
         start 3 at /c
     3 completes handshake 5
         3< {"id":4,…}
-    3> {"id":4,"result":1}
-        A< …
+    3> {"id":4,"result":1} -> A
 "#;
 
 const BACK: &str = r#"

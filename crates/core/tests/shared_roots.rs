@@ -160,8 +160,7 @@ fn a_departed_clients_roots_are_not_reused() {
             A< raw {"method":"roots/list","jsonrpc":"2.0","id":1}
         A answers 1 with roots /a
             1< {"id":"r","result":{"roots":[{"uri":"file:///a"}]}}
-        1> {"id":2,"result":{}}
-            A< …
+        1> {"id":2,"result":{}} -> A
         A leaves
         B joins 1; with {"roots":{}}
             B< raw {"method":"roots/list","jsonrpc":"2.0","id":2}

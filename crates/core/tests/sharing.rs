@@ -175,22 +175,16 @@ fn updates_reach_subscribers_only() {
         given shared
         A opens 1
         B joins 1; unconfirmed
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
-            1< …
-        1> {"id":3,"result":{}}
-            A< …
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}} -> 1
+        1> {"id":3,"result":{}} -> A
         1> {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
-        B> {"id":1,"method":"tools/call","params":{}}
-            1< …
-        1> {"id":4,"result":{}}
-            B< …
+        B> {"id":1,"method":"tools/call","params":{}} -> 1
+        1> {"id":4,"result":{}} -> B
         1> {"method":"notifications/resources/updated","params":{"uri":"x:/2"}}
             - no listener for notifications/resources/updated
-        B> {"id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
-            1< …
-        1> {"id":5,"result":{}}
-            B< …
+        B> {"id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}} -> 1
+        1> {"id":5,"result":{}} -> B
         A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"x:/1"}}
             A< {"id":2,"result":{}}
         1> {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
@@ -205,10 +199,8 @@ fn a_leaving_client_disturbs_no_other() {
         given shared
         A opens 1; unconfirmed
         B joins 1; unconfirmed
-        A> {"id":1,"method":"tools/call","params":{}}
-            1< …
-        B> {"id":1,"method":"tools/call","params":{}}
-            1< …
+        A> {"id":1,"method":"tools/call","params":{}} -> 1
+        B> {"id":1,"method":"tools/call","params":{}} -> 1
         A leaves
             1< {"method":"notifications/cancelled","params":{"reason":"the client has disconnected","requestId":3}}
         1> {"id":3,"result":"a"}
@@ -222,8 +214,7 @@ fn a_browser_is_not_shared() {
     run(r#"
         given state auto
         A opens 1; unconfirmed
-        A> {"id":1,"method":"tools/list"}
-            1< …
+        A> {"id":1,"method":"tools/list"} -> 1
         1> {"id":2,"result":{"tools":[{"name":"browser_click"}]}}
             - keeps state: browser_click
             A< …

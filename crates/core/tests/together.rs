@@ -24,10 +24,8 @@ fn one_log_level_does_not_silence_the_other() {
         A confirms
             1< …
         B confirms
-        A> {"id":1,"method":"logging/setLevel","params":{"level":"debug"}}
-            1< …
-        1> {"id":3,"result":{}}
-            A< …
+        A> {"id":1,"method":"logging/setLevel","params":{"level":"debug"}} -> 1
+        1> {"id":3,"result":{}} -> A
         B> {"id":1,"method":"logging/setLevel","params":{"level":"error"}} -> 1 as 4
         1> {"id":4,"result":{}}
             1< {"id":5,"method":"logging/setLevel","params":{"level":"debug"}}
@@ -44,16 +42,12 @@ fn a_pending_subscription_survives() {
         B joins 1; unconfirmed
         A confirms
             1< …
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}}
-            1< …
-        1> {"id":3,"result":{}}
-            A< …
-        B> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}}
-            1< …
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}} -> 1
+        1> {"id":3,"result":{}} -> A
+        B> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}} -> 1
         A> {"id":2,"method":"resources/unsubscribe","params":{"uri":"u"}}
             A< {"id":2,"result":{}}
-        1> {"id":4,"result":{}}
-            B< …
+        1> {"id":4,"result":{}} -> B
         1> {"method":"notifications/resources/updated","params":{"uri":"u"}}
             B< …
     "#);
@@ -68,10 +62,8 @@ fn subscriptions_end_with_their_client() {
         B joins 1; unconfirmed
         A confirms
             1< …
-        A> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}}
-            1< …
-        1> {"id":3,"result":{}}
-            A< …
+        A> {"id":1,"method":"resources/subscribe","params":{"uri":"u"}} -> 1
+        1> {"id":3,"result":{}} -> A
         A leaves
             1< {"id":4,"method":"resources/unsubscribe","params":{"uri":"u"}}
     "#);

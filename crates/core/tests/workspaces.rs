@@ -45,8 +45,7 @@ fn roots_are_asked_for_and_followed() {
         A> {"id":2,"result":{"roots":[{"uri":"file:///r"}]}}
             look up /r
         found /real
-        A> {"id":3,"method":"tools/call","params":{}}
-            3< …
+        A> {"id":3,"method":"tools/call","params":{}} -> 3
     "#);
 }
 
@@ -134,8 +133,7 @@ fn a_pinned_client_stays_where_it_is() {
             A< …
         A confirms
             1< …
-        A at /r/x> {"id":1,"method":"tools/call","params":{}}
-            1< …
+        A at /r/x> {"id":1,"method":"tools/call","params":{}} -> 1
         1> {"id":"q","method":"roots/list"}
             1< {"id":"q","result":{"roots":[{"uri":"file:///p"}]}}
     "#);

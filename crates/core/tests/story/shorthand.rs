@@ -7,7 +7,7 @@
 //! | `A greets all: 1 2` | a client of all servers connects in /p and greets; the processes 1 and 2 start |
 //! | `2 completes handshake 5` | a process spawns, gets `initialize` under the id 5, answers it, and gets `initialized` |
 //! | `1 lists 3: read`, `2 lists 4: read write; store 1` | a process is asked for its tools under the id 3 and answers; its server's lists are stored |
-//! | `A> {"id":7,…} -> 1 as 2`, `1> {"id":2,…} -> A as 7` | the message reaches a process or client under another id, otherwise to the byte |
+//! | `A> {"id":7,…} -> 1 as 2`, `1> {"id":2,…} -> A as 7` | the message reaches a process or client under another id, otherwise to the byte; `-> 1`: under any id |
 //! | `A starts 1` | a client connects without a folder (or in one), and its process starts |
 //! | `A answers 1 with roots /a /b` | a client answers `roots/list` of the id 1; the folders exist as named |
 //!
@@ -163,7 +163,7 @@ fn expand_line(line: &str) -> Option<String> {
 /// A message that reaches another party under another id, and the same message there.
 fn passed_on(line: &str) -> Option<String> {
     let (event, target) = line.rsplit_once("} -> ")?;
-    let (to, id) = target.split_once(" as ")?;
+    let (to, id) = target.split_once(" as ").unwrap_or((target, "…"));
     let (_, message) = event.split_once("> {\"id\":")?;
     // An id is a number or a text without commas.
     let (_, rest) = message.split_once(',')?;
