@@ -7,93 +7,64 @@ use crate::id::RawId;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-/// Error kind for programs to read (`data.kind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
-    BackendSpawnFailed,
-    BackendUnavailable,
-    BackendTimeout,
-    RoutingFailed,
-    Overloaded,
-    ShuttingDown,
-    ClientTooSlow,
-    ClientTimeout,
-    MessageTooLarge,
-    BadAnswer,
-    MethodNotFound,
-    BadMessage,
-    /// A tool, prompt or task that does not exist.
-    UnknownName,
-    UnknownResource,
-    /// A cursor into a list that no longer exists.
-    StaleCursor,
-    /// The client has not sent `initialize`.
-    NotInitialized,
-    /// HTTP only: unknown session.
-    SessionNotFound,
-    /// A remote server requires authentication.
-    Unauthorized,
-    /// A remote server refuses the authenticated user.
-    Forbidden,
-    RateLimited,
-    /// The config file is invalid or has no usable server.
-    ConfigError,
+/// Defines [`ErrorKind`] from one table: kind, `data.kind`, and the JSON-RPC code for clients of the legacy era.
+macro_rules! error_kinds {
+    ($($(#[$doc:meta])* $kind:ident, $name:literal, $code:literal;)*) => {
+        /// Error kind for programs to read (`data.kind`).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl ErrorKind {
+            pub const ALL: &[Self] = &[$(Self::$kind),*];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+
+            fn code(self) -> i32 {
+                match self {
+                    $(Self::$kind => $code,)*
+                }
+            }
+        }
+    };
 }
 
-impl ErrorKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BackendSpawnFailed => "backend_spawn_failed",
-            Self::BackendUnavailable => "backend_unavailable",
-            Self::BackendTimeout => "backend_timeout",
-            Self::RoutingFailed => "routing_failed",
-            Self::Overloaded => "overloaded",
-            Self::ShuttingDown => "shutting_down",
-            Self::ClientTooSlow => "client_too_slow",
-            Self::ClientTimeout => "client_timeout",
-            Self::MessageTooLarge => "message_too_large",
-            Self::BadAnswer => "bad_answer",
-            Self::MethodNotFound => "method_not_found",
-            Self::BadMessage => "bad_message",
-            Self::UnknownName => "unknown_name",
-            Self::UnknownResource => "resource_not_found",
-            Self::StaleCursor => "stale_cursor",
-            Self::NotInitialized => "not_initialized",
-            Self::SessionNotFound => "session_not_found",
-            Self::Unauthorized => "unauthorized",
-            Self::Forbidden => "forbidden",
-            Self::RateLimited => "rate_limited",
-            Self::ConfigError => "config_error",
-        }
-    }
-
-    /// JSON-RPC code for clients of the legacy era.
-    fn code(self) -> i32 {
-        match self {
-            Self::BackendSpawnFailed => -32001,
-            // Same code as the official servers: it tells a client to start a new session.
-            Self::SessionNotFound => -32001,
-            Self::BackendUnavailable => -32002,
-            Self::BackendTimeout => -32003,
-            Self::RoutingFailed => -32004,
-            Self::MethodNotFound => -32601,
-            Self::BadMessage | Self::NotInitialized => -32600,
-            Self::UnknownName | Self::StaleCursor => -32602,
-            // Code given by the MCP specification.
-            Self::UnknownResource => -32002,
-            // No code of their own: programs read `data.kind`, and old clients know only "internal error".
-            Self::Overloaded
-            | Self::ShuttingDown
-            | Self::ClientTooSlow
-            | Self::ClientTimeout
-            | Self::MessageTooLarge
-            | Self::BadAnswer
-            | Self::Unauthorized
-            | Self::Forbidden
-            | Self::RateLimited
-            | Self::ConfigError => -32603,
-        }
-    }
+// Kinds without a code of their own have -32603: old clients know only "internal error".
+error_kinds! {
+    BackendSpawnFailed, "backend_spawn_failed", -32001;
+    BackendUnavailable, "backend_unavailable", -32002;
+    BackendTimeout, "backend_timeout", -32003;
+    RoutingFailed, "routing_failed", -32004;
+    Overloaded, "overloaded", -32603;
+    ShuttingDown, "shutting_down", -32603;
+    ClientTooSlow, "client_too_slow", -32603;
+    ClientTimeout, "client_timeout", -32603;
+    MessageTooLarge, "message_too_large", -32603;
+    BadAnswer, "bad_answer", -32603;
+    MethodNotFound, "method_not_found", -32601;
+    BadMessage, "bad_message", -32600;
+    /// A tool, prompt or task that does not exist.
+    UnknownName, "unknown_name", -32602;
+    /// The code is given by the MCP specification.
+    UnknownResource, "resource_not_found", -32002;
+    /// A cursor into a list that no longer exists.
+    StaleCursor, "stale_cursor", -32602;
+    /// The client has not sent `initialize`.
+    NotInitialized, "not_initialized", -32600;
+    /// HTTP only: unknown session. Same code as the official servers: it tells a client to start a new session.
+    SessionNotFound, "session_not_found", -32001;
+    /// A remote server requires authentication.
+    Unauthorized, "unauthorized", -32603;
+    /// A remote server refuses the authenticated user.
+    Forbidden, "forbidden", -32603;
+    RateLimited, "rate_limited", -32603;
+    /// The config file is invalid or has no usable server.
+    ConfigError, "config_error", -32603;
 }
 
 /// Builder for an error answer.
@@ -172,46 +143,12 @@ impl ErrorAnswer {
 mod tests {
     use super::*;
 
-    /// All kinds. The match fails to compile when a new kind is missing here.
-    fn all() -> [ErrorKind; 21] {
-        use ErrorKind::*;
-        match BadMessage {
-            BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
-            | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
-            | BadMessage | UnknownName | UnknownResource | StaleCursor | NotInitialized | SessionNotFound
-            | Unauthorized | Forbidden | RateLimited | ConfigError => {}
-        }
-        [
-            BackendSpawnFailed,
-            BackendUnavailable,
-            BackendTimeout,
-            RoutingFailed,
-            Overloaded,
-            ShuttingDown,
-            ClientTooSlow,
-            ClientTimeout,
-            MessageTooLarge,
-            BadAnswer,
-            MethodNotFound,
-            BadMessage,
-            UnknownName,
-            UnknownResource,
-            StaleCursor,
-            NotInitialized,
-            SessionNotFound,
-            Unauthorized,
-            Forbidden,
-            RateLimited,
-            ConfigError,
-        ]
-    }
-
     #[test]
     fn documentation_has_every_error_kind() {
         let docs = include_str!("../../../docs/errors.md");
         let (_, table) = docs.split_once("\n## The kinds\n").expect("a heading for the kinds");
         let mut rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
-        for kind in all() {
+        for kind in ErrorKind::ALL {
             // Documents use the typographic minus sign.
             let cells = format!("| `{}` | \u{2212}{} |", kind.name(), kind.code().unsigned_abs());
             let found = rows.iter().position(|row| row.starts_with(&cells));

@@ -116,7 +116,11 @@ fn expand_line(line: &str) -> Option<String> {
             let options = Options::read(parts);
             let folder = options.folder.map(|path| format!("; folder {path}")).unwrap_or_default();
             let at = options.folder.unwrap_or("nowhere");
-            vec![format!("{who} comes{folder}"), format!("start {process} at {at}"), format!("{process} spawns")]
+            vec![
+                format!("{who} comes{folder}"),
+                format!("start {process} at {at}"),
+                format!("{process} spawns"),
+            ]
         }
         [who, "joins", process] => {
             let options = Options::read(parts);
