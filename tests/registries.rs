@@ -7,13 +7,12 @@ use crate::support::{fake_backend, program};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use switchboard_testkit::client::{Client, Start, initialize_params};
 use switchboard_testkit::scratch::Scratch;
+use switchboard_testkit::web::{Seen, Web, Wire};
 
 const TOKEN: &str = "s3cret-token";
 /// `company:s3cret-token`
@@ -22,29 +21,22 @@ const BASIC: &str = "Basic Y29tcGFueTpzM2NyZXQtdG9rZW4=";
 /// Content type and content by path.
 type Files = HashMap<String, (&'static str, Vec<u8>)>;
 
-/// A registry that serves a few paths to clients with the token. It ends with the test's process.
+/// A registry that serves a few paths to clients with the token.
 struct Registry {
-    port: u16,
+    web: Web,
     files: Arc<Mutex<Files>>,
 }
 
 impl Registry {
     fn start(authorization: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let files: Arc<Mutex<Files>> = Arc::default();
         let served = files.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // A disconnected client is no failure of the registry.
-                let _ = answer(stream, authorization, &served.lock().unwrap());
-            }
-        });
-        Self { port, files }
+        let web = Web::start(move |seen, wire| answer(seen, wire, authorization, &served.lock().unwrap()));
+        Self { web, files }
     }
 
     fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}/{path}", self.port)
+        self.web.url(&format!("/{path}"))
     }
 
     fn put(&self, path: &str, kind: &'static str, content: impl Into<Vec<u8>>) {
@@ -80,37 +72,17 @@ impl Registry {
     }
 }
 
-fn answer(stream: TcpStream, authorization: &str, files: &Files) -> std::io::Result<()> {
-    let mut lines = BufReader::new(stream.try_clone()?).lines();
-    let request = lines.next().transpose()?.unwrap_or_default();
-    let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut is_allowed = false;
-    for line in lines {
-        let line = line?;
-        if line.is_empty() {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(": ") {
-            is_allowed |= name.eq_ignore_ascii_case("authorization") && value == authorization;
-        }
-    }
-    let (status, kind, body) = match files.get(&path) {
-        _ if !is_allowed => {
-            ("401 Unauthorized\r\nwww-authenticate: Basic", "text/plain", &b"who are you?"[..])
-        }
-        Some((kind, body)) => ("200 OK", *kind, &body[..]),
-        None => ("404 Not Found", "text/plain", &b"no such package"[..]),
+fn answer(seen: &Seen, wire: &mut Wire<'_>, authorization: &str, files: &Files) {
+    let is_allowed = seen.header("authorization") == Some(authorization);
+    let (status, headers, body) = match files.get(&seen.path) {
+        _ if !is_allowed => (401, vec![("www-authenticate", "Basic")], &b"who are you?"[..]),
+        Some((kind, body)) => (200, vec![("content-type", *kind)], &body[..]),
+        None => (404, Vec::new(), &b"no such package"[..]),
     };
-    let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        body.len()
-    );
-    let mut stream = stream;
-    stream.write_all(head.as_bytes())?;
-    if !request.starts_with("HEAD ") {
-        stream.write_all(body)?;
+    match seen.method.as_str() {
+        "HEAD" => wire.reply(status, &headers, ""),
+        _ => wire.reply(status, &headers, body),
     }
-    stream.flush()
 }
 
 fn python() -> std::path::PathBuf {
@@ -184,7 +156,7 @@ fn npx_uses_the_company_registry() {
     let cache = start.scratch().join("cache");
     let start = start
         .env("NPM_CONFIG_REGISTRY", registry.url(""))
-        .env(&format!("npm_config_//127.0.0.1:{}/:_authToken", registry.port), TOKEN)
+        .env(&format!("npm_config_//127.0.0.1:{}/:_authToken", registry.web.port()), TOKEN)
         .env("npm_config_cache", &cache);
     let mut client = window(start, &["npx", "-y", "mcp-thing"]);
     check_served(&mut client);
@@ -196,7 +168,7 @@ fn with_settings(start: Start, registry: &Registry) -> Start {
     let settings = format!(
         "registry={}\n//127.0.0.1:{}/:_authToken=${{NODE_AUTH_TOKEN}}\n",
         registry.url(""),
-        registry.port
+        registry.web.port()
     );
     let file = start.scratch().file("settings/npmrc", settings);
     start.env("NPM_CONFIG_USERCONFIG", file).env("NODE_AUTH_TOKEN", TOKEN)

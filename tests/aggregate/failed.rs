@@ -3,10 +3,10 @@
 use super::servers::Servers;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{Read, Write};
 use std::net::TcpListener;
 use switchboard_testkit::client::End;
 use switchboard_testkit::patience;
+use switchboard_testkit::web::Web;
 
 /// Values of `SWITCHBOARD_SOLO`: through the daemon (the default), and alone.
 const MODES: [&str; 2] = ["0", "1"];
@@ -167,15 +167,11 @@ fn last_error_is_cleared_by_success() {
 /// Output of the real npm, for a registry without the package and for an unreachable registry.
 #[test]
 fn npm_failures_quote_the_cause() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let registry = format!("http://{}/", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let _ = stream.read(&mut [0; 4096]);
-            let answer = "HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
-            let _ = stream.write_all(answer.as_bytes());
-        }
+    // npm repeats the reason phrase, so it matters here.
+    let web = Web::start(|_, wire| {
+        wire.write("HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
     });
+    let registry = web.url("/");
     let closed = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/", listener.local_addr().unwrap())
