@@ -2,6 +2,8 @@
 //!
 //! `cargo run --example embed -- COMMAND [ARGUMENT …]` starts that MCP server behind Switchboard and lists its tools.
 
+#![forbid(unsafe_code)]
+
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use std::path::Path;

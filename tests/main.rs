@@ -1,6 +1,7 @@
 //! End-to-end tests: the real program between a scripted client and a fake or real server, over pipes. One
 //! file per promise. Every wait is for a fact; time limits only end a test whose fact does not come.
 
+#![forbid(unsafe_code)]
 #![expect(
     clippy::duplicate_mod,
     reason = "the same promises are tried in two ways: `modes`, `daemon::relayed`"

@@ -223,6 +223,11 @@ impl File {
 fn gather(root: &Path, folder: &Path, files: &mut Vec<File>) {
     for entry in fs::read_dir(folder).expect("a crate has sources").flatten() {
         let path = entry.path();
+        let name = entry.file_name();
+        // Installed by `scripts/setup`, and not ours.
+        if name == "node_modules" || name.to_string_lossy().starts_with('.') {
+            continue;
+        }
         if path.is_dir() {
             gather(root, &path, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {

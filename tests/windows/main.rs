@@ -5,6 +5,7 @@
 //! Not run by `cargo test` alone: `scripts/windows` builds the executables, prepares Wine and passes their
 //! paths in the environment.
 
+#![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test, here as well as in a `#[test]`")]
 

@@ -1,5 +1,7 @@
 //! The promises of this crate, told as stories: events and their outcomes.
 
+#![forbid(unsafe_code)]
+
 mod story;
 
 mod isolation;

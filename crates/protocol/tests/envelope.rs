@@ -1,5 +1,7 @@
 //! Accepted and refused messages, and the errors for refused ones.
 
+#![forbid(unsafe_code)]
+
 use bytes::Bytes;
 use proptest::prelude::*;
 use switchboard_protocol::{

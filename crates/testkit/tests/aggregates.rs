@@ -1,5 +1,7 @@
 //! Thousands of seeded runs of many servers as one. More runs, or a single one: `seeds`.
 
+#![forbid(unsafe_code)]
+
 mod seeds;
 
 use switchboard_testkit::simulator::aggregate::run;

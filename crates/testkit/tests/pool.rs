@@ -1,5 +1,7 @@
 //! Thousands of seeded runs of workspaces, sharing and budgets. More runs, or a single one: `seeds`.
 
+#![forbid(unsafe_code)]
+
 mod seeds;
 
 use switchboard_testkit::simulator::pool::run;

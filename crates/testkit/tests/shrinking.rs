@@ -1,5 +1,7 @@
 //! A deliberate fault between the core and its peers is found, and the run is shrunk to a short story.
 
+#![forbid(unsafe_code)]
+
 use switchboard_testkit::simulator::{Failure, Flaw, connection};
 
 /// The first failing seed with this fault.
