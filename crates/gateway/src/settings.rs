@@ -19,7 +19,7 @@ use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOff
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
-    Aggregates, Environment, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings,
+    Aggregates, Environment, FramingChoice, Limits, Pool, Record, Roots, ServerSettings, Settings,
     Surroundings,
 };
 use switchboard_process::machine;
@@ -36,7 +36,7 @@ pub struct RootOptions {
 /// Surroundings of a client that started this process, and shares its own.
 pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
     Surroundings {
-        principal: Principal::OWNER,
+        identity: Arc::default(),
         environment: Environment::default(),
         pinned: roots.pinned.as_deref().and_then(paths::canonical),
         given: roots.given.iter().filter_map(|root| paths::canonical(root)).collect(),

@@ -2,6 +2,7 @@
 
 use super::given::environment;
 use bytes::Bytes;
+use switchboard_core::access::Identity;
 use switchboard_core::routing::{NamedBy, NamedPath};
 use switchboard_core::{ClientId, Event, Launch, MemberPath, Principal, ServerId, Surroundings};
 use switchboard_protocol::hunt::Hunter;
@@ -55,7 +56,10 @@ fn connected(client: ClientId, options: &str) -> Event {
             ("folder", path) => surroundings.working_folder = Some(path.into()),
             ("elsewhere", _) => surroundings.is_elsewhere = true,
             ("pinned", path) => surroundings.pinned = Some(path.into()),
-            ("principal", number) => surroundings.principal = Principal(number.parse().expect("a number")),
+            ("principal", number) => {
+                let principal = Principal(number.parse().expect("a number"));
+                surroundings.identity = Identity { principal, ..Identity::default() }.into();
+            }
             ("env", text) => surroundings.environment = environment(text),
             ("server", "all") => server = None,
             ("server", number) => server = Some(ServerId(number.parse().expect("a number"))),
