@@ -10,7 +10,7 @@
 //! - [`moment`]: time as a value. [`redact`]: removal of secrets from texts. [`text`]: nearest names and
 //!   percent-encoding. `ids`: numbers of clients, backends, servers.
 //! - `messages`: messages of our own, and comparison of message parts.
-//! - [`access`]: identities of clients, their rights and limits.
+//! - [`access`]: identities of clients, their rights and limits, and what servers may ask.
 //! - [`environment`]: environment variables, compared between clients of one backend.
 //! - [`routing`]: the workspace of a request.
 //! - [`catalogue`]: tools, prompts and resources of servers, singly and merged.

@@ -1,6 +1,6 @@
 //! The party on whose behalf a client acts.
 
-use super::rate::CallLimits;
+use super::rate::{CallLimits, IdentityLimits};
 use super::rights::Rights;
 use crate::ids::Principal;
 use std::fmt;
@@ -25,6 +25,20 @@ impl Identity {
             name: "owner".into(),
             rights: Vec::new(),
             limits: CallLimits::default(),
+        }
+    }
+
+    /// Clients over HTTP that show no token, where none is needed.
+    pub fn anonymous() -> Self {
+        Self { principal: Principal::ANONYMOUS, name: "anonymous".into(), ..Self::owner() }
+    }
+
+    /// The limits on its calls: its own, and the given ones where it has none. The owner has only its own, unless
+    /// the given ones include it.
+    pub fn limits_with(&self, given: &IdentityLimits) -> CallLimits {
+        match self.principal == Principal::OWNER && !given.include_owner {
+            true => self.limits,
+            false => self.limits.or(given.limits),
         }
     }
 }

@@ -104,6 +104,10 @@ impl Client {
         self.settings = settings;
     }
 
+    pub(crate) fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
     pub(crate) fn principal(&self) -> Principal {
         self.identity.principal
     }

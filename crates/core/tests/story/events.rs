@@ -1,6 +1,6 @@
 //! Events of clients and processes, from the words of a story; and messages as a story writes them.
 
-use super::given::environment;
+use super::given::{call_limits, environment};
 use bytes::Bytes;
 use switchboard_core::access::Identity;
 use switchboard_core::routing::{NamedBy, NamedPath};
@@ -59,6 +59,15 @@ fn connected(client: ClientId, options: &str) -> Event {
             ("principal", number) => {
                 let principal = Principal(number.parse().expect("a number"));
                 surroundings.identity = Identity { principal, ..Identity::default() }.into();
+            }
+            ("identity", name) => {
+                let principal = Principal(u32::from(name.as_bytes()[0]));
+                let identity = Identity { principal, name: name.into(), ..Identity::default() };
+                surroundings.identity = identity.into();
+            }
+            ("limits", text) => {
+                let identity = (*surroundings.identity).clone();
+                surroundings.identity = Identity { limits: call_limits(text), ..identity }.into();
             }
             ("env", text) => surroundings.environment = environment(text),
             ("server", "all") => server = None,

@@ -3,6 +3,7 @@
 use crate::simulator::engine::{ENVIRONMENTS, End, Rng};
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::{IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::{NameStyle, Naming};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
@@ -100,6 +101,8 @@ pub(super) fn settings(rng: &mut Rng, seed: u64) -> Settings {
         dialect: LearntDialect::Fixed(Dialect::Standard),
         shutdown_grace: rng.millis(200..=3000),
         limits: Limits::default(),
+        identity_limits: IdentityLimits::default(),
+        limiter: NewLimiter::default(),
         linger: rng.weighted(&[(4, None), (1, Some(secs(2))), (1, Some(secs(30)))]),
         aggregates: Aggregates::default(),
         stays: false,
