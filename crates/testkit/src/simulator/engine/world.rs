@@ -289,7 +289,8 @@ impl<S: Scenario> World<S> {
         S::AFTER_EVENT(self)
     }
 
-    /// No deadline is earlier than the next wanted tick, and no backend works on more requests than it may.
+    /// No deadline is earlier than the next wanted tick, no backend works on more requests than it may, and every
+    /// permit belongs to a call.
     fn check_wake(&self) -> Check {
         for (at_work, counted, most) in self.core.at_work() {
             if at_work != counted || at_work > most {
@@ -297,6 +298,10 @@ impl<S: Scenario> World<S> {
                     "a backend works on {counted} requests, counts {at_work}, and may on {most}"
                 ));
             }
+        }
+        let (held, counted) = self.core.permits();
+        if held != counted {
+            return Err(format!("{held} permits are held, for {counted} calls"));
         }
         // A deadline that an order brings back may have passed: then a tick is wanted now.
         let (wake, deadline) = (self.core.wake(), self.core.next_deadline().map(|it| it.max(self.now)));

@@ -3,7 +3,7 @@
 use crate::simulator::engine::{ENVIRONMENTS, End, Rng};
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{IdentityLimits, NewLimiter};
+use switchboard_core::access::{Identity, IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::{NameStyle, Naming};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
@@ -40,6 +40,8 @@ pub(crate) struct PoolPlan {
     pub(super) spawn_failures: usize,
     /// The owner gives orders, and changes the config.
     pub(super) has_orders: bool,
+    /// Parties on whose behalf clients act.
+    pub(super) identities: Vec<Arc<Identity>>,
     /// Roots that are given to every client.
     pub(super) given: Vec<String>,
     pub(super) default: Option<String>,
@@ -60,6 +62,7 @@ impl PoolPlan {
             spawn_failures: rng.weighted(&[(8, 0), (2, 10)]),
             has_orders: rng.percent(25),
             given: if rng.percent(20) { vec![rng.pick(PROJECTS).to_string()] } else { Vec::new() },
+            identities: vec![Arc::default()],
             default: rng.percent(20).then(|| rng.pick(PROJECTS).to_string()),
         }
     }
