@@ -31,11 +31,9 @@ impl Bucket {
         *self = Self { used: used.min(room(rate, cells)), interval: rate.interval(), last: now };
     }
 
-    /// Number of calls of this many cells that may come now.
-    pub(super) fn free(&self, rate: &Rate, cells: u32, now: Moment) -> u64 {
-        let free = room(rate, cells).saturating_sub(self.used(rate, cells, now));
-        let free = free.as_nanos() / cost(rate, cells).as_nanos().max(1);
-        u64::try_from(free).unwrap_or(u64::MAX)
+    /// The free room, as the time that calls are worth.
+    pub(super) fn free(&self, rate: &Rate, cells: u32, now: Moment) -> Duration {
+        room(rate, cells).saturating_sub(self.used(rate, cells, now))
     }
 
     /// Whether the calls so far no longer count.

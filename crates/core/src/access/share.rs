@@ -71,12 +71,14 @@ impl SharedMeter {
         Err(Exceeded { limit: ExceededLimit::Rate(*rate), retry_after, users })
     }
 
-    /// Whether more is left than the others may claim now.
+    /// Whether more is left than the others may claim. A part that is coming back counts as far as it has: otherwise
+    /// nothing would be left for its owner, once it is back.
     fn has_rest(&self, who: &str, rate: &Rate, users: u32, now: Moment) -> bool {
         let others = self.users.iter().filter(|(name, _)| ***name != *who);
         let active = others.filter(|(_, user)| now.since(user.asked) <= rate.memory());
-        let claimed: u64 = active.map(|(_, user)| user.part.free(rate, users, now)).sum();
-        self.common.free(rate, 1, now) > claimed
+        let claims = active.map(|(_, user)| user.part.free(rate, users, now) / users);
+        let claimed = claims.fold(Duration::ZERO, Duration::saturating_add);
+        self.common.free(rate, 1, now).saturating_sub(rate.interval()) >= claimed
     }
 
     fn check_places(&self, who: &str, most: NonZeroU32, now: Moment) -> Result<(), Exceeded> {

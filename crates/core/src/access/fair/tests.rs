@@ -200,6 +200,32 @@ fn flood(rate: (&str, u32), others: usize, demand: f64, seed: u64) -> Vec<usize>
     admitted
 }
 
+/// Those that come back when they are told to get their part, however small the burst.
+#[test]
+fn patient_identities_get_their_part() {
+    for (burst, patient) in [(1, 1), (2, 1), (4, 1), (1, 3), (4, 3), (9, 3)] {
+        let mut scene = Scene::new(CallLimits::default(), limits(Some(("600/min", burst)), 0));
+        let (mut next, mut admitted) = (vec![0; patient], vec![0; patient + 1]);
+        // For ten minutes, in steps of a millisecond; the last one asks at every step.
+        for millis in 0..600_000 {
+            for who in 0..patient {
+                if millis < next[who] {
+                    continue;
+                }
+                match scene.call(&who.to_string(), "t", millis) {
+                    Ok(_) => admitted[who] += 1,
+                    Err(refusal) => {
+                        next[who] = millis + refusal.retry_after.as_nanos().div_ceil(1_000_000) as u64
+                    }
+                }
+            }
+            admitted[patient] += usize::from(scene.call("greedy", "t", millis).is_ok());
+        }
+        let part = 6000 / (patient + 1);
+        assert!(admitted[..patient].iter().all(|calls| 10 * calls >= 9 * part), "{burst}: {admitted:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

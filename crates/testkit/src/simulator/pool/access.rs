@@ -15,13 +15,17 @@ use switchboard_core::{ClientId, Launch, Moment, Settings};
 
 /// The tool that clients call; the patterns of limited tools match it.
 pub(super) const TOOL: &str = "echo";
+const RATES: [&str; 4] = ["5/min", "30/min", "3/s", "100/h"];
 const IDENTITIES: [&str; 3] = ["owner", "ci", "guest"];
+
+/// Whether a limit counts a call.
+type Counts<'a> = Box<dyn Fn(&Request<PoolRequest>) -> bool + 'a>;
 
 /// A limit, and the calls that it counts.
 struct Scope<'a> {
     name: &'static str,
     limits: CallLimits,
-    counts: Box<dyn Fn(&Request<PoolRequest>) -> bool + 'a>,
+    counts: Counts<'a>,
 }
 
 /// Adds identities, limits and denials to some runs. They have a stream of their own, so that the others stay as
@@ -61,7 +65,7 @@ fn server_limits(rng: &mut Rng) -> Option<Arc<ServerLimits>> {
 /// Limits that a run of some hundred steps reaches.
 fn some_limits(rng: &mut Rng) -> CallLimits {
     let number = |number: usize| NonZeroU32::new(number as u32);
-    let rate = Rate::parse(*rng.pick(&["5/min", "30/min", "3/s", "100/h"]));
+    let rate = Rate::parse(RATES[rng.below(RATES.len())]);
     let rate = rate.zip(number(rng.within(1..=6))).map(|(rate, burst)| rate.with_burst(burst));
     CallLimits {
         rate: rate.filter(|_| rng.percent(60)),
