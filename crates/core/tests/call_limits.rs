@@ -1,6 +1,11 @@
 //! Limits on calls: a call beyond a limit is refused before it is sent, and a permit ends with its call.
 
-use crate::story::run;
+use crate::story::{run, run_with, settings};
+use std::time::Duration;
+use switchboard_core::access::{
+    CallAttempt, CallLimiter, CallRefusal, ExceededLimit, LimitScope, NewLimiter, Permit, Rate,
+};
+use switchboard_core::{Moment, Settings};
 
 #[test]
 fn calls_over_the_rate_are_not_sent() {
@@ -368,4 +373,54 @@ fn identities_take_turns_at_a_server() {
             C< {"id":2,"result":{}}
             1< {"id":7,"method":"tools/call","params":{"name":"b2"}}
     "#);
+}
+
+/// Lets everybody make one call at a time.
+#[derive(Debug, Default)]
+struct HouseRules {
+    given: u64,
+    held: usize,
+}
+
+impl CallLimiter for HouseRules {
+    fn begin(&mut self, _: &CallAttempt<'_>, _: Moment) -> Result<Option<Permit>, CallRefusal> {
+        if self.held > 0 {
+            let limit = ExceededLimit::Rate(Rate::parse("1/d").expect("a rate"));
+            let retry_after = Duration::from_secs(7);
+            return Err(CallRefusal { scope: LimitScope::Token, limit, retry_after, users: 1 });
+        }
+        (self.given, self.held) = (self.given + 1, self.held + 1);
+        Ok(Some(Permit(self.given)))
+    }
+
+    fn end(&mut self, _: Permit) {
+        self.held -= 1;
+    }
+
+    fn held(&self) -> usize {
+        self.held
+    }
+}
+
+/// Another policy is asked about every call, limits or not, and gets its permits back.
+#[test]
+fn another_policy_can_take_its_place() {
+    let limiter = NewLimiter::by(|| Box::new(HouseRules::default()));
+    run_with(
+        Settings { limiter, ..settings() },
+        r#"
+        A opens 1
+        A> {"id":1,"method":"tools/call","params":{"name":"a"}}
+            1< {"id":2,"method":"tools/call","params":{"name":"a"}}
+        A> {"id":2,"method":"prompts/get","params":{"name":"a"}}
+            - owner over the token limit at files: 1
+            A< {"id":2,"error":{…"retryAfterMs":7000…
+        1> {"id":2,"result":{}}
+            A< {"id":1,"result":{}}
+        A> {"id":3,"method":"prompts/get","params":{"name":"a"}}
+            1< {"id":3,"method":"prompts/get","params":{"name":"a"}}
+        A> {"id":4,"method":"tools/list"}
+            1< {"id":4,"method":"tools/list"}
+    "#,
+    );
 }

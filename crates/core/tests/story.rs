@@ -57,10 +57,15 @@ use switchboard_protocol::{Framing, Method};
 /// Plays a story; fails at the first event with other outcomes.
 #[track_caller]
 pub(crate) fn run(story: &str) {
+    run_with(settings(), story);
+}
+
+/// The same, from these settings on.
+#[track_caller]
+pub(crate) fn run_with(mut settings: Settings, story: &str) {
     let story = shorthand::expand(story);
     let lines: Vec<&str> = story.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (given, lines): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| line.starts_with("given "));
-    let mut settings = settings();
     given.iter().for_each(|line| given::apply(&mut settings, line));
     let mut stage = Stage::new(settings);
     let mut at = 0;

@@ -66,16 +66,24 @@ impl Rate {
         Self { burst, ..self }
     }
 
-    /// Time that one call is worth. Rounded up: the rate is never exceeded.
-    pub(crate) fn interval(&self) -> Duration {
-        let nanos = self.period.as_nanos().div_ceil(u128::from(self.calls.get()));
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).max(1))
+    /// The rate in nanoseconds.
+    pub(crate) fn pace(&self) -> Pace {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        // Rounded up: the rate is never exceeded.
+        let interval = nanos(self.period).div_ceil(u64::from(self.calls.get())).max(1);
+        let burst = u64::from(self.burst.get());
+        Pace { interval, burst, memory: nanos(self.period).max(interval.saturating_mul(burst)) }
     }
+}
 
+/// A rate in nanoseconds, computed once per call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// Time that one call is worth.
+    pub(crate) interval: u64,
+    pub(crate) burst: u64,
     /// Time in which an identity counts as a user of the limit after a call.
-    pub(crate) fn memory(&self) -> Duration {
-        self.period.max(self.interval().saturating_mul(self.burst.get()))
-    }
+    pub(crate) memory: u64,
 }
 
 /// As it is written, without the burst.
@@ -147,7 +155,7 @@ mod tests {
 
     #[test]
     fn interval_is_rounded_up() {
-        let interval = |text| Rate::parse(text).unwrap().interval().as_nanos();
+        let interval = |text| Rate::parse(text).unwrap().pace().interval;
         assert_eq!(interval("3/s"), 333_333_334);
         assert_eq!(interval("5/min"), 12_000_000_000);
     }

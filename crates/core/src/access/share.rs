@@ -3,15 +3,14 @@
 
 use super::bucket::Bucket;
 use super::limiter::ExceededLimit;
-use super::rate::{CallLimits, Rate};
-use crate::moment::Moment;
+use super::rate::{CallLimits, Pace, Rate};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Time for which places in progress are kept free for an identity after its last call.
-const PLACE_MEMORY: Duration = Duration::from_secs(10);
+const PLACE_MEMORY_NANOS: u64 = 10_000_000_000;
 
 /// Suggested time until the next attempt, where nobody knows when a call ends.
 pub(super) const PLACE_RETRY: Duration = Duration::from_secs(1);
@@ -24,13 +23,14 @@ pub(super) struct Exceeded {
     pub(super) users: u32,
 }
 
+/// Times are in nanoseconds.
 #[derive(Debug, Default)]
 pub(super) struct SharedMeter {
     common: Bucket,
     running: u32,
     users: BTreeMap<Arc<str>, User>,
     /// Time for which a user counts after its last call.
-    memory: Duration,
+    memory: u64,
 }
 
 /// An identity that called lately.
@@ -39,57 +39,67 @@ struct User {
     /// Its part of the rate.
     part: Bucket,
     running: u32,
-    asked: Moment,
+    asked: u64,
+}
+
+impl User {
+    fn has_asked_within(&self, time: u64, now: u64) -> bool {
+        now.saturating_sub(self.asked) <= time
+    }
 }
 
 impl SharedMeter {
     /// Whether the limits admit a call. Records that the identity asked, admitted or not: a part is kept for it.
-    pub(super) fn check(&mut self, who: &Arc<str>, limits: &CallLimits, now: Moment) -> Result<(), Exceeded> {
-        let of_rate = limits.rate.map_or(Duration::ZERO, |rate| rate.memory());
-        self.memory = of_rate.max(limits.concurrent.map_or(Duration::ZERO, |_| PLACE_MEMORY));
+    pub(super) fn check(&mut self, who: &Arc<str>, limits: &CallLimits, now: u64) -> Result<(), Exceeded> {
+        let pace = limits.rate.map(|rate| rate.pace());
+        let of_places = limits.concurrent.map_or(0, |_| PLACE_MEMORY_NANOS);
+        self.memory = pace.map_or(0, |pace| pace.memory).max(of_places);
         match self.users.get_mut(who) {
             Some(user) => user.asked = now,
             None => {
                 self.users.insert(who.clone(), User { asked: now, ..User::default() });
             }
         }
-        if let Some(rate) = &limits.rate {
-            self.check_rate(who, rate, now)?;
+        if let (Some(rate), Some(pace)) = (&limits.rate, &pace) {
+            self.check_rate(who, rate, pace, now)?;
         }
         limits.concurrent.map_or(Ok(()), |most| self.check_places(who, most, now))
     }
 
-    fn check_rate(&self, who: &str, rate: &Rate, now: Moment) -> Result<(), Exceeded> {
-        let users = self.count(|user| now.since(user.asked) <= rate.memory());
-        let wait = self.common.wait(rate, 1, now);
+    fn check_rate(&self, who: &str, rate: &Rate, pace: &Pace, now: u64) -> Result<(), Exceeded> {
+        let users = self.count(|user| user.has_asked_within(pace.memory, now));
+        let wait = self.common.wait(pace, 1, now);
         // With n users, each call counts n-fold in the caller's part, which is as large as the whole.
-        let of_part = self.users.get(who).map_or(Duration::ZERO, |user| user.part.wait(rate, users, now));
-        if wait.is_zero() && (of_part.is_zero() || self.has_rest(who, rate, users, now)) {
+        let of_part = self.users.get(who).map_or(0, |user| user.part.wait(pace, users.into(), now));
+        if wait == 0 && (of_part == 0 || self.has_rest(who, pace, users, now)) {
             return Ok(());
         }
-        let retry_after = wait.max(if users > 1 { of_part } else { Duration::ZERO });
+        let retry_after = Duration::from_nanos(wait.max(if users > 1 { of_part } else { 0 }));
         Err(Exceeded { limit: ExceededLimit::Rate(*rate), retry_after, users })
     }
 
     /// Whether more is left than the others may claim. A part that is coming back counts as far as it has: otherwise
     /// nothing would be left for its owner, once it is back.
-    fn has_rest(&self, who: &str, rate: &Rate, users: u32, now: Moment) -> bool {
+    fn has_rest(&self, who: &str, pace: &Pace, users: u32, now: u64) -> bool {
+        let users = u64::from(users);
         let others = self.users.iter().filter(|(name, _)| ***name != *who);
-        let active = others.filter(|(_, user)| now.since(user.asked) <= rate.memory());
-        let claims = active.map(|(_, user)| user.part.free(rate, users, now) / users);
-        let claimed = claims.fold(Duration::ZERO, Duration::saturating_add);
-        self.common.free(rate, 1, now).saturating_sub(rate.interval()) >= claimed
+        let active = others.filter(|(_, user)| user.has_asked_within(pace.memory, now));
+        let claims = active.map(|(_, user)| user.part.free(pace, users, now) / users);
+        let claimed = claims.fold(0, u64::saturating_add);
+        self.common.free(pace, 1, now).saturating_sub(pace.interval) >= claimed
     }
 
-    fn check_places(&self, who: &str, most: NonZeroU32, now: Moment) -> Result<(), Exceeded> {
-        let is_active = |user: &User| user.running > 0 || now.since(user.asked) <= PLACE_MEMORY;
+    fn check_places(&self, who: &str, most: NonZeroU32, now: u64) -> Result<(), Exceeded> {
+        let is_active = |user: &User| user.running > 0 || user.has_asked_within(PLACE_MEMORY_NANOS, now);
         let users = self.count(is_active);
         let part = (most.get() / users).max(1);
         let own = self.users.get(who).map_or(0, |user| user.running);
-        let others = self.users.iter().filter(|(name, user)| ***name != *who && is_active(user));
-        let claimed: u32 = others.map(|(_, user)| part.saturating_sub(user.running)).sum();
         let free = most.get().saturating_sub(self.running);
-        if free > 0 && (own < part || free > claimed) {
+        let has_rest = || {
+            let others = self.users.iter().filter(|(name, user)| ***name != *who && is_active(user));
+            free > others.map(|(_, user)| part.saturating_sub(user.running)).sum()
+        };
+        if free > 0 && (own < part || has_rest()) {
             return Ok(());
         }
         Err(Exceeded { limit: ExceededLimit::Concurrent(most), retry_after: PLACE_RETRY, users })
@@ -101,13 +111,13 @@ impl SharedMeter {
     }
 
     /// Counts an admitted call. Returns whether it must be ended.
-    pub(super) fn begin(&mut self, who: &Arc<str>, limits: &CallLimits, now: Moment) -> bool {
-        let rate = limits.rate.as_ref();
-        let users = rate.map_or(1, |rate| self.count(|user| now.since(user.asked) <= rate.memory()));
+    pub(super) fn begin(&mut self, who: &Arc<str>, limits: &CallLimits, now: u64) -> bool {
+        let pace = limits.rate.map(|rate| rate.pace());
+        let users = pace.map_or(1, |pace| self.count(|user| user.has_asked_within(pace.memory, now)));
         let user = self.users.entry(who.clone()).or_default();
-        if let Some(rate) = rate {
-            self.common.charge(rate, 1, now);
-            user.part.charge(rate, users, now);
+        if let Some(pace) = &pace {
+            self.common.charge(pace, 1, now);
+            user.part.charge(pace, users.into(), now);
         }
         let holds = limits.concurrent.is_some();
         if holds {
@@ -125,8 +135,9 @@ impl SharedMeter {
     }
 
     /// Forgets identities that no longer count; returns whether anything is left.
-    pub(super) fn sweep(&mut self, now: Moment) -> bool {
-        self.users.retain(|_, user| user.running > 0 || now.since(user.asked) <= self.memory);
+    pub(super) fn sweep(&mut self, now: u64) -> bool {
+        let memory = self.memory;
+        self.users.retain(|_, user| user.running > 0 || user.has_asked_within(memory, now));
         !self.users.is_empty() || !self.common.is_empty(now)
     }
 }

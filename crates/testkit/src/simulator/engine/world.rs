@@ -289,8 +289,7 @@ impl<S: Scenario> World<S> {
         S::AFTER_EVENT(self)
     }
 
-    /// No deadline is earlier than the next wanted tick, no backend works on more requests than it may, and every
-    /// permit belongs to a call.
+    /// No deadline is earlier than the next wanted tick, and no backend works on more requests than it may.
     fn check_wake(&self) -> Check {
         for (at_work, counted, most) in self.core.at_work() {
             if at_work != counted || at_work > most {
@@ -299,10 +298,7 @@ impl<S: Scenario> World<S> {
                 ));
             }
         }
-        let (held, counted) = self.core.permits();
-        if held != counted {
-            return Err(format!("{held} permits are held, for {counted} calls"));
-        }
+        self.check_permits()?;
         // A deadline that an order brings back may have passed: then a tick is wanted now.
         let (wake, deadline) = (self.core.wake(), self.core.next_deadline().map(|it| it.max(self.now)));
         match S::KEEPS_DEADLINES && deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline)) {
