@@ -1,6 +1,6 @@
 //! Wording for calls beyond a limit, and for requests that a server may not send.
 
-use crate::access::{CallLimits, CallRefusal, ExceededLimit, Identity, LimitScope};
+use crate::access::{CallRefusal, ExceededLimit, Identity, LimitScope};
 use crate::core::Core;
 use crate::ids::BackendId;
 use serde_json::json;
@@ -45,7 +45,7 @@ impl Core {
             ExceededLimit::Concurrent(_) => ("concurrent", identity.limits.concurrent.is_some()),
         };
         let setting = match refusal.scope {
-            LimitScope::Token if own && identity.limits != CallLimits::default() => {
+            LimitScope::Token if own => {
                 format!("the {key} limit of `{}` is set with its token", identity.name)
             }
             LimitScope::Token => format!("`limits.{key}` in the config is the limit of each identity"),

@@ -147,14 +147,6 @@ impl<S: Scenario> World<S> {
         Ok(())
     }
 
-    /// Every permit belongs to a call.
-    pub(super) fn check_permits(&self) -> Check {
-        match self.core.permits() {
-            (held, counted) if held == counted => Ok(()),
-            (held, counted) => Err(format!("{held} permits are held, for {counted} calls")),
-        }
-    }
-
     /// Nobody who is there waits for an answer.
     pub(crate) fn check_all_answered(&mut self) -> Check {
         let waits = |r: &&super::Request<S::Request>| r.is_open() && !self.is_lost(r.client);

@@ -8,8 +8,8 @@
 //! # Layout
 //! - `rng`, `variables`, `stats`: randomness, environments of clients, counters.
 //! - `rules`: methods. `ledger`: requests, and the answers that are owed. `parties`: clients and processes.
-//! - `world`: everything there is, and the trait [`Scenario`]. `owner`: orders and config changes. `plain`: plain
-//!   messages. `ending`: the end of a run.
+//! - `world`: everything there is, and the trait [`Scenario`]. `checks`: promises that all scenarios keep.
+//! - `owner`: orders and config changes. `plain`: plain messages. `ending`: the end of a run.
 //! - `story`: a run in plain English. `shrink`: one run of a seed, and fewer steps of a failing one.
 
 mod rng;
@@ -20,6 +20,7 @@ mod parties;
 mod ledger;
 mod story;
 mod world;
+mod checks;
 mod owner;
 mod plain;
 mod ending;
