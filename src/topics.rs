@@ -31,6 +31,7 @@ topics! {
     "errors": "The errors a client can get, and what to do",
     "failure": "Crashes, timeouts, restarts and limits",
     "processes": "How leftover processes are prevented",
+    "access": "Tokens, rights, rate limits, tool pinning and the audit",
     "security": "Tokens, secrets, trust and the environment of servers",
     "windows": "Windows: what differs",
     "cli": "All subcommands, flags, variables and exit codes",

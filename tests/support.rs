@@ -229,9 +229,14 @@ pub(crate) fn escape_percent(text: &str) -> String {
 /// Our daily log, once it contains this text. Log lines are written with a short delay.
 #[track_caller]
 pub(crate) fn log_with(client: &Client, text: &str) -> String {
-    let folder = client.scratch().state("logs");
-    patience::until(format_args!("`{text}` in the log, which is {:?}", read_log(&folder)), || {
-        Some(read_log(&folder)).filter(|log| log.contains(text))
+    log_in(&client.scratch().state("logs"), text)
+}
+
+/// The same for a folder of logs.
+#[track_caller]
+pub(crate) fn log_in(folder: &Path, text: &str) -> String {
+    patience::until(format_args!("`{text}` in the log, which is {:?}", read_log(folder)), || {
+        Some(read_log(folder)).filter(|log| log.contains(text))
     })
 }
 

@@ -110,6 +110,7 @@ fn seen(address: &Address, answer: Answer) -> Value {
             daemon["configOwner"] = result["configOwner"].clone();
             daemon["clients"] = result["status"]["clients"].clone();
             daemon["servers"] = result["status"]["servers"].clone();
+            daemon["limited"] = result["status"]["limited"].clone();
             daemon["collisions"] = result["status"]["collisions"].clone();
         }
         Err(error) => daemon["error"] = json!(error),
@@ -158,6 +159,7 @@ fn shown(seen: &Seen) -> anyhow::Result<String> {
         }
         show_clients(&mut text, &daemon["clients"])?;
         show_servers(&mut text, &daemon["servers"])?;
+        show_limited(&mut text, &daemon["limited"])?;
         show_collisions(&mut text, &daemon["collisions"])?;
     }
     Ok(text)
@@ -216,6 +218,9 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
         if !learnt.is_empty() {
             let line = format!("      learnt: {}", learnt.join(", "));
             writeln!(text, "{}", wrap(&line, terminal::width(Stream::Out)))?;
+        }
+        if let Some(refused) = server["refusedCalls"].as_u64().filter(|refused| *refused > 0) {
+            writeln!(text, "      {} refused: over a limit", counted(refused, "call"))?;
         }
         show_crowding(text, &server["crowding"])?;
         let is_starting = instances.iter().any(|instance| instance["state"] == "starting");
@@ -298,6 +303,19 @@ fn show_error(text: &mut String, error: &Value, is_starting: bool) -> anyhow::Re
         _ if is_starting => writeln!(text, "        next try: now")?,
         Some(seconds) => writeln!(text, "        next try: in {}", age(seconds))?,
         None => writeln!(text, "        next try: with the next request")?,
+    }
+    Ok(())
+}
+
+/// Identities whose calls were refused because of a limit.
+fn show_limited(text: &mut String, limited: &Value) -> anyhow::Result<()> {
+    if !list(limited).is_empty() {
+        writeln!(text, "\n  Refused calls, over a limit:")?;
+    }
+    for identity in list(limited) {
+        let name = identity["name"].as_str().unwrap_or("?");
+        let refused = counted(identity["refusedCalls"].as_u64().unwrap_or(0), "call");
+        writeln!(text, "    {:<20} {refused}", one_line(name))?;
     }
     Ok(())
 }

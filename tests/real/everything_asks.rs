@@ -1,9 +1,11 @@
 //! server-everything: requests to its client (sampling, elicitation, roots, tasks).
 
 use super::everything::settle_roots;
-use super::peers::Server;
-use super::talk::same_both_ways;
+use super::peers::{Link, Server};
+use super::talk::{Talk, compare, hold, same_both_ways};
+use crate::support::program;
 use serde_json::{Value, json};
+use switchboard_testkit::client::Start;
 
 #[test]
 fn sampling_is_equal() {
@@ -146,4 +148,55 @@ fn answer(talk: &mut super::talk::Talk, id: &Value, result: Value) {
 
 fn count(heard: &[String], text: &str) -> usize {
     heard.iter().filter(|frame| frame.contains(text)).count()
+}
+
+/// A server that may not ask offers a client what it offers to one that declares less.
+#[test]
+fn denied_asks_are_as_if_undeclared() {
+    let all = json!({
+        "roots": { "listChanged": true },
+        "sampling": {},
+        "elicitation": {},
+        "tasks": { "requests": { "sampling": { "createMessage": {} }, "elicitation": { "create": {} } } },
+    });
+    let rest = json!({ "sampling": {}, "tasks": { "requests": { "sampling": { "createMessage": {} } } } });
+    for (denied, declared, tools) in [
+        (&["sampling", "elicitation", "roots"][..], json!({ "tasks": { "requests": {} } }), 13),
+        (&["elicitation", "roots"], rest, 15),
+    ] {
+        let script = |capabilities: &Value| {
+            let capabilities = capabilities.clone();
+            move |talk: &mut Talk| {
+                talk.greet(capabilities.clone());
+                let list = talk.request("tools/list", json!({}));
+                assert_eq!(list["result"]["tools"].as_array().map(Vec::len), Some(tools), "{list}");
+                talk.notify("notifications/roots/list_changed", json!({}));
+                talk.call("echo", json!({ "message": "once" }));
+            }
+        };
+        let direct = hold(&Server::everything(), Link::Direct, &script(&declared));
+        for server in [Server::everything(), Server::everything_elsewhere("streamableHttp")] {
+            for flags in [&["--solo"][..], &[]] {
+                let asks: Value = denied.iter().map(|kind| ((*kind).to_owned(), json!("deny"))).collect();
+                let mut entry = server.entry();
+                entry["asks"] = asks;
+                let config = json!({ "mcpServers": { "everything": entry } }).to_string();
+                let path = server.folder().file("asks.json", config);
+                let start =
+                    program().args(["stdio", "--server", "everything", "--config"]).arg(path).args(flags);
+                let folder = server.folder();
+                let start =
+                    start.home(folder.home()).env("XDG_RUNTIME_DIR", folder.runtime()).cwd(folder.path());
+                compare(&direct, &heard_by(start, &script(&all)));
+                folder.stop_daemons();
+            }
+        }
+    }
+}
+
+/// Holds a conversation through this program.
+fn heard_by(start: Start, script: &impl Fn(&mut Talk)) -> Vec<String> {
+    let mut talk = Talk::with(start.start());
+    script(&mut talk);
+    talk.into_heard()
 }

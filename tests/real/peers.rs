@@ -142,14 +142,25 @@ impl Server {
             Link::Direct => Start::new(&self.words[0]).args(&self.words[1..]),
             Link::Through => match &self.elsewhere {
                 None => program().args(["stdio", "--"]).args(&self.words),
-                Some(elsewhere) => {
-                    let config = serde_json::json!({ "mcpServers": { "far": { "url": elsewhere.url() } } });
+                Some(_) => {
+                    let config = serde_json::json!({ "mcpServers": { "far": self.entry() } });
                     let path = self.folder.file("config.json", config.to_string());
                     program().args(["stdio", "--server", "far", "--config"]).arg(path)
                 }
             },
         };
         start.home(self.folder.home()).env("XDG_RUNTIME_DIR", self.folder.runtime()).cwd(self.folder.path())
+    }
+
+    /// The server in a config file.
+    pub(crate) fn entry(&self) -> serde_json::Value {
+        match &self.elsewhere {
+            Some(elsewhere) => serde_json::json!({ "url": elsewhere.url() }),
+            None => {
+                let words: Vec<&str> = self.words.iter().filter_map(|word| word.to_str()).collect();
+                serde_json::json!({ "command": words[0], "args": words[1..] })
+            }
+        }
     }
 
     /// The server's processes, and ours with its command line.

@@ -100,6 +100,12 @@ impl Talk {
         Self { client, heard: Vec::new(), answers: HashMap::new(), asked: 0, replies: Box::new(agree) }
     }
 
+    /// The frames that were heard, once the conversation is over.
+    pub(crate) fn into_heard(mut self) -> Vec<String> {
+        self.client.finish();
+        self.heard
+    }
+
     /// Sets how this client answers requests of the server. `None` leaves one open.
     pub(crate) fn replies(&mut self, replies: impl Fn(&Value) -> Option<Value> + 'static) {
         self.replies = Box::new(replies);

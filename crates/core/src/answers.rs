@@ -1,5 +1,10 @@
 //! Wording of all error answers: what happened, which server it concerns, and what to do next. No other
 //! module words an error that a client or its user reads. Must not change any state.
+//!
+//! # Layout
+//! - `limited`: calls beyond a limit.
+
+mod limited;
 
 use crate::backends::Backend;
 use crate::catalogue::List;

@@ -1,9 +1,10 @@
 //! Incoming events and resulting actions. Both enums are closed: every case is listed here.
 
+use crate::access::Identity;
 use crate::catalogue::{Offer, OfferKey, RawOffer};
 use crate::environment::Environment;
 use crate::fact::Fact;
-use crate::ids::{ClientId, Launch, Peer, Principal, ServerId};
+use crate::ids::{ClientId, Launch, Peer, ServerId};
 use crate::record::Record;
 use crate::routing::NamedPath;
 use bytes::Bytes;
@@ -15,7 +16,8 @@ use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed, RawId};
 /// Origin and context of a client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    pub principal: Principal,
+    /// The party on whose behalf it acts.
+    pub identity: Arc<Identity>,
     /// Its environment for its server.
     pub environment: Environment,
     /// The root that it is pinned to.

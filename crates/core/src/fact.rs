@@ -1,8 +1,10 @@
 //! Facts worth reporting. Logs, metrics and later the dashboard are listeners of this one type; no other code logs.
 
+use crate::access::LimitScope;
 use crate::ids::{BackendId, ClientId};
 use crate::servers::{Crowding, Limit};
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::{ErrorKind, Framing, RawId};
 
@@ -100,6 +102,15 @@ pub enum Fact {
     Crowded {
         backend: BackendId,
         crowding: Crowding,
+    },
+    /// Calls were refused because of a limit. Reported at most once per limit and identity in 10 minutes.
+    RateLimited {
+        identity: Arc<str>,
+        server: String,
+        limit: LimitScope,
+        /// Number of refused calls since the last report.
+        refused: u64,
+        hint: String,
     },
     /// The clients of a process get separate processes.
     Separated {
@@ -225,6 +236,16 @@ pub enum Fact {
         took: Duration,
         outcome: Outcome,
     },
+    /// A server asked its client for something that the config denies, and got an error.
+    AskDenied {
+        backend: BackendId,
+        server: String,
+        method: Cow<'static, str>,
+        /// The identity of the client that would have been asked, if it is known.
+        identity: Option<Arc<str>>,
+        /// Number of such requests of this backend.
+        total: u64,
+    },
     Quarantined {
         backend: BackendId,
         text: String,
@@ -300,6 +321,7 @@ impl Fact {
             | Self::FramingDoubted { backend, .. }
             | Self::Probing { backend, .. }
             | Self::Routed { backend, .. }
+            | Self::AskDenied { backend, .. }
             | Self::Quarantined { backend, .. }
             | Self::LateAnswer { backend, .. }
             | Self::Retried { backend, .. } => Some(*backend),
@@ -317,6 +339,7 @@ impl Fact {
             | Self::RootChosen { .. }
             | Self::Fallback { .. }
             | Self::PoolHeavy { .. }
+            | Self::RateLimited { .. }
             | Self::BadMessage { .. }
             | Self::TooLong { .. }
             | Self::PlainHttp { .. }

@@ -19,6 +19,8 @@ pub struct Principal(pub u32);
 
 impl Principal {
     pub const OWNER: Self = Self(0);
+    /// All clients that show no token where none is needed.
+    pub const ANONYMOUS: Self = Self(u32::MAX);
 }
 
 /// One entry of the config.

@@ -10,6 +10,7 @@
 //! - [`moment`]: time as a value. [`redact`]: removal of secrets from texts. [`text`]: nearest names and
 //!   percent-encoding. `ids`: numbers of clients, backends, servers.
 //! - `messages`: messages of our own, and comparison of message parts.
+//! - [`access`]: identities of clients, their rights and limits, and what servers may ask.
 //! - [`environment`]: environment variables, compared between clients of one backend.
 //! - [`routing`]: the workspace of a request.
 //! - [`catalogue`]: tools, prompts and resources of servers, singly and merged.
@@ -27,6 +28,7 @@ pub mod redact;
 pub mod text;
 mod ids;
 mod messages;
+pub mod access;
 pub mod environment;
 pub mod routing;
 pub mod catalogue;

@@ -1,5 +1,6 @@
 //! Policies and limits from the config. Must not know where they come from.
 
+use crate::access::{Asks, IdentityLimits, NewLimiter, ServerLimits};
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
 use crate::record::{FramingChoice, Record};
 use crate::routing::Policy;
@@ -171,6 +172,10 @@ pub struct ServerSettings {
     pub max_in_flight: usize,
     /// Limit on queued messages, waiting for a turn or for the backend to be ready.
     pub max_queue: usize,
+    /// Requests that it may send to its clients.
+    pub asks: Asks,
+    /// Limits on calls to it, shared by all identities; `None` if there are none.
+    pub call_limits: Option<Arc<ServerLimits>>,
     /// Names and visibility of its items for aggregate clients.
     pub naming: Arc<Naming>,
     /// Whether aggregate clients include it.
@@ -214,6 +219,8 @@ impl ServerSettings {
             shutdown_grace: Duration::from_secs(5),
             max_in_flight: 64,
             max_queue: 256,
+            asks: Asks::default(),
+            call_limits: None,
             naming: Arc::new(Naming::new(name, NameStyle::Prefixed)),
             is_listed: true,
             lazy: true,
@@ -236,13 +243,24 @@ impl ServerSettings {
         match () {
             () if self.scope_reason == ScopeReason::Given => None,
             () if state == StatePolicy::Client => Some((Scope::Client, ScopeReason::KeepsState)),
-            () if record.asks_questions && !self.relays => Some((Scope::Client, ScopeReason::AsksQuestions)),
+            () if self.asks_questions(record) => Some((Scope::Client, ScopeReason::AsksQuestions)),
             // A server that asks for roots depends on the folder after all.
-            () if record.asks_roots && self.scope == Scope::Global => {
+            () if self.asks_roots(record) && self.scope == Scope::Global => {
                 Some((Scope::Root, ScopeReason::AsksRoots))
             }
             () => None,
         }
+    }
+
+    /// Whether it is known to ask its clients questions, as far as it may. Behind a relay, the other Switchboard
+    /// knows the clients.
+    pub(crate) fn asks_questions(&self, record: &Record) -> bool {
+        record.asks_questions && !self.relays && self.asks.allows_questions()
+    }
+
+    /// Whether it is known to ask for roots, and may.
+    pub(crate) fn asks_roots(&self, record: &Record) -> bool {
+        record.asks_roots && self.asks.roots
     }
 
     /// Whether there is one instance per root instead of one for all roots of a client.
@@ -337,6 +355,10 @@ pub struct Settings {
     /// Time for requests in progress to finish during a shutdown.
     pub shutdown_grace: Duration,
     pub limits: Limits,
+    /// Limits on the calls of identities that have none of their own.
+    pub identity_limits: IdentityLimits,
+    /// The policy of limits on calls.
+    pub limiter: NewLimiter,
     /// For a daemon: a backend without clients ends after this time, and the daemon when all are gone.
     /// `None`: the program ends with its client.
     pub linger: Option<Duration>,

@@ -14,6 +14,8 @@ use switchboard_protocol::Part;
 pub struct Status {
     pub clients: Vec<ClientStatus>,
     pub servers: Vec<ServerStatus>,
+    /// Identities whose calls were refused because of a limit.
+    pub limited: Vec<LimitedIdentity>,
     /// Name collisions between servers, and how they were resolved.
     pub collisions: Vec<String>,
 }
@@ -29,6 +31,14 @@ pub struct ClientStatus {
     pub seconds: u64,
     /// Number of unanswered requests.
     pub open: usize,
+}
+
+/// An identity with refused calls.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitedIdentity {
+    pub name: String,
+    pub refused_calls: u64,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -54,6 +64,8 @@ pub struct ServerStatus {
     pub max_backends: usize,
     /// Backends that were stopped to make room, and started again soon after.
     pub crowding: Option<Crowding>,
+    /// Calls that were refused because of a limit.
+    pub refused_calls: u64,
     pub instances: Vec<InstanceStatus>,
 }
 
@@ -122,10 +134,19 @@ impl Core {
                 tools: server.tool_count(),
                 max_backends: server.settings().max_backends,
                 crowding: server.crowding(self.clock.now()),
+                refused_calls: self.refusals.at_server(id),
                 instances: own.map(|b| self.instance(b)).collect(),
             }
         });
-        Status { clients: clients.collect(), servers: servers.collect(), collisions: self.collisions() }
+        let limited = self.refusals.by_identity();
+        let limited =
+            limited.map(|(name, refused_calls)| LimitedIdentity { name: name.to_owned(), refused_calls });
+        Status {
+            clients: clients.collect(),
+            servers: servers.collect(),
+            limited: limited.collect(),
+            collisions: self.collisions(),
+        }
     }
 
     fn is_failing(&self, server: ServerId) -> bool {

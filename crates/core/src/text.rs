@@ -1,7 +1,9 @@
 //! Text functions shared by several crates. Pure. Must not know messages, servers or config.
 //!
+//! - [`glob`]: patterns for names.
 //! - [`nearest`]: suggestions for a misspelt name.
 //! - [`percent`]: percent-encoding, decoded strictly.
 
+pub mod glob;
 pub mod nearest;
 pub mod percent;

@@ -33,6 +33,8 @@ mod crashes;
 mod framing;
 mod limits;
 mod allowance;
+mod call_limits;
+mod asks;
 mod ending;
 mod orders;
 mod standby;

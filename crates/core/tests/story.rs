@@ -7,7 +7,7 @@
 //! | event | meaning |
 //! |---|---|
 //! | `given shared; linger 30s` | settings, for the whole story; see `given.rs` |
-//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; elsewhere yes; pinned /p; server 1` | a client connects, to the first server, to another, or to all of them (`server all`) |
+//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; identity ci; limits 5/min burst 1; elsewhere yes; pinned /p; server 1` | a client connects, to the first server, to another, or to all of them (`server all`) |
 //! | `A greets`, `A greets with CAPABILITIES`, `A greets as NAME` | the client sends `initialize` under the id 0 |
 //! | `A confirms` | the client sends `notifications/initialized` |
 //! | `A> MESSAGE`, `1> MESSAGE` | a client or a process sends a message; `(too long) TEXT` exceeds the limit |
@@ -19,7 +19,7 @@
 //! | `1 holds 5` | the process holds that many bytes of memory |
 //! | `found /p /q` | the paths of the last `look up`, resolved |
 //! | `owner restarts`, `owner stops /p`, `owner starts`, `owner keeps` | the owner's orders, for all roots or for one |
-//! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5` |
+//! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config limits 5/min burst 1`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5` |
 //! | `+5s`, `+0.1s`, `+10min` | time passes |
 //! | `drain`, `kill` | Switchboard is to end |
 //!
@@ -43,10 +43,11 @@ mod shorthand;
 use claims::check_claims;
 use events::{from_backend, from_wire, of_client};
 pub(crate) use given::settings;
-use given::{duration, environment};
+use given::{call_limits, duration, environment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::ServerLimits;
 use switchboard_core::{
     Action, Change, ClientId, Core, Event, Fact, Launch, Moment, Order, Peer, ServerId, ServerSettings,
     Settings, StopHow, Surroundings,
@@ -56,10 +57,15 @@ use switchboard_protocol::{Framing, Method};
 /// Plays a story; fails at the first event with other outcomes.
 #[track_caller]
 pub(crate) fn run(story: &str) {
+    run_with(settings(), story);
+}
+
+/// The same, from these settings on.
+#[track_caller]
+pub(crate) fn run_with(mut settings: Settings, story: &str) {
     let story = shorthand::expand(story);
     let lines: Vec<&str> = story.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (given, lines): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| line.starts_with("given "));
-    let mut settings = settings();
     given.iter().for_each(|line| given::apply(&mut settings, line));
     let mut stage = Stage::new(settings);
     let mut at = 0;
@@ -218,7 +224,7 @@ impl Stage {
         let other = ServerSettings { max_queue: 7, ..self.settings.servers[0].clone() };
         let mut denying = (*other.naming).clone();
         denying.tools.deny = vec!["read".into()];
-        let (mut servers, mut shown) = (Vec::new(), Vec::new());
+        let (mut servers, mut shown, mut limits) = (Vec::new(), Vec::new(), Vec::new());
         match what {
             "changes" => servers.push((server, Some(other))),
             "changes and denies read" => {
@@ -231,13 +237,21 @@ impl Stage {
                 shown.push((server, denying.into()));
             }
             "is as it was" => {}
+            "lifts its limits" => limits.push((server, None)),
+            what if what.starts_with("limits ") => {
+                let all = call_limits(what.trim_start_matches("limits "));
+                limits.push((server, Some(Arc::new(ServerLimits { all, tools: Vec::new() }))));
+            }
             other => panic!("unknown change: {other}"),
         }
-        let Settings { pool, roots, dialect, shutdown_grace, linger, aggregates, .. } = self.settings.clone();
+        let Settings { pool, roots, dialect, shutdown_grace, linger, aggregates, identity_limits, .. } =
+            self.settings.clone();
         let policy = roots.policy;
         let change = Change {
             servers,
             shown,
+            call_limits: limits,
+            identity_limits,
             environments,
             pool,
             policy,
@@ -396,6 +410,12 @@ fn show(fact: &Fact) -> Option<String> {
         Fact::StateLost { .. } => "state lost".into(),
         Fact::Heavy { .. } => "over its memory limit".into(),
         Fact::PoolHeavy { .. } => "all over the memory limit".into(),
+        Fact::AskDenied { method, identity, .. } => {
+            format!("denied to {}: {method}", identity.as_deref().unwrap_or("?"))
+        }
+        Fact::RateLimited { identity, server, limit, refused, .. } => {
+            format!("{identity} over the {} limit at {server}: {refused}", limit.name())
+        }
         Fact::Separated { clients, .. } => format!("no longer shared by {clients}"),
         Fact::Unheard { method, .. } => format!("no listener for {method}"),
         Fact::Stopping { why, .. } => (*why).to_owned(),

@@ -15,11 +15,12 @@ use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use switchboard_core::access::{NewLimiter, ServerLimits};
 use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOffer};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
-    Aggregates, Environment, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings,
+    Aggregates, Environment, FramingChoice, Limits, Pool, Record, Roots, ServerSettings, Settings,
     Surroundings,
 };
 use switchboard_process::machine;
@@ -36,7 +37,7 @@ pub struct RootOptions {
 /// Surroundings of a client that started this process, and shares its own.
 pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
     Surroundings {
-        principal: Principal::OWNER,
+        identity: Arc::default(),
         environment: Environment::default(),
         pinned: roots.pinned.as_deref().and_then(paths::canonical),
         given: roots.given.iter().filter_map(|root| paths::canonical(root)).collect(),
@@ -73,6 +74,8 @@ pub(crate) fn of_config(
         dialect: learnt_dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: limits(config),
+        identity_limits: config.limits,
+        limiter: NewLimiter::default(),
         linger,
         stays: false,
         // Unique across daemons: each second of start time has a million ids of its own. All of them stay
@@ -89,6 +92,11 @@ pub(crate) fn aggregates(config: &Config) -> Aggregates {
         page_size: config.page_size,
         notifications: config.notifications.clone(),
     }
+}
+
+/// Limits on calls to a server; `None` if there are none.
+pub(crate) fn call_limits(server: &ServerConfig) -> Option<Arc<ServerLimits>> {
+    (!server.limits.is_open()).then(|| Arc::new(server.limits.clone()))
 }
 
 /// Names of a server's offers, and their filters.
@@ -172,6 +180,8 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: R
             Capabilities::Exact => switchboard_core::Capabilities::Exact,
             Capabilities::Shared => switchboard_core::Capabilities::Shared,
         },
+        asks: server.asks,
+        call_limits: call_limits(server),
         max_backends: server.max_backends,
         idle_ttl: server.idle_ttl,
         memory_limit: server.memory_limit,

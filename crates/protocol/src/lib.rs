@@ -11,6 +11,7 @@
 //! - [`touch`]: the touch table, with every part of a message that we may read or replace.
 //! - [`message`]: one message with its bytes, its kind and the spans of its parts.
 //! - [`envelope`]: the parser from frame to message.
+//! - [`prune`]: messages without some of their members.
 //! - [`recover`]: messages inside a line of other program output.
 //! - [`outgoing`]: outgoing bytes: received ones with a few spans replaced, or our own.
 //! - [`dialect`]: envelopes with and without `"jsonrpc":"2.0"`.
@@ -31,6 +32,7 @@ pub mod sse;
 pub mod touch;
 pub mod message;
 pub mod envelope;
+pub mod prune;
 pub mod recover;
 pub mod outgoing;
 pub mod dialect;

@@ -6,6 +6,7 @@ pub(crate) struct Counters {
     errors: u64,
     late_answers: u64,
     dropped: u64,
+    denied: u64,
 }
 
 impl Counters {
@@ -25,6 +26,12 @@ impl Counters {
     pub(crate) fn count_dropped(&mut self) -> u64 {
         self.dropped += 1;
         self.dropped
+    }
+
+    /// Counts a request to a client that was denied; returns the total.
+    pub(crate) fn count_denied(&mut self) -> u64 {
+        self.denied += 1;
+        self.denied
     }
 
     pub(crate) fn requests(&self) -> u64 {

@@ -60,7 +60,7 @@ pub(crate) use lifecycle::Lifecycle;
 pub(crate) use lists::BackendLists;
 pub(crate) use outbox::BackendOutbox;
 pub(crate) use quarantine::Quarantine;
-pub(crate) use queue::{BackendQueue, Queued, takes_turn};
+pub(crate) use queue::{BackendQueue, Party, Queued, takes_turn};
 pub(crate) use roots::BackendRoots;
 pub(crate) use state::{AfterStop, BackendState};
 pub(crate) use subscriptions::Subscriptions;

@@ -1,7 +1,8 @@
 //! Messages queued for a backend, and the number of requests it works on. That number is limited; further
-//! requests wait, in order per client and fairly between clients. Must not know when a message is sent.
+//! requests wait, in order per client and fairly between identities and their clients. Must not know when a message
+//! is sent.
 
-use crate::ids::ClientId;
+use crate::ids::{ClientId, Principal};
 use std::collections::{BTreeMap, VecDeque};
 use switchboard_protocol::{Message, Method, Outgoing};
 
@@ -19,6 +20,13 @@ impl Queued {
             Self::Notification(_) => None,
         }
     }
+}
+
+/// The sender of a queued request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Party {
+    pub(crate) identity: Principal,
+    pub(crate) client: ClientId,
 }
 
 #[derive(Debug, Default)]
@@ -78,36 +86,27 @@ impl BackendQueue {
         self.waiting.insert(at, Queued::Request(minted));
     }
 
-    /// Puts a request behind its client's own, and before those of clients that have more requests queued.
+    /// Puts a request behind its client's own. Identities take turns first, then the clients of an identity: a
+    /// request goes before those of parties that have more requests queued.
     pub(crate) fn push_fairly(
         &mut self,
         minted: u64,
-        client: ClientId,
-        asker: impl Fn(&Queued) -> Option<ClientId>,
+        party: Party,
+        party_of: impl Fn(&Queued) -> Option<Party>,
     ) {
-        let place = self.fair_place(client, asker);
+        let parties: Vec<Option<Party>> = self.waiting.iter().map(party_of).collect();
+        let is_own = |at: &usize| parties[*at].is_some_and(|other| other.identity == party.identity);
+        let mut places: Vec<usize> = (0..parties.len()).filter(is_own).collect();
+        let clients = places.iter().map(|at| parties[*at].map(|other| other.client));
+        let rank = fair_place(clients, party.client);
+        let identities = parties.iter().map(|other| other.map(|other| other.identity));
+        let place = fair_place(identities, party.identity);
         self.waiting.insert(place, Queued::Request(minted));
-    }
-
-    fn fair_place(&self, client: ClientId, asker: impl Fn(&Queued) -> Option<ClientId>) -> usize {
-        let is_own = |queued: &Queued| asker(queued) == Some(client);
-        let own = self.waiting.iter().filter(|queued| is_own(queued)).count();
-        if own == self.waiting.len() {
-            return own;
+        // The identity has one more place, behind its others. The requests behind the new one move on by one.
+        places.push(place);
+        for pair in places[rank..].windows(2).rev() {
+            self.waiting.swap(pair[0], pair[1]);
         }
-        let behind = self.waiting.iter().rposition(is_own).map_or(0, |last| last + 1);
-        let mut seen: BTreeMap<ClientId, usize> = BTreeMap::new();
-        for (at, queued) in self.waiting.iter().enumerate() {
-            // Notifications belong to no client in this count, and keep their place.
-            let Some(other) = asker(queued) else { continue };
-            let before = seen.entry(other).or_default();
-            // Here another client already has more requests in front than ours has queued.
-            if at >= behind && *before > own {
-                return at;
-            }
-            *before += 1;
-        }
-        self.waiting.len()
     }
 
     /// Queues a request that was refused by a daemon in shutdown for the next daemon, in order of arrival.
@@ -164,7 +163,69 @@ impl BackendQueue {
     }
 }
 
+/// The place for one more item of `key`: behind its own, and before those of keys that have more items in front.
+fn fair_place<K: Ord + Copy>(queue: impl Iterator<Item = Option<K>> + Clone, key: K) -> usize {
+    let own = queue.clone().filter(|item| *item == Some(key)).count();
+    let last = queue.clone().enumerate().filter(|(_, item)| *item == Some(key)).last();
+    let behind = last.map_or(0, |(at, _)| at + 1);
+    let mut seen: BTreeMap<K, usize> = BTreeMap::new();
+    let mut length = 0;
+    for (at, item) in queue.enumerate() {
+        length = at + 1;
+        // Notifications belong to no client in this count, and keep their place.
+        let Some(other) = item else { continue };
+        let before = seen.entry(other).or_default();
+        // Here another party already has more requests in front than ours has queued.
+        if at >= behind && *before > own {
+            return at;
+        }
+        *before += 1;
+    }
+    length
+}
+
 /// Whether a method counts towards the limit. Pings, handshakes and waiting for a task's end occupy no capacity.
 pub(crate) fn takes_turn(method: Method) -> bool {
     !matches!(method, Method::Ping | Method::Initialize | Method::TaskResult)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queues requests of parties written as identity and client, such as `a1`; returns the order.
+    fn order(requests: &str) -> String {
+        let parties: Vec<&str> = requests.split(' ').collect();
+        let party = |at: usize| {
+            let [identity, client] = parties[at].as_bytes() else {
+                panic!("two characters: {}", parties[at])
+            };
+            // Each identity has clients of its own.
+            let client = ClientId(u32::from(*identity) * 256 + u32::from(*client));
+            Party { identity: Principal(u32::from(*identity)), client }
+        };
+        let mut queue = BackendQueue::default();
+        for at in 0..parties.len() {
+            queue.push_fairly(at as u64, party(at), |queued| queued.request().map(|it| party(it as usize)));
+        }
+        let ids: Vec<u64> = queue.requests().collect();
+        for (place, id) in ids.iter().enumerate() {
+            let is_sooner = |other: &&u64| *other < id && parties[**other as usize] == parties[*id as usize];
+            assert!(!ids[place..].iter().any(|other| is_sooner(&other)), "{ids:?}: out of order");
+        }
+        ids.iter().map(|id| parties[*id as usize]).collect::<Vec<&str>>().join(" ")
+    }
+
+    #[test]
+    fn clients_take_turns() {
+        assert_eq!(order("a1 a1 a1 a2 a2"), "a1 a2 a1 a2 a1");
+        assert_eq!(order("a1 a2 a3"), "a1 a2 a3");
+    }
+
+    #[test]
+    fn identities_take_turns_first() {
+        assert_eq!(order("a1 a2 a3 a4 b1"), "a1 b1 a2 a3 a4");
+        assert_eq!(order("a1 a2 a3 a4 b1 b1 b1"), "a1 b1 a2 b1 a3 b1 a4");
+        assert_eq!(order("a1 a1 a1 a2 b1 b2 c1"), "a1 b1 c1 a2 b2 a1 a1");
+    }
 }

@@ -10,8 +10,8 @@ mod path;
 #[cfg(test)]
 mod tests;
 
-use super::filter::matches;
 use super::uris;
+use crate::text::glob::matches;
 use crate::text::percent::decode_leniently;
 use authority::Authority;
 use path::PathRules;

@@ -20,6 +20,7 @@ pub(crate) use role::Role;
 
 use self::leases::Leases;
 use self::outbox::ClientOutbox;
+use crate::access::Identity;
 use crate::catalogue::Listing;
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
@@ -55,7 +56,8 @@ pub(crate) struct Client {
     server: ServerId,
     settings: Arc<ServerSettings>,
     since: Moment,
-    principal: Principal,
+    /// The party on whose behalf the client acts.
+    identity: Arc<Identity>,
     environment: Environment,
     /// The client's known folders.
     known: Shared<Known>,
@@ -102,8 +104,12 @@ impl Client {
         self.settings = settings;
     }
 
+    pub(crate) fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
     pub(crate) fn principal(&self) -> Principal {
-        self.principal
+        self.identity.principal
     }
 
     pub(crate) fn environment(&self) -> &Environment {

@@ -25,6 +25,12 @@ struct Opening {
     capabilities: Value,
 }
 
+impl Opening {
+    fn of(initialize: &Message) -> Option<Self> {
+        serde_json::from_slice(initialize.part(Part::Params).unwrap_or_default()).ok()
+    }
+}
+
 impl Declared {
     /// Shares the profile with an equal one.
     pub(super) fn share_profile(&mut self, other: &Self) {
@@ -35,10 +41,12 @@ impl Declared {
 
     pub(crate) fn of(initialize: &Message, settings: &ServerSettings) -> Self {
         let with_capabilities = settings.capabilities != Capabilities::Shared;
-        let params = initialize.part(Part::Params).unwrap_or_default();
-        let Ok(opening) = serde_json::from_slice::<Opening>(params) else { return Self::default() };
+        let Some(opening) = Opening::of(initialize) else { return Self::default() };
         // Before capabilities are left out of the profile: roots matter in any case.
         let has_roots = opening.capabilities.get("roots").is_some_and(Value::is_object);
+        // The server does not learn of what it may not ask for.
+        let declared = settings.asks.declared(initialize).and_then(|declared| Opening::of(&declared));
+        let opening = declared.unwrap_or(opening);
         let capabilities = if with_capabilities { opening.capabilities } else { Value::Null };
         let profile = format!("{} {}", opening.version, in_order(capabilities));
         Self { profile: Some(profile.into()), has_roots }

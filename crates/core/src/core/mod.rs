@@ -22,6 +22,7 @@ use random::Random;
 pub(crate) use ending::Ending;
 pub(crate) use followups::{Followup, Followups};
 
+use crate::access::{CallLimiter, Refusals};
 use crate::aggregate::Views;
 use crate::backends::Backends;
 use crate::clients::Clients;
@@ -59,6 +60,8 @@ pub struct Core {
     pub(crate) merging: Merging,
     pub(crate) pending: PendingRequests,
     pub(crate) questions: Questions,
+    pub(crate) limiter: Box<dyn CallLimiter>,
+    pub(crate) refusals: Refusals,
     pub(crate) ending: Ending,
     pub(crate) random: Random,
     pub(crate) followups: Followups,
@@ -69,6 +72,7 @@ impl Core {
     pub fn new(mut settings: Settings) -> Self {
         let seed = settings.seed;
         let first_question = settings.first_question;
+        let limiter = settings.limiter.create();
         let servers = Servers::new(std::mem::take(&mut settings.servers), Moment::default());
         Self {
             settings,
@@ -86,6 +90,8 @@ impl Core {
             merging: Merging::default(),
             pending: PendingRequests::new(),
             questions: Questions::starting_at(first_question),
+            limiter,
+            refusals: Refusals::default(),
             ending: Ending::Running,
             random: Random::new(seed),
             followups: Followups::default(),

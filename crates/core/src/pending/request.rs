@@ -1,5 +1,6 @@
 //! Requests to a backend, from clients or from us. Must not know clients and backends except by number.
 
+use crate::access::Permit;
 use crate::catalogue::List;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
@@ -56,6 +57,8 @@ pub(crate) struct Pending {
     is_undecided: bool,
     /// The request occupies one of the backend's turns.
     has_turn: bool,
+    /// The right to be in progress, under a limit on calls.
+    permit: Option<Permit>,
     accepted: Moment,
     deadline: Moment,
     /// Upper limit of the deadline, which progress extends.
@@ -83,6 +86,7 @@ impl Pending {
             is_retried: false,
             is_undecided: false,
             has_turn: false,
+            permit: None,
             accepted,
             deadline: latest.map_or(deadline, |latest| deadline.min(latest)),
             latest,
@@ -109,6 +113,7 @@ impl Pending {
             is_retried: false,
             is_undecided: false,
             has_turn: false,
+            permit: None,
             accepted,
             deadline,
             latest: None,
@@ -242,6 +247,18 @@ impl Pending {
     /// Ends the request's turn, if it has one; returns the backend that can then take another.
     pub(crate) fn end_turn(&mut self) -> Option<BackendId> {
         std::mem::take(&mut self.has_turn).then_some(self.backend)
+    }
+
+    pub(crate) fn has_permit(&self) -> bool {
+        self.permit.is_some()
+    }
+
+    pub(crate) fn set_permit(&mut self, permit: Option<Permit>) {
+        self.permit = permit;
+    }
+
+    pub(crate) fn take_permit(&mut self) -> Option<Permit> {
+        self.permit.take()
     }
 
     /// Cancels the request; returns its previous state.

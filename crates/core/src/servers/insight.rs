@@ -2,8 +2,8 @@
 
 use crate::catalogue::next_cursor;
 use crate::clients::Profile;
-use crate::record::{Record, SeenOffers};
-use crate::settings::StatePolicy;
+use crate::record::SeenOffers;
+use crate::settings::{ServerSettings, StatePolicy};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -27,6 +27,8 @@ pub(crate) struct Insight {
     /// Digests of the welcome and of each seen list, by client capabilities.
     offers: SeenOffers,
     asks_clients: bool,
+    /// Whether it has asked a question in this run, other than those that are denied.
+    has_asked: bool,
     /// Whether a list is paginated, so that no single answer is complete.
     comes_in_pages: bool,
     /// The state that the names of the tools indicate.
@@ -35,10 +37,12 @@ pub(crate) struct Insight {
 
 impl Insight {
     /// The facts learnt in earlier runs.
-    pub(crate) fn of(record: &Record) -> Self {
+    pub(crate) fn of(settings: &ServerSettings) -> Self {
+        let record = &settings.record;
         let state = record.keeps_state.then_some(StatePolicy::Client);
         let offers = record.offers.clone();
-        Self { asks_clients: record.asks_questions || record.asks_roots, state, offers, ..Self::default() }
+        let asks_clients = settings.asks_questions(record) || settings.asks_roots(record);
+        Self { asks_clients, state, offers, ..Self::default() }
     }
 
     pub(crate) fn state(&self) -> Option<StatePolicy> {
@@ -50,8 +54,18 @@ impl Insight {
     }
 
     /// Records that the server has sent a request to a client.
-    pub(crate) fn record_question(&mut self) {
+    pub(crate) fn record_asking(&mut self) {
         self.asks_clients = true;
+    }
+
+    /// Records a request that only the client itself can answer.
+    pub(crate) fn record_question(&mut self) {
+        self.record_asking();
+        self.has_asked = true;
+    }
+
+    pub(crate) fn has_asked(&self) -> bool {
+        self.has_asked
     }
 
     /// Records an answer to `initialize` or to a list. Returns whether it differs from the last one of its kind.

@@ -1,5 +1,6 @@
 //! The state shared by all backends of a server. Must not know backends or clients, only facts about them.
 
+use crate::access::ServerLimits;
 use crate::backends::{BackendKey, FramingGuess};
 use crate::catalogue::{List, Naming, Offer, OfferKey, Offers, StoredOffer};
 use crate::clients::Profile;
@@ -33,6 +34,8 @@ pub(crate) struct Server {
     /// The last failure, if the server has not worked since.
     failure: Option<Failure>,
     evictions: Evictions,
+    /// Kept beside the settings: a change concerns no backend.
+    call_limits: Option<Arc<ServerLimits>>,
     /// Stopped by the owner.
     is_held: bool,
     /// Removed from the config.
@@ -52,8 +55,9 @@ impl Server {
             framing: FramingGuess::of(settings.framing),
             offers: Offers::stored(&settings.offers),
             retry: Retry::planned(&settings.record, now),
-            insight: Insight::of(&settings.record),
+            insight: Insight::of(&settings),
             record: settings.record.clone(),
+            call_limits: settings.call_limits.clone(),
             settings: Arc::new(settings),
             welcome: None,
             is_told_missing: false,
@@ -80,6 +84,15 @@ impl Server {
             }
         }
         before
+    }
+
+    /// Limits on calls to it.
+    pub(crate) fn call_limits(&self) -> Option<&ServerLimits> {
+        self.call_limits.as_deref()
+    }
+
+    pub(crate) fn set_call_limits(&mut self, limits: Option<Arc<ServerLimits>>) {
+        self.call_limits = limits;
     }
 
     /// Marks the server as removed from the config.
@@ -255,7 +268,8 @@ impl Server {
     /// Whether each client has its own backend.
     pub(crate) fn is_private(&self) -> bool {
         // Behind a relay, the other Switchboard separates the clients itself.
-        let asks = self.record.asks_questions && !self.settings.relays;
+        let has_asked = self.insight.has_asked() && !self.settings.relays;
+        let asks = self.settings.asks_questions(&self.record) || has_asked;
         asks || self.settings.scope == Scope::Client || self.state_policy() == StatePolicy::Client
     }
 
@@ -305,6 +319,12 @@ impl Server {
         is_new.then(|| self.insight.lasting_offers())
     }
 
+    /// Records a request to a client that names no client.
+    pub(crate) fn record_asking(&mut self) {
+        self.insight.record_asking();
+    }
+
+    /// Records a request that only the client itself can answer.
     pub(crate) fn record_question(&mut self) {
         self.insight.record_question();
     }

@@ -1,7 +1,8 @@
 //! Events of clients and processes, parsed from a story; and messages in the story's form.
 
-use super::given::environment;
+use super::given::{call_limits, environment};
 use bytes::Bytes;
+use switchboard_core::access::Identity;
 use switchboard_core::routing::{NamedBy, NamedPath};
 use switchboard_core::{ClientId, Event, Launch, MemberPath, Principal, ServerId, Surroundings};
 use switchboard_protocol::hunt::Hunter;
@@ -55,7 +56,19 @@ fn connected(client: ClientId, options: &str) -> Event {
             ("folder", path) => surroundings.working_folder = Some(path.into()),
             ("elsewhere", _) => surroundings.is_elsewhere = true,
             ("pinned", path) => surroundings.pinned = Some(path.into()),
-            ("principal", number) => surroundings.principal = Principal(number.parse().expect("a number")),
+            ("principal", number) => {
+                let principal = Principal(number.parse().expect("a number"));
+                surroundings.identity = Identity { principal, ..Identity::default() }.into();
+            }
+            ("identity", name) => {
+                let principal = Principal(u32::from(name.as_bytes()[0]));
+                let identity = Identity { principal, name: name.into(), ..Identity::default() };
+                surroundings.identity = identity.into();
+            }
+            ("limits", text) => {
+                let identity = (*surroundings.identity).clone();
+                surroundings.identity = Identity { limits: call_limits(text), ..identity }.into();
+            }
             ("env", text) => surroundings.environment = environment(text),
             ("server", "all") => server = None,
             ("server", number) => server = Some(ServerId(number.parse().expect("a number"))),

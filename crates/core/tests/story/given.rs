@@ -2,8 +2,10 @@
 //! until `server NUMBER` names another.
 
 use bytes::Bytes;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::{Asks, CallLimits, IdentityLimits, NewLimiter, Rate, ServerLimits};
 use switchboard_core::catalogue::{Filter, List, Listing, Offer, OfferKey};
 use switchboard_core::environment::{Source, Variable};
 use switchboard_core::{
@@ -22,6 +24,8 @@ pub(crate) fn settings() -> Settings {
         dialect: LearntDialect::Open,
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
+        identity_limits: IdentityLimits::default(),
+        limiter: NewLimiter::default(),
         linger: None,
         aggregates: Aggregates::default(),
         stays: false,
@@ -61,6 +65,8 @@ pub(super) fn apply(settings: &mut Settings, line: &str) {
             "backend_bytes" => limits.backend_bytes = number(),
             "pending_per_client" => limits.pending_per_client = number(),
             "asked_per_backend" => limits.asked_per_backend = number(),
+            "identity_limits" => settings.identity_limits.limits = call_limits(value),
+            "include_owner" => settings.identity_limits.include_owner = true,
             _ => apply_to_server(server, word, value),
         }
     }
@@ -108,6 +114,20 @@ fn apply_to_server(server: &mut ServerSettings, word: &str, value: &str) {
             server.record.slow = Some(Slow { tries, retry_in: duration(retry_in) });
         }
         ("allow" | "deny" | "rename", _) => apply_to_names(server, word, value),
+        ("denies", _) => {
+            let allows = |kind| !value.contains(kind);
+            let (sampling, elicitation) = (allows("sampling"), allows("elicitation"));
+            server.asks = Asks { sampling, elicitation, roots: allows("roots") };
+        }
+        ("call_limits", _) => {
+            server.call_limits = Some(server_limits(server, |it| it.all = call_limits(value)))
+        }
+        // `tool_limits create_* 5/min burst 2`
+        ("tool_limits", _) => {
+            let (pattern, limits) = value.split_once(' ').expect("a pattern and limits");
+            let tool = (pattern.to_owned(), call_limits(limits));
+            server.call_limits = Some(server_limits(server, |it| it.tools.push(tool)));
+        }
         ("stores_lists", _) => server.stores_lists = true,
         // `stored read write`, `stored read for another kind`, `stored read at /p`: tools from an earlier run.
         ("stored", _) => {
@@ -127,6 +147,25 @@ fn apply_to_server(server: &mut ServerSettings, word: &str, value: &str) {
         }
         _ => panic!("unknown setting: {word} {value}"),
     }
+}
+
+/// `5/min burst 2 concurrent 1`, or a part of it.
+pub(super) fn call_limits(text: &str) -> CallLimits {
+    let words: Vec<&str> = text.split(' ').collect();
+    let after = |word: &str| {
+        let at = words.iter().position(|other| *other == word)?;
+        NonZeroU32::new(words[at + 1].parse().expect("a number"))
+    };
+    let rate = Rate::parse(words[0]);
+    let burst = after("burst");
+    let rate = rate.map(|rate| burst.map_or(rate, |burst| rate.with_burst(burst)));
+    CallLimits { rate, concurrent: after("concurrent") }
+}
+
+fn server_limits(server: &ServerSettings, change: impl FnOnce(&mut ServerLimits)) -> Arc<ServerLimits> {
+    let mut limits = server.call_limits.as_deref().cloned().unwrap_or_default();
+    change(&mut limits);
+    limits.into()
 }
 
 /// Filters of tools, prompts and resources; resources have no other names.

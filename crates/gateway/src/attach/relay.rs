@@ -6,6 +6,7 @@ use crate::fronts::http::token;
 use crate::fronts::local::hello::{AdHoc, Newcomer};
 use crate::settings::{self, RootOptions};
 use std::time::Duration;
+use switchboard_core::access::{IdentityLimits, NewLimiter};
 use switchboard_core::{Aggregates, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerSettings, Settings};
 use switchboard_protocol::Framing;
 
@@ -63,6 +64,8 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         dialect: settings::learnt_dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: settings::limits(config),
+        identity_limits: IdentityLimits::default(),
+        limiter: NewLimiter::default(),
         // The relay ends with its one client.
         linger: None,
         aggregates: Aggregates::default(),

@@ -12,7 +12,7 @@ use super::report::{FilePlace, Report, shown};
 use super::server_keys::ServerEntry;
 use super::syntax::{self, span};
 use super::{
-    Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, defaults, offers,
+    Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, access, defaults, offers,
     preset_keys, remote, run_keys, serve, sharing,
 };
 
@@ -110,6 +110,7 @@ fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
         page_size: entry.page_size.value().map(|Count(count)| count),
         notifications: offers::notifications(entry.notifications, &written, report),
         profiles: offers::profiles(entry.profiles, &written, report),
+        limits: access::identity_limits(entry.limits, report),
         serve: entry.serve.value().map(|entry| serve::settings(entry, report)).unwrap_or_default(),
         log: entry.log.value().map(log).unwrap_or_default(),
     }

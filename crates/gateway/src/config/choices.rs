@@ -161,6 +161,16 @@ choice! {
 }
 
 choice! {
+    /// Whether a server may send a request to its clients.
+    Ask {
+        /// It is declared to the server, and delivered.
+        Allow = "allow",
+        /// It is neither declared nor delivered: the server gets an error.
+        Deny = "deny",
+    }
+}
+
+choice! {
     /// Servers that Switchboard knows by name.
     Preset {
         /// The context engine of Augment Code: `@augmentcode/auggie`, started with node.

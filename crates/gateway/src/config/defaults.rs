@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{
-    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
+    Ask, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
     Packages, PoolMemory, RetryAfterCrash, Scope, State,
 };
 
@@ -37,6 +37,8 @@ pub const MAX_BACKENDS: usize = 8;
 pub const HEALTH: Duration = Duration::from_secs(30);
 pub const STATE: State = State::Auto;
 pub const CAPABILITIES: Capabilities = Capabilities::Auto;
+pub const ASK: Ask = Ask::Allow;
+pub const LIMITS_OWNER: bool = false;
 
 /// An IDE that opens a folder announces it several times; and every client that is told of a
 /// change fetches the list again.

@@ -7,6 +7,7 @@ use jsonc_parser::ast::{Object, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
+use super::access_keys::IdentityLimitsEntry;
 use super::choices::{Dialect, Fallback, Framing, LogFormat, LogLevel, Names};
 use super::default_keys::DefaultsEntry;
 use super::defaults;
@@ -102,6 +103,10 @@ file_object! {
         /// Selections of servers, by name, each served as one at `/profiles/NAME/mcp`.
         #[schemars(example = json!({ "work": ["github", "files"] }))]
         "profiles" => profiles: ByName<WordList>,
+
+        /// Limits on the calls of each identity without limits of its own: a token, or clients without one.
+        #[schemars(example = json!({ "rate": "600/min", "burst": 50, "concurrent": 20 }))]
+        "limits" => limits: IdentityLimitsEntry,
 
         /// How `switchboard serve` serves clients over HTTP.
         #[schemars(example = json!({ "listen": ["127.0.0.1:7411"] }))]

@@ -12,8 +12,8 @@
 //! - `excerpt`, `problem`, `report`: problems, each with its line of the file.
 //! - `syntax`: JSON with comments. `read`: single values. `lists`: lists and tables.
 //!   `object`: objects and their keys.
-//! - `server_keys`, `default_keys`, `keys`: every key, stated once. `schema`: the JSON Schema made from them.
-//! - `sharing`, `offers`, `remote`, `serve`, `preset_keys`: checked parts of a config. `assemble`: the whole.
+//! - `access_keys`, `server_keys`, `default_keys`, `keys`: every key, stated once. `schema`: the JSON Schema made from them.
+//! - `access`, `sharing`, `offers`, `remote`, `serve`, `preset_keys`: checked parts of a config. `assemble`: the whole.
 //! - [`owners`]: users whose files are accepted. [`trust`]: approved project files.
 //!   [`discover`]: search for the file.
 //! - [`preset`]: presets as servers, with their programs located on this machine.
@@ -38,10 +38,12 @@ mod syntax;
 mod read;
 mod lists;
 mod object;
+mod access_keys;
 mod server_keys;
 mod default_keys;
 mod keys;
 mod schema;
+mod access;
 mod sharing;
 mod offers;
 mod remote;
@@ -59,7 +61,7 @@ pub(crate) mod tests;
 pub use crate::presets::Missing;
 pub use assemble::{LoadedConfig, load};
 pub use choices::{
-    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
+    Ask, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
     Packages, Preset, RetryAfterCrash, Scope, State,
 };
 pub use model::{

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use switchboard_core::access::{Asks, IdentityLimits, ServerLimits};
+
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
     OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, Variables, defaults,
@@ -45,6 +47,8 @@ pub struct Config {
     pub notifications: Vec<(String, Vec<String>)>,
     /// Selections of servers, by name.
     pub profiles: Vec<(String, Vec<String>)>,
+    /// Limits on the calls of identities without limits of their own.
+    pub limits: IdentityLimits,
     pub serve: ServeConfig,
     pub log: LogConfig,
 }
@@ -205,6 +209,10 @@ pub struct ServerConfig {
     pub health: Option<Duration>,
     pub state: State,
     pub capabilities: Capabilities,
+    /// Limits on calls, shared by all clients.
+    pub limits: ServerLimits,
+    /// Requests that it may send to its clients.
+    pub asks: Asks,
     /// Delay by method: equal notifications that follow the first of a burst are merged into one.
     /// Other methods are not delayed.
     pub debounce: Vec<(String, Duration)>,
@@ -243,12 +251,12 @@ impl ServerConfig {
         std::iter::once(&self.command).chain(&self.args).chain(own).chain(&self.cwd).chain(elsewhere)
     }
 
-    /// Whether the two differ at most in what clients see of them, so that no restart is needed.
+    /// Whether the two differ at most in what clients see of them and how often, so that no restart is needed.
     pub(crate) fn runs_like(&self, other: &Self) -> bool {
         // The visible parts are replaced and the rest is compared as a whole, so that a new key counts as a
         // reason to restart.
-        let Self { tools, prompts, resources, required, .. } = other.clone();
-        Self { tools, prompts, resources, required, ..self.clone() } == *other
+        let Self { tools, prompts, resources, required, limits, .. } = other.clone();
+        Self { tools, prompts, resources, required, limits, ..self.clone() } == *other
     }
 
     /// Server of a command line. Its words are not expanded: the shell has done that.
@@ -287,6 +295,8 @@ impl ServerConfig {
             health: Some(defaults::HEALTH),
             state: defaults::STATE,
             capabilities: defaults::CAPABILITIES,
+            limits: ServerLimits::default(),
+            asks: Asks::default(),
             debounce: default_debounce(),
             ignored_folders: default_ignored_folders(),
             packages: defaults::PACKAGES,
@@ -320,6 +330,7 @@ impl Default for Config {
             page_size: None,
             notifications: Vec::new(),
             profiles: Vec::new(),
+            limits: IdentityLimits::default(),
             serve: ServeConfig::default(),
             log: LogConfig::default(),
         }

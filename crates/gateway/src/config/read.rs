@@ -111,7 +111,7 @@ pub(super) fn expected(
 }
 
 /// Reports a wrong value at a key that never holds a secret, and shows it.
-fn refuse(
+pub(super) fn refuse(
     value: &Value<'_>,
     what: &str,
     remedy: impl Into<String>,

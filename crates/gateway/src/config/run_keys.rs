@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use switchboard_core::access::ServerLimits;
+
+use super::access::{self, AskKeys};
 use super::offers::{self, Kind};
 use super::quantity::spell_time;
 use super::read::{Count, Key, Time};
@@ -40,6 +43,9 @@ pub struct RunKeys {
     health: Option<Option<Duration>>,
     state: Option<State>,
     capabilities: Option<Capabilities>,
+    limits: Option<ServerLimits>,
+    /// Merged by kind.
+    asks: AskKeys,
     /// Merged by method.
     debounce: Vec<(String, Duration)>,
     packages: Option<Packages>,
@@ -83,6 +89,8 @@ impl RunKeys {
         put(&self.health, &mut server.health);
         put(&self.state, &mut server.state);
         put(&self.capabilities, &mut server.capabilities);
+        put(&self.limits, &mut server.limits);
+        self.asks.apply(&mut server.asks);
         put(&self.packages, &mut server.packages);
         put(&self.guard, &mut server.guard);
         put(&self.keep, &mut server.keep);
@@ -137,6 +145,8 @@ pub(super) fn run_keys(
         health: sharing::unless_zero(entry.health),
         state: entry.state.value(),
         capabilities: entry.capabilities.value(),
+        limits: access::server_limits(entry.limits, report),
+        asks: AskKeys::of(entry.asks),
         debounce: sharing::debounce(entry.debounce, report),
         packages: entry.packages.value(),
         guard: entry.guard.value(),

@@ -5,6 +5,7 @@ use jsonc_parser::ast::{Object, Value};
 use schemars::JsonSchema;
 use serde_json::json;
 
+use super::access_keys::{AsksEntry, ServerLimitsEntry};
 use super::choices::{
     Capabilities, Framing, Guard, InheritEnv, OnTimeout, Packages, Preset, RetryAfterCrash, Scope, State,
 };
@@ -262,6 +263,14 @@ file_object! {
         /// Whether clients that declare different capabilities share an instance.
         #[schemars(extend("default" = defaults::CAPABILITIES.word()), example = json!("shared"))]
         "capabilities" => capabilities: Capabilities,
+
+        /// Limits on the calls to the server, shared by all clients.
+        #[schemars(example = json!({ "rate": "100/min", "burst": 20, "concurrent": 4 }))]
+        "limits" => limits: ServerLimitsEntry,
+
+        /// Requests that the server may send to its clients.
+        #[schemars(example = json!({ "sampling": "deny" }))]
+        "asks" => asks: AsksEntry,
 
         /// Delay by method: equal notifications that follow the first of a burst are merged into one. Methods
         /// not given keep their default, and `0` turns one off.

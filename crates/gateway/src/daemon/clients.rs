@@ -11,7 +11,7 @@ use crate::paths;
 use crate::settings;
 use std::pin::Pin;
 use std::sync::Arc;
-use switchboard_core::{ClientId, Environment, Event, Principal, ServerId, Surroundings};
+use switchboard_core::{ClientId, Environment, Event, ServerId, Surroundings};
 use switchboard_process::local::Connection;
 
 /// Service of clients that hand over their own streams.
@@ -130,7 +130,7 @@ impl DaemonState {
 fn surroundings(environment: Environment, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
     Surroundings {
         // Only processes of this user can connect to the socket.
-        principal: Principal::OWNER,
+        identity: Arc::default(),
         environment,
         pinned: newcomer.pinned,
         given: newcomer.given,

@@ -248,7 +248,12 @@ impl DaemonState {
         });
         let shown =
             changes.shown.iter().map(|(id, server)| (*id, settings::naming(config, server))).collect();
-        let change = change(config, settings.collect(), shown, self.environments(&changes));
+        let limits = changes.shown.iter().map(|(id, server)| (*id, settings::call_limits(server)));
+        let environments = self.environments(&changes);
+        let change = Change {
+            call_limits: limits.collect(),
+            ..change(config, settings.collect(), shown, environments)
+        };
         self.hub.turn().reconfigure(change);
         // A new server with `lazy: false` starts now.
         self.start_wanted();
@@ -322,6 +327,8 @@ fn change(
     Change {
         servers,
         shown,
+        call_limits: Vec::new(),
+        identity_limits: config.limits,
         environments,
         pool: settings::pool(config),
         policy: settings::policy(config),

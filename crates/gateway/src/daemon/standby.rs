@@ -11,7 +11,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use switchboard_core::{Done, Order, Principal, ServerId, StandbyState, Surroundings};
+use switchboard_core::{Done, Order, ServerId, StandbyState, Surroundings};
 use switchboard_process::lock::{Lock, LockGuard};
 
 /// Time that `switchboard start` waits for the server, whose start continues after that.
@@ -110,7 +110,6 @@ impl DaemonState {
     fn stand_by(&self, id: ServerId, root: Option<String>) -> Result<(), &'static str> {
         let server = self.servers.server(id).ok_or("it is no longer in the config")?;
         let surroundings = Surroundings {
-            principal: Principal::OWNER,
             environment: environment(&server, &self.vars),
             pinned: root,
             default: self.default_root.clone(),

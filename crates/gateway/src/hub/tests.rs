@@ -7,6 +7,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::{IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::{Offer, OfferKey};
 use switchboard_core::{
     About, Action, Aggregates, BackendId, ClientId, Core, Environment, Event, Launch, Limits, Peer, Pool,
@@ -75,6 +76,8 @@ async fn lost_client_does_not_overtake_actions() {
         dialect: LearntDialect::Open,
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
+        identity_limits: IdentityLimits::default(),
+        limiter: NewLimiter::default(),
         linger: None,
         aggregates: Aggregates::default(),
         stays: false,

@@ -9,6 +9,7 @@ use crate::io::reader::ClientReader;
 use crate::telemetry::Telemetry;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::{IdentityLimits, NewLimiter};
 use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings, Surroundings};
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
@@ -66,6 +67,8 @@ fn settings() -> Settings {
         dialect: LearntDialect::Open,
         shutdown_grace: LAST_ANSWERS_TIMEOUT,
         limits: Limits::default(),
+        identity_limits: IdentityLimits::default(),
+        limiter: NewLimiter::default(),
         linger: None,
         aggregates: Aggregates::default(),
         stays: false,

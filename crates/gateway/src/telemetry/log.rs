@@ -214,6 +214,17 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::Crowded { crowding, .. } => {
             warn!(server, root, hint = crowding.hint, "{}", crowding.message);
         }
+        Fact::RateLimited { identity, server, limit, refused, hint } => {
+            warn!(%identity, server, limit = limit.name(), refused, hint, "calls refused: over the limit");
+        }
+        Fact::AskDenied { server, method, identity, total, .. } => {
+            let identity = identity.as_deref().unwrap_or_default();
+            // A warning once; a server may ask again and again.
+            match total {
+                1 => warn!(server, root, %method, identity, "request to the client denied"),
+                _ => debug!(server, root, %method, identity, total, "request to the client denied"),
+            }
+        }
         Fact::KeepsState { tool, .. } => {
             info!(
                 server,

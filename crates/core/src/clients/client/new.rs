@@ -1,5 +1,6 @@
 //! Constructors for clients of each role.
 
+use crate::access::Identity;
 use crate::aggregate::Aggregate;
 use crate::clients::client::{ClientOutbox, Leases, Presence, Role};
 use crate::clients::declared::Declared;
@@ -8,7 +9,7 @@ use crate::clients::roots::ClientRoots;
 use crate::clients::shared::Shared;
 use crate::clients::{Client, Greeting};
 use crate::environment::Environment;
-use crate::ids::{BackendId, ClientId, Principal, ServerId};
+use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::routing::Known;
 use crate::settings::ServerSettings;
@@ -29,7 +30,7 @@ pub(crate) struct NewClient {
 /// Origin of a client, as reported by its connection.
 #[derive(Debug)]
 pub(crate) struct ClientOrigin {
-    pub(crate) principal: Principal,
+    pub(crate) identity: Arc<Identity>,
     pub(crate) environment: Environment,
     pub(crate) known: Known,
     pub(crate) goes_by_request: bool,
@@ -45,7 +46,7 @@ impl Client {
             server: new.server,
             settings: new.settings,
             since: new.now,
-            principal: Principal::OWNER,
+            identity: Arc::default(),
             environment: Environment::default(),
             known,
             roots: ClientRoots::default(),
@@ -78,7 +79,7 @@ impl Client {
 
     fn connected(new: NewClient, role: Role, origin: ClientOrigin) -> Self {
         Self {
-            principal: origin.principal,
+            identity: origin.identity,
             environment: origin.environment,
             goes_by_request: origin.goes_by_request,
             refusal_mark: origin.refusal_mark,
@@ -92,7 +93,7 @@ impl Client {
     pub(crate) fn delegate(&self, new: NewClient, greeting: Greeting) -> Self {
         let environment = self.aggregate().and_then(|it| it.environment_at(new.server));
         let mut delegate = Self {
-            principal: self.principal,
+            identity: self.identity.clone(),
             environment: environment.cloned().unwrap_or_default(),
             is_elsewhere: self.is_elsewhere,
             dialect: self.dialect,
@@ -115,7 +116,7 @@ impl Client {
         home: (Option<String>, BackendId),
     ) -> Self {
         Self {
-            principal: self.principal,
+            identity: self.identity.clone(),
             environment: self.environment.clone(),
             declared: self.declared.clone().without_roots(),
             roots: ClientRoots::told(self.roots.latest().to_vec()),
@@ -131,7 +132,7 @@ impl Client {
     /// The stand-in that keeps a server running without a client. It has no roots.
     pub(crate) fn standby(new: NewClient, origin: ClientOrigin, greeting: Greeting) -> Self {
         let mut standby = Self {
-            principal: origin.principal,
+            identity: origin.identity,
             environment: origin.environment,
             roots: ClientRoots::told(Vec::new()),
             is_elsewhere: origin.is_elsewhere,

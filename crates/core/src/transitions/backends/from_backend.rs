@@ -118,6 +118,11 @@ impl Core {
         if cancelled && batch.is_some() {
             return self.late_answer(launch);
         }
+        if failed && self.denies_url(launch.backend, client, &message) {
+            let error = self.url_denied(launch.backend);
+            self.fail(&pending, &error);
+            return self.check_drained();
+        }
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));
@@ -191,6 +196,10 @@ impl Core {
     fn backend_request(&mut self, launch: Launch, message: &Message) {
         let Some(id) = message.id() else { return };
         let backend = launch.backend;
+        // Before anything is learnt from it: a server that may not ask needs no client of its own.
+        if self.denies_ask(launch, &id, message) {
+            return;
+        }
         let relays = self.settings_of(backend).relays;
         if message.method() == Method::RootsList && !relays && self.backend_asks_roots(launch, &id) {
             self.record_asking(backend);
@@ -261,6 +270,9 @@ impl Core {
     }
 
     fn backend_notification(&mut self, launch: Launch, message: &Message) {
+        if self.settings_of(launch.backend).asks.denial(message).is_some() {
+            return;
+        }
         match message.method() {
             Method::Progress => self.backend_progress(launch, message),
             Method::Cancelled => self.backend_cancels(launch, message),

@@ -81,6 +81,7 @@ impl Core {
         let Some(initialize) = greeting.map(|greeting| greeting.initialize().clone()) else {
             return self.open(launch);
         };
+        let initialize = self.settings_of(launch.backend).asks.declared(&initialize).unwrap_or(initialize);
         let minted = self.pending.mint();
         let mut out = Outgoing::of(&initialize);
         out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
@@ -364,7 +365,7 @@ impl Core {
         let mut again = Vec::new();
         let (mut room, most) = (self.settings.limits.backend_bytes, settings.max_queue);
         for minted in ids {
-            let Some(mut pending) = self.close(minted) else { continue };
+            let Some(mut pending) = self.withdraw(minted) else { continue };
             match pending.mark_sent() {
                 RequestState::Sent(Some(message))
                     if may_retry
@@ -383,8 +384,11 @@ impl Core {
                     again.push(minted);
                 }
                 // The client waits for nothing, so there is nothing to answer or repeat.
-                RequestState::Cancelled => {}
-                RequestState::Sent(_) | RequestState::Waiting(_) => self.fail(&pending, &error),
+                RequestState::Cancelled => self.end_permit(pending.take_permit()),
+                RequestState::Sent(_) | RequestState::Waiting(_) => {
+                    self.end_permit(pending.take_permit());
+                    self.fail(&pending, &error);
+                }
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {

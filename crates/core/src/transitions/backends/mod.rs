@@ -3,6 +3,7 @@
 //!
 //! # Layout
 //! - `from_backend`: answers, requests and notifications of backends.
+//! - `denied`: requests of servers that the config denies.
 //! - `quarantine`: output that is not a message.
 //! - `progress`: progress notifications, in both directions.
 //! - `turns`: the limit on requests in progress.
@@ -15,6 +16,7 @@
 //! - `turned_away`: requests refused by a daemon in shutdown.
 
 mod from_backend;
+mod denied;
 mod quarantine;
 mod progress;
 mod turns;

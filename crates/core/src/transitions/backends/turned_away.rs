@@ -35,9 +35,9 @@ impl Core {
 
     /// Keeps a request for the next daemon, and all later ones.
     pub(crate) fn keep_for_next(&mut self, launch: Launch, minted: u64) {
-        let Some(mut pending) = self.close(minted) else { return };
+        let Some(mut pending) = self.withdraw(minted) else { return };
         if !pending.wait_again() {
-            return;
+            return self.end_permit(pending.take_permit());
         }
         self.pending.insert(minted, pending);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };

@@ -1,12 +1,12 @@
 //! The limit on requests in progress per backend. Further requests are queued, in order per client and in
-//! rotation between clients, so that no client fills the queue for all. Notifications and answers do not
-//! wait: a request in progress may need them.
+//! rotation between identities and their clients, so that no client fills the queue for all, and no identity by
+//! many clients. Notifications and answers do not wait: a request in progress may need them.
 
-use crate::backends::{Queued, takes_turn};
+use crate::backends::{Party, Queued, takes_turn};
 use crate::core::{Core, Followup};
-use crate::ids::{BackendId, ClientId};
+use crate::ids::{BackendId, ClientId, Principal};
 use crate::pending::Pending;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use switchboard_protocol::Method;
 
 impl Core {
@@ -41,8 +41,17 @@ impl Core {
             return true;
         }
         // A client that is alone has no share beyond the common limit.
-        let shares = self.lessees(backend).count().max(1);
+        let shares = client.map_or(1, |client| self.shares(client, backend));
         client.is_some() && shares > 1 && own.0 < most.div_ceil(shares) && own.1 + bytes <= room / shares
+    }
+
+    /// Number of equal shares of a backend's queue, one of which is this client's: identities share the queue, and
+    /// the clients of an identity its part.
+    fn shares(&self, client: ClientId, backend: BackendId) -> usize {
+        let principal = |client: ClientId| self.clients.get(&client).map(|c| c.principal());
+        let principals: Vec<Principal> = self.lessees(backend).filter_map(principal).collect();
+        let own = principals.iter().filter(|other| Some(**other) == principal(client)).count();
+        own.max(1) * principals.iter().collect::<BTreeSet<_>>().len().max(1)
     }
 
     fn length(&self, waiting: &Queued) -> usize {
@@ -62,16 +71,20 @@ impl Core {
         }
     }
 
-    /// Queues a request; while the backend is ready, clients take turns.
+    /// Queues a request; while the backend is ready, identities and their clients take turns.
     pub(crate) fn queue(&mut self, minted: u64, backend: BackendId) {
         let client = self.pending.get(minted).and_then(Pending::client);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         // Before the backend is ready nothing competes for turns, and order of arrival is fair.
         match client.filter(|_| b.is_ready()) {
             Some(client) => {
-                let pending = &self.pending;
-                let asker = |queued: &Queued| pending.get(queued.request()?).and_then(Pending::client);
-                b.queue_mut().push_fairly(minted, client, asker);
+                let (pending, clients) = (&self.pending, &self.clients);
+                let party = |client| {
+                    let identity = clients.get(&client).map_or(Principal::OWNER, |c| c.principal());
+                    Party { identity, client }
+                };
+                let party_of = |queued: &Queued| pending.get(queued.request()?)?.client().map(party);
+                b.queue_mut().push_fairly(minted, party(client), party_of);
             }
             None => b.queue_mut().push_by_arrival(minted),
         }
@@ -97,15 +110,25 @@ impl Core {
         }
     }
 
-    /// Ends the turn of a request that stays open.
+    /// Ends the turn of a request that stays open, and its permit: nobody waits for its answer.
     pub(crate) fn give_up_turn(&mut self, minted: u64) {
-        if let Some(backend) = self.pending.get_mut(minted).and_then(Pending::end_turn) {
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        let (backend, permit) = (pending.end_turn(), pending.take_permit());
+        if let Some(backend) = backend {
             self.turn_over(backend);
         }
+        self.end_permit(permit);
     }
 
     /// Closes a request.
     pub(crate) fn close(&mut self, minted: u64) -> Option<Pending> {
+        let mut pending = self.withdraw(minted)?;
+        self.end_permit(pending.take_permit());
+        Some(pending)
+    }
+
+    /// Closes a request that may be put back: it keeps its permit.
+    pub(crate) fn withdraw(&mut self, minted: u64) -> Option<Pending> {
         let mut pending = self.pending.close(minted)?;
         if let Some(backend) = pending.end_turn() {
             self.turn_over(backend);

@@ -24,7 +24,7 @@ impl Core {
     /// The origin of a client, from its connection.
     pub(crate) fn origin_of(&self, surroundings: Surroundings) -> ClientOrigin {
         ClientOrigin {
-            principal: surroundings.principal,
+            identity: surroundings.identity,
             environment: surroundings.environment,
             known: Known {
                 pinned: surroundings.pinned,

@@ -324,7 +324,7 @@ fn stricter(one: Screened, other: Screened) -> Screened {
 }
 
 /// The client's own spelling, whatever the server's name is.
-fn said(message: &Message, part: Part) -> String {
+pub(super) fn said(message: &Message, part: Part) -> String {
     let quoted = &message.bytes()[message.span(part).range()];
     serde_json::from_slice(quoted).unwrap_or_default()
 }

@@ -195,7 +195,12 @@ impl Core {
                 return self.greet_alone(client, &id, batch, message);
             }
             Route::Wait => {
+                let permit = match self.begin_call(client, &message) {
+                    Ok(permit) => permit,
+                    Err(error) => return self.refuse(client, &id, batch, &message, &error),
+                };
                 let minted = self.accept(client, NOWHERE, id, batch, message);
+                self.give_permit(minted, permit);
                 if let (Screened::Undecided, Some(pending)) = (screened, self.pending.get_mut(minted)) {
                     pending.set_undecided(true);
                 }
@@ -227,7 +232,13 @@ impl Core {
         if let Some(error) = self.why_not_now(client, backend, &message) {
             return self.refuse(client, &id, batch, &message, &error);
         }
+        // Last, since an admitted call counts.
+        let permit = match self.begin_call(client, &message) {
+            Ok(permit) => permit,
+            Err(error) => return self.refuse(client, &id, batch, &message, &error),
+        };
         let minted = self.accept(client, backend, id, batch, message);
+        self.give_permit(minted, permit);
         match screened {
             Screened::Undecided => self.hold_undecided(minted, backend, paths),
             Screened::Passes | Screened::Refused(_) => self.hand_to(minted, backend),
@@ -429,17 +440,22 @@ impl Core {
         let Some(b) = self.backends.get(&pending.backend()) else { return };
         let (deadline, relays) =
             (pending.deadline_if_sent(b.settings(), self.clock.now()), b.settings().relays);
+        let asks = b.settings().asks;
         let Some(launch) = b.launch() else { return };
         // From here on the request counts as sent: after a crash it is repeated only if its message was kept.
         let RequestState::Waiting(message) = pending.mark_sent() else { return };
         let ours = RawId::from_number(minted);
-        let mut out = Outgoing::of(&message);
-        out.replace(message.span(Part::Id), Patch::Id(ours.clone()));
+        let is_initialize = pending.method() == Method::Initialize;
+        // The client's own message is kept: it may go to another server, too.
+        let declared = Some(&message).filter(|_| is_initialize).and_then(|message| asks.declared(message));
+        let said = declared.as_ref().unwrap_or(&message);
+        let mut out = Outgoing::of(said);
+        out.replace(said.span(Part::Id), Patch::Id(ours.clone()));
         if pending.token().is_some() {
-            out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
+            out.replace(said.span(Part::MetaProgressToken), Patch::Id(ours));
         }
         // Servers get the standard dialect, whatever the client speaks.
-        dialect::translate(&message, Dialect::Standard, &mut out);
+        dialect::translate(said, Dialect::Standard, &mut out);
         pending.set_deadline(deadline);
         if let Asker::Client { client, id, .. } = pending.asker()
             && self.settings.report_routes

@@ -10,6 +10,7 @@
 //! - `filters`: `allow`, `deny` and `rename` for clients of one server.
 //! - `roots`: the clients' workspace folders.
 //! - `allowance`: limits on open requests and subscriptions.
+//! - `calls`: limits on calls.
 //! - `leases`: idle backends, departed clients, and the end of an unused daemon.
 
 mod connect;
@@ -20,6 +21,7 @@ mod stored_lists;
 mod filters;
 mod roots;
 mod allowance;
+mod calls;
 mod leases;
 
 pub(crate) use filters::Screened;

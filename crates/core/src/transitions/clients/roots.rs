@@ -228,7 +228,7 @@ impl Core {
             return self.ask_roots(client);
         }
         // A split server has a single root, which a change of the list does not affect.
-        if !c.settings().is_split() {
+        if !c.settings().is_split() && c.settings().asks.roots {
             self.notify_home(client, message);
         }
     }

@@ -2,6 +2,7 @@
 //! backend with their next request, and their subscriptions move along; the old backends finish their
 //! requests and end.
 
+use crate::access::{IdentityLimits, ServerLimits};
 use crate::answers::Cause;
 use crate::backends::Backend;
 use crate::catalogue::Naming;
@@ -26,6 +27,9 @@ pub struct Change {
     pub servers: Vec<(ServerId, Option<ServerSettings>)>,
     /// Servers of which only names and filters changed. Their instances are not affected.
     pub shown: Vec<(ServerId, Arc<Naming>)>,
+    /// Servers of which only the limits on calls changed. Their instances are not affected either.
+    pub call_limits: Vec<(ServerId, Option<Arc<ServerLimits>>)>,
+    pub identity_limits: IdentityLimits,
     /// The environments of those servers' clients, since the settings decide which variables reach a server.
     pub environments: Vec<(ClientId, ServerId, Environment)>,
     pub pool: Pool,
@@ -53,6 +57,7 @@ impl Core {
         self.settings.shutdown_grace = change.shutdown_grace;
         self.settings.linger = change.linger;
         self.settings.aggregates = change.aggregates;
+        self.settings.identity_limits = change.identity_limits;
         // Deadlines may be earlier than before.
         self.clock.wake_at(self.clock.now());
         // Before the servers change: clients that move find their new backend by these.
@@ -71,6 +76,11 @@ impl Core {
             self.retire(id);
             // The gateway orders stand-ins again, with the new variables.
             self.end_standbys(id, None);
+        }
+        for (id, limits) in change.call_limits {
+            if let Some(server) = self.servers.get_mut(id) {
+                server.set_call_limits(limits);
+            }
         }
         for (id, naming) in change.shown {
             self.show_otherwise(id, naming);

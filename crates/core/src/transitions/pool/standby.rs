@@ -113,7 +113,9 @@ impl Core {
         match () {
             () if known.is_held() => Err(NoStandby::Held),
             () if self.is_private(server) => Err(NoStandby::Private),
-            () if known.record().asks_roots && !known.settings().is_split() => Err(NoStandby::AsksRoots),
+            () if known.settings().asks_roots(known.record()) && !known.settings().is_split() => {
+                Err(NoStandby::AsksRoots)
+            }
             () => Ok(()),
         }
     }

@@ -34,7 +34,8 @@ impl Core {
     /// Whether a backend's process asks for roots, or its server is known to.
     fn asks_roots(&self, b: &Backend) -> bool {
         let server = self.servers.get(b.server());
-        let asks = b.roots().matter() || server.is_some_and(|server| server.record().asks_roots);
+        let asks =
+            b.roots().matter() || server.is_some_and(|server| b.settings().asks_roots(server.record()));
         asks && !b.settings().relays && !b.settings().is_split()
     }
 

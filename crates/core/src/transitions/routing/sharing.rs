@@ -219,7 +219,7 @@ impl Core {
     /// Records that a server asks its clients, so that its offer may depend on their capabilities.
     pub(crate) fn record_asking(&mut self, backend: BackendId) {
         if let Some(origin) = self.origin(backend) {
-            origin.record_question();
+            origin.record_asking();
         }
     }
 
@@ -227,7 +227,9 @@ impl Core {
     /// server knows which request a question belongs to.
     pub(crate) fn record_question(&mut self, backend: BackendId, addressee: &Addressee) {
         const ASKS_QUESTIONS: &str = "it asks its clients questions";
-        self.record_asking(backend);
+        if let Some(origin) = self.origin(backend) {
+            origin.record_question();
+        }
         self.learn(backend, |record| record.asks_questions = true);
         let Some(b) = self.backends.get(&backend) else { return };
         let server = b.server();

@@ -62,6 +62,9 @@ fn docs_and_schema_agree() {
     assert_eq!(documented("## Keys of `pool`"), defined(&file["properties"]["pool"]));
     assert_eq!(documented("## Keys of `log`"), defined(&file["properties"]["log"]));
     assert_eq!(documented("## Keys of `serve`"), defined(&file["properties"]["serve"]));
+    assert_eq!(documented("## Keys of `limits`"), defined(&file["properties"]["limits"]));
+    assert_eq!(documented("## Keys of `limits` of a server"), defined(&server["properties"]["limits"]));
+    assert_eq!(documented("## Keys of `asks`"), defined(&server["properties"]["asks"]));
     for filter in ["tools", "prompts"] {
         assert_eq!(documented("## Keys of `tools` and `prompts`"), defined(full(server, filter)));
     }
@@ -80,7 +83,9 @@ fn every_key_has_a_description() {
     let file = schema();
     let server = &file["properties"]["servers"]["additionalProperties"];
     let filters = ["tools", "prompts", "resources"].map(|key| full(server, key));
-    let objects = [&file, server, &file["properties"]["pool"], &file["properties"]["log"]];
+    let (for_all, own) = (&file["properties"], &server["properties"]);
+    let objects =
+        [&file, server, &for_all["pool"], &for_all["log"], &for_all["limits"], &own["limits"], &own["asks"]];
     for object in objects.into_iter().chain(filters) {
         for (key, value) in object["properties"].as_object().unwrap() {
             assert!(value["description"].is_string(), "{key}");
@@ -118,15 +123,19 @@ fn loader_takes_defaults_and_examples() {
         ("tools", "## Keys of `tools` and `prompts`"),
         ("prompts", "## Keys of `tools` and `prompts`"),
         ("resources", "## Keys of `resources`"),
+        ("limits", "## Keys of `limits` of a server"),
+        ("asks", "## Keys of `asks`"),
     ] {
         for (key, value) in all(heading) {
-            let server = format!(r#""command": "c", "{object}": {{ "{key}": {value} }}"#);
+            let rate = if key == "burst" { r#""rate": "9/s", "# } else { "" };
+            let server = format!(r#""command": "c", "{object}": {{ {rate}"{key}": {value} }}"#);
             check(format!(r#"{{ "mcpServers": {{ "s": {{ {server} }} }} }}"#));
         }
     }
-    for object in ["pool", "log"] {
+    for object in ["pool", "log", "limits"] {
         for (key, value) in all(&format!("## Keys of `{object}`")) {
-            check(format!(r#"{{ "mcpServers": {{}}, "{object}": {{ "{key}": {value} }} }}"#));
+            let rate = if key == "burst" { r#""rate": "9/s", "# } else { "" };
+            check(format!(r#"{{ "mcpServers": {{}}, "{object}": {{ {rate}"{key}": {value} }} }}"#));
         }
     }
 }
@@ -140,6 +149,7 @@ fn the_values_of_a_choice_are_listed() {
         ("## Keys of a server", server),
         ("## Keys of `pool`", &file["properties"]["pool"]),
         ("## Keys of `log`", &file["properties"]["log"]),
+        ("## Keys of `asks`", &server["properties"]["asks"]),
     ];
     for (heading, object) in objects {
         for row in rows(heading) {

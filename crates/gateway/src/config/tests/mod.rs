@@ -1,6 +1,7 @@
 //! Tests across modules: [`load`](super::load) on whole files, and the agreement of docs, schema and loader.
 
 mod checks;
+mod access;
 mod defaults;
 mod docs;
 mod hostile;

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use switchboard_core::access::Identity;
 use switchboard_core::{Event, Peer, Surroundings};
 use switchboard_process::lock::LockGuard;
 use switchboard_protocol::{Kind, Parsed};
@@ -111,6 +112,7 @@ impl Front {
         };
         let environment = server.map(|server| host.environment(&server)).unwrap_or_default();
         let surroundings = Surroundings {
+            identity: self.identity(),
             environment,
             pinned,
             default: host.default_root(),
@@ -128,6 +130,14 @@ impl Front {
         self.hub.open_mailbox(Peer::Client(client), session.clone());
         self.hub.handle(wants.event(client, surroundings));
         Ok(session)
+    }
+
+    /// The party on whose behalf clients act: the owner, or anybody if no token is needed.
+    fn identity(&self) -> Arc<Identity> {
+        match self.options.token {
+            Some(_) => Arc::default(),
+            None => Arc::new(Identity::anonymous()),
+        }
     }
 
     /// Whether a client may name folders: in a header, in its roots or in arguments. Paths of another machine

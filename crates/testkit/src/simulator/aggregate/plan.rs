@@ -4,6 +4,7 @@ use super::menu::naming;
 use crate::simulator::engine::{ENVIRONMENTS, Rng};
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::{IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::NameStyle;
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
@@ -107,6 +108,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
             subscriptions_per_client: rng.weighted(&[(4, 1024), (1, 1)]),
             ..Limits::default()
         },
+        identity_limits: IdentityLimits::default(),
+        limiter: NewLimiter::default(),
         linger: rng.weighted(&[(1, None), (1, Some(secs(2))), (1, Some(secs(60)))]),
         aggregates: aggregates(rng, rule),
         stays: false,

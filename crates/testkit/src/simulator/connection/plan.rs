@@ -3,6 +3,7 @@
 use crate::simulator::engine::{End, Rng};
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::{IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::{NameStyle, Naming};
 use switchboard_core::{
     Aggregates, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
@@ -90,6 +91,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         dialect: rng.weighted(&[(3, LearntDialect::Open), (1, fixed)]),
         shutdown_grace: rng.millis(200..=5000),
         limits: if rng.percent(50) { Limits::default() } else { tight_limits(rng) },
+        identity_limits: IdentityLimits::default(),
+        limiter: NewLimiter::default(),
         linger: None,
         aggregates: Aggregates::default(),
         stays: false,

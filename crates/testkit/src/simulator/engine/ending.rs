@@ -40,9 +40,10 @@ impl<S: Scenario> World<S> {
         if let Some(launch) = self.alive().next() {
             return Err(format!("{launch} is left"));
         }
-        match self.core.unanswered() {
-            0 => Ok(()),
-            left => Err(format!("everything is finished, and {left} requests are still pending")),
+        match (self.core.unanswered(), self.core.permits()) {
+            (0, (0, _)) => Ok(()),
+            (0, (held, _)) => Err(format!("everything is finished, and {held} permits are held")),
+            (left, _) => Err(format!("everything is finished, and {left} requests are still pending")),
         }
     }
 

@@ -8,8 +8,8 @@
 //! # Layout
 //! - `rng`, `variables`, `stats`: randomness, environments of clients, counters.
 //! - `rules`: methods. `ledger`: requests and owed answers. `parties`: clients and processes.
-//! - `scenario`: the trait [`Scenario`]. `world`: the core, the parties and the clock. `owner`: orders and config
-//!   changes. `plain`: plain messages. `ending`: the end of a run.
+//! - `scenario`: the trait [`Scenario`]. `world`: the core, the parties and the clock. `checks`: promises of all
+//!   scenarios. `owner`: orders and config changes. `plain`: plain messages. `ending`: the end of a run.
 //! - `story`: a run in plain English. `shrink`: one run of a seed, and fewer steps of a failing one.
 
 mod rng;
@@ -21,6 +21,7 @@ mod ledger;
 mod story;
 mod scenario;
 mod world;
+mod checks;
 mod owner;
 mod plain;
 mod ending;

@@ -116,6 +116,8 @@ impl<S: Scenario> World<S> {
         let change = Change {
             servers: vec![(ServerId(server as u32), settings)],
             shown: Vec::new(),
+            call_limits: Vec::new(),
+            identity_limits: all.identity_limits,
             environments,
             pool: all.pool.clone(),
             policy: all.roots.policy,

@@ -55,6 +55,9 @@ impl PoolWorld {
 
     fn our_error_at_client(&mut self, client: ClientId, number: usize, error: &Value) -> Check {
         let kind = self.kind_of_error(client, error)?;
+        if kind == "rate_limited" {
+            self.check_limited(client, number, error)?;
+        }
         self.note_free(number);
         self.ledger.requests[number].is_refused = true;
         let has_root =

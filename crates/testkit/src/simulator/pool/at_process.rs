@@ -13,6 +13,9 @@ impl PoolWorld {
             "notifications/roots/list_changed" if self.is_split() => {
                 Err(format!("{launch} has one root, and is told that it has others"))
             }
+            "notifications/roots/list_changed" if !self.settings.servers[0].asks.roots => {
+                Err(format!("{launch} may not know of roots, and is told that they have changed"))
+            }
             "notifications/roots/list_changed" => {
                 self.stats.count("roots_changed_told");
                 Ok(())
@@ -25,6 +28,7 @@ impl PoolWorld {
         let Asked { launch, id, method, tag, words, text } = *asked;
         if let Some(request) = tag.and_then(|tag| self.ledger.requests.get(tag))
             && request.token.is_none()
+            && method != "initialize"
             && !text.contains(&request.params)
         {
             return Err(format!("{launch} hears {text}, and its client said {}", request.params));
@@ -58,6 +62,7 @@ impl PoolWorld {
         match (method, tag) {
             ("initialize", Some(number)) => {
                 let job = if is_over(number) { Job::Replay(number) } else { Job::Client(number) };
+                self.check_declared(launch, words)?;
                 self.handshake_at_process(launch, number)?;
                 Ok(job)
             }

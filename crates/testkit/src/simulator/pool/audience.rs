@@ -39,7 +39,9 @@ impl PoolWorld {
             _ => sure.iter().copied().filter(has_level).collect(),
         };
         let stranger = match users[..] {
-            [only] => listeners.iter().find(|&&client| client != only),
+            [only] if self.clients[&only].is_there() => listeners.iter().find(|&&client| client != only),
+            // Its only user has left: now those hear it that set a level.
+            [_] => listeners.iter().find(|client| !has_level(client)),
             [] | [_, _, ..] if listeners.len() > 1 => listeners.iter().find(|client| !has_level(client)),
             [_, _, ..] => listeners.iter().find(|client| !has_level(client)),
             [] => None,
@@ -103,7 +105,7 @@ impl PoolWorld {
         let may = match self.settings.servers[0].capabilities {
             Capabilities::Exact => false,
             Capabilities::Shared => a.version == b.version,
-            Capabilities::Auto => !self.plan.offers_differ || a.variant == b.variant,
+            Capabilities::Auto => !self.plan.offers_differ || self.kind_of(one).1 == self.kind_of(other).1,
         };
         if !may {
             return Err(format!(

@@ -17,6 +17,7 @@ impl PoolWorld {
             return Err(format!("{alive} processes are there, and the core counts {:?}", self.core.crowd()));
         }
         self.check_twins()?;
+        self.check_places()?;
         self.check_knowledge()
     }
 

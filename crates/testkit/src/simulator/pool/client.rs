@@ -7,6 +7,7 @@ use super::{PoolWorld, Sites};
 use crate::simulator::engine::{Check, ClientAct, Rng, environment};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use switchboard_core::routing::Known;
 use switchboard_core::{ClientId, Event, ServerId, Surroundings};
 
@@ -22,6 +23,8 @@ pub(super) enum Answering {
 
 #[derive(Debug, Default)]
 pub(crate) struct PoolClient {
+    /// Name of the party on whose behalf it acts.
+    pub(super) identity: Arc<str>,
     pub(super) version: usize,
     /// Capabilities, of three kinds, and whether it has roots.
     pub(super) variant: usize,
@@ -83,7 +86,9 @@ impl PoolWorld {
         let rng = &mut self.rng;
         let some_root = |rng: &mut Rng, chance| rng.percent(chance).then(|| rng.pick(PROJECTS).to_string());
         let number = rng.below(self.plan.environments as usize) as u32;
+        let identity = self.plan.identities[self.clients.len() % self.plan.identities.len()].clone();
         let surroundings = Surroundings {
+            identity: identity.clone(),
             environment: environment(number),
             pinned: some_root(rng, 8),
             given: self.plan.given.clone(),
@@ -103,6 +108,7 @@ impl PoolWorld {
             ..Known::default()
         };
         let fresh = PoolClient {
+            identity: identity.name.clone(),
             version: if self.plan.versions_differ { rng.below(2) } else { 0 },
             variant: rng.below(3),
             has_roots: rng.percent(65),

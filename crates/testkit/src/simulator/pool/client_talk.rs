@@ -1,5 +1,6 @@
 //! Messages of clients. Every request carries its number in the ledger, which identifies its client.
 
+use super::access::TOOL;
 use super::client::Answering;
 use super::plan::HIDDEN;
 use super::verb::{PoolRequest, Verb};
@@ -131,7 +132,7 @@ impl PoolWorld {
     ) -> Check {
         self.stats.count_if("early_talkers", self.clients[&client].initialize.is_none());
         let is_hidden = self.is_filtered() && self.rng.percent(8);
-        let mut params = json!({ "name": if is_hidden { HIDDEN } else { "echo" }, "arguments": {} });
+        let mut params = json!({ "name": if is_hidden { HIDDEN } else { TOOL }, "arguments": {} });
         if as_task {
             params["task"] = json!({ "ttl": 60_000 });
         }

@@ -11,14 +11,17 @@
 //! 4. A new process gets the settings that the one before it had.
 //! 5. No request waits for ever. An unused process ends after its time, or after `linger` if it has no client.
 //! 6. At the end no process is left.
+//! 7. No call is sent beyond a limit, and a question that is denied reaches no client.
 //!
 //! # Layout
+//! - `access`: limits on calls, and denied questions.
 //! - `plan`: the character of a run. `verb`: requests. `site`: backends, across their processes.
 //! - `client`, `client_talk`, `client_roots`: acts, messages and workspaces of clients.
 //! - `process`, `process_talk`, `process_asks`: acts, messages and questions of processes.
 //! - `at_client`, `at_process`, `audience`: checks of arrivals.
 //! - `checks`, `rest`: promises about the whole run, and about stops.
 
+mod access;
 mod plan;
 mod verb;
 mod site;
@@ -92,7 +95,7 @@ impl Scenario for Sites {
         subscriptions_restored unsubscribed_for_others tasks tasks_found_again hidden_calls filtered_lists \
         owner_stops owner_restarts reload_stops linger_stops let_go \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_routing_failed \
-        error_shutting_down error_overloaded error_unknown_name";
+        error_shutting_down error_overloaded error_unknown_name error_rate_limited asks_denied";
     const LONGEST_JUMP: (usize, usize) = (30_000, 180_000);
 
     type Plan = PoolPlan;
@@ -103,7 +106,8 @@ impl Scenario for Sites {
     type Errand = ();
 
     const DRAW: fn(&mut Rng, u64) -> Run<Self> = |rng, seed| {
-        let (settings, plan) = (plan::settings(rng, seed), PoolPlan::draw(rng));
+        let (mut settings, mut plan) = (plan::settings(rng, seed), PoolPlan::draw(rng));
+        access::draw(seed, &mut settings, &mut plan);
         let end = plan.end;
         Run { settings, plan, own: Self::default(), steps: rng.within(40..=260), end }
     };
@@ -138,6 +142,7 @@ impl Scenario for Sites {
     const CHECK_STOP: ProcessAct<Self> = PoolWorld::check_stop;
     const IS_GONE: fn(&mut PoolWorld, Launch) = PoolWorld::bury;
     const LEAVES: fn(&mut PoolWorld, ClientId) = PoolWorld::forget;
+    const CHECK_END: Act<Self> = |world| world.check_all_answered().and_then(|()| world.check_rates());
     const SETTLE: Act<Self> = |world| {
         if world.is_ending || !world.rng.percent(40) {
             return Ok(());

@@ -3,6 +3,7 @@
 use crate::simulator::engine::{ENVIRONMENTS, End, Rng};
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::{Identity, IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::{NameStyle, Naming};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
@@ -39,6 +40,8 @@ pub(crate) struct PoolPlan {
     pub(super) spawn_failures: usize,
     /// Whether the owner gives orders and changes the config.
     pub(super) has_orders: bool,
+    /// Identities of the clients.
+    pub(super) identities: Vec<Arc<Identity>>,
     /// Roots given to every client.
     pub(super) given: Vec<String>,
     pub(super) default: Option<String>,
@@ -59,6 +62,7 @@ impl PoolPlan {
             spawn_failures: rng.weighted(&[(8, 0), (2, 10)]),
             has_orders: rng.percent(25),
             given: if rng.percent(20) { vec![rng.pick(PROJECTS).to_string()] } else { Vec::new() },
+            identities: vec![Arc::default()],
             default: rng.percent(20).then(|| rng.pick(PROJECTS).to_string()),
         }
     }
@@ -100,6 +104,8 @@ pub(super) fn settings(rng: &mut Rng, seed: u64) -> Settings {
         dialect: LearntDialect::Fixed(Dialect::Standard),
         shutdown_grace: rng.millis(200..=3000),
         limits: Limits::default(),
+        identity_limits: IdentityLimits::default(),
+        limiter: NewLimiter::default(),
         linger: rng.weighted(&[(4, None), (1, Some(secs(2))), (1, Some(secs(30)))]),
         aggregates: Aggregates::default(),
         stays: false,

@@ -30,8 +30,12 @@ impl PoolWorld {
         if let Some((id, _)) = &related {
             params["_meta"] = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
         }
-        self.own.has_asked = true;
+        let is_allowed = self.settings.servers[0].asks.sampling;
+        self.own.has_asked |= is_allowed;
         let ask = self.process_asks(launch, "sampling/createMessage", params)?;
+        if !is_allowed {
+            return self.check_denied(launch, ask);
+        }
         let passed = self.ledger.asks[ask].client;
         if passed.is_none() && !self.ledger.asks[ask].is_answered {
             return Err(format!("{launch} asked q{ask}, and neither a client nor an error came of it"));
@@ -130,6 +134,9 @@ impl PoolWorld {
             return Ok(());
         }
         let ask = self.process_asks(launch, "roots/list", json!({}))?;
+        if !self.settings.servers[0].asks.roots {
+            return self.check_denied(launch, ask);
+        }
         let Some(client) = self.ledger.asks[ask].client else { return Ok(()) };
         // A client without roots gets this question like any other.
         let (may, sure) = self.users(launch.backend);

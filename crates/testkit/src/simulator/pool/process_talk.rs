@@ -82,8 +82,11 @@ impl PoolWorld {
 
     fn result_of(&mut self, launch: Launch, open: &Open) -> Value {
         let offers_differ = self.plan.offers_differ;
-        let variant =
-            |world: &Self, number: usize| world.clients[&world.ledger.requests[number].client].variant;
+        // By the abilities that the server hears of.
+        let variant = |world: &Self, number: usize| {
+            let (_, abilities, _) = world.kind_of(world.ledger.requests[number].client);
+            abilities.into_iter().filter(|has_it| *has_it).count()
+        };
         let process = &self.processes[&launch];
         let number = match open.job {
             Job::Client(number) | Job::Replay(number) => number,

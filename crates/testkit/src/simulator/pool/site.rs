@@ -112,7 +112,7 @@ impl PoolWorld {
         // A task request goes to the process that runs it, whoever its users are.
         let is_late = is_old || request.verb.task().is_some();
         let c = self.clients.get(&client).ok_or("a request of nobody")?;
-        let variant = (c.version, c.variant, c.has_roots);
+        let kind = self.kind_of(client);
         let is_greeted = c.is_greeted;
         let site = self.site(launch.backend);
         site.served.insert(client);
@@ -135,7 +135,7 @@ impl PoolWorld {
         }
         for other in others {
             let o = &self.clients[&other];
-            let alike = variant == (o.version, o.variant, o.has_roots);
+            let alike = kind == self.kind_of(other);
             if !alike && is_greeted && o.is_greeted {
                 self.check_likeness(launch, client, other)?;
             }

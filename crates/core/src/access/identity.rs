@@ -1,0 +1,66 @@
+//! The party on whose behalf a client acts.
+
+use super::rate::{CallLimits, IdentityLimits};
+use super::rights::Rights;
+use crate::ids::Principal;
+use std::fmt;
+use std::sync::Arc;
+
+/// The party on whose behalf a client acts, with its rights and limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub principal: Principal,
+    /// For logs, the audit and limits: the name of a token, `owner` or `anonymous`. Never a token itself.
+    pub name: Arc<str>,
+    /// All of them must allow a request. Empty allows everything.
+    pub rights: Vec<Arc<Rights>>,
+    pub limits: CallLimits,
+}
+
+impl Identity {
+    /// The user of this machine, who may do everything.
+    pub fn owner() -> Self {
+        Self {
+            principal: Principal::OWNER,
+            name: "owner".into(),
+            rights: Vec::new(),
+            limits: CallLimits::default(),
+        }
+    }
+
+    /// Clients over HTTP that show no token, where none is needed.
+    pub fn anonymous() -> Self {
+        Self { principal: Principal::ANONYMOUS, name: "anonymous".into(), ..Self::owner() }
+    }
+
+    /// The limits on its calls: its own, and the given ones where it has none. The owner has only its own, unless
+    /// the given ones include it.
+    pub fn limits_with(&self, given: &IdentityLimits) -> CallLimits {
+        match self.principal == Principal::OWNER && !given.include_owner {
+            true => self.limits,
+            false => self.limits.or(given.limits),
+        }
+    }
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self::owner()
+    }
+}
+
+/// Recognises the tokens that clients send in their messages. Replace it for another policy.
+pub trait Authenticator: fmt::Debug + Send + Sync {
+    /// The identity of this token; `None` if the token is unknown, expired or revoked.
+    fn identify(&self, token: &str) -> Option<Arc<Identity>>;
+}
+
+/// An authenticator that knows no tokens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoTokens;
+
+impl Authenticator for NoTokens {
+    fn identify(&self, _token: &str) -> Option<Arc<Identity>> {
+        None
+    }
+}

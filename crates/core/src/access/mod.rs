@@ -1,0 +1,34 @@
+//! Access control: the identity of a client, its rights and its limits, and what servers may ask. Must not know
+//! tokens, transports or where an identity comes from.
+//!
+//! # Layout
+//! - `rights`: servers, items and methods that an identity may use.
+//! - `rate`: limits on calls.
+//! - `identity`: the party on whose behalf a client acts.
+//! - `limiter`: the question whether a call may be made now.
+//! - `bucket`: the meter of a rate.
+//! - `share`: a limit that several identities share.
+//! - `fair`: the default limiter.
+//! - `choice`: the choice of a limiter, as a setting.
+//! - `refusals`: refused calls, counted.
+//! - `asks`: requests that a server may send to its clients.
+
+mod rights;
+mod rate;
+mod identity;
+mod limiter;
+mod bucket;
+mod share;
+mod fair;
+mod choice;
+mod refusals;
+mod asks;
+
+pub use asks::Asks;
+pub use choice::NewLimiter;
+pub use fair::FairLimiter;
+pub use identity::{Authenticator, Identity, NoTokens};
+pub use limiter::{CallAttempt, CallLimiter, CallRefusal, ExceededLimit, LimitScope, Permit};
+pub use rate::{CallLimits, IdentityLimits, Rate, ServerLimits};
+pub(crate) use refusals::Refusals;
+pub use rights::{Patterns, Rights};

@@ -1,0 +1,50 @@
+//! Requests of servers that the config denies (`asks`). The server gets an error, and the client nothing.
+
+use crate::core::Core;
+use crate::fact::Fact;
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::pending::name_of;
+use crate::transitions::Addressee;
+use std::borrow::Cow;
+use switchboard_protocol::{Message, Method, Part, RawId};
+
+/// Error code of an answer that asks the client to open a URL first, as an elicitation does.
+const URL_ELICITATION_REQUIRED: f64 = -32042.0;
+
+impl Core {
+    /// Refuses a server's request that the config denies; returns whether it does.
+    pub(crate) fn denies_ask(&mut self, launch: Launch, id: &RawId, message: &Message) -> bool {
+        let Some(key) = self.settings_of(launch.backend).asks.denial(message) else { return false };
+        let client = match self.addressee(launch, message) {
+            Addressee::Client(client) => Some(client),
+            Addressee::Absent | Addressee::Several => None,
+        };
+        self.report_denied(launch.backend, name_of(message), client);
+        let error = self.ask_denied(launch.backend, key, &message.method_name());
+        self.refuse_backend(launch, id, &error);
+        true
+    }
+
+    /// Whether an error answer asks the client to open a URL, although elicitation is denied.
+    pub(crate) fn denies_url(&mut self, backend: BackendId, client: ClientId, answer: &Message) -> bool {
+        if self.settings_of(backend).asks.elicitation {
+            return false;
+        }
+        let code = answer.part(Part::ErrorCode).and_then(|code| serde_json::from_slice::<f64>(code).ok());
+        let is_denied = code == Some(URL_ELICITATION_REQUIRED);
+        if is_denied {
+            let method = Method::Elicit.name().unwrap_or_default();
+            self.report_denied(backend, Cow::Borrowed(method), Some(client));
+        }
+        is_denied
+    }
+
+    fn report_denied(&mut self, backend: BackendId, method: Cow<'static, str>, client: Option<ClientId>) {
+        let client = client.and_then(|client| self.clients.get(&client));
+        let identity = client.map(|c| c.identity().name.clone());
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let total = b.counters_mut().count_denied();
+        let server = b.settings().name.clone();
+        self.report(Fact::AskDenied { backend, server, method, identity, total });
+    }
+}
