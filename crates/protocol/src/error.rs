@@ -1,100 +1,17 @@
-//! Our own error answers: machine-readable kind, code, message, and a hint for the reader. Must not know when
+//! Our own error answers: kind, code, message, and a hint for the reader. Must not know when
 //! an error is sent.
 
 use crate::dialect::Dialect;
 use crate::envelope::Fault;
+use crate::error_kind::ErrorKind;
 use crate::id::RawId;
+use crate::outgoing::{Outgoing, Refusal};
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
+use std::time::Duration;
 
-/// Error kind for programs to read (`data.kind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
-    BackendSpawnFailed,
-    BackendUnavailable,
-    BackendTimeout,
-    RoutingFailed,
-    Overloaded,
-    ShuttingDown,
-    ClientTooSlow,
-    ClientTimeout,
-    MessageTooLarge,
-    BadAnswer,
-    MethodNotFound,
-    BadMessage,
-    /// A tool, prompt or task that does not exist.
-    UnknownName,
-    UnknownResource,
-    /// A cursor into a list that no longer exists.
-    StaleCursor,
-    /// The client has not sent `initialize`.
-    NotInitialized,
-    /// HTTP only: unknown session.
-    SessionNotFound,
-    /// A remote server requires authentication.
-    Unauthorized,
-    /// A remote server refuses the authenticated user.
-    Forbidden,
-    RateLimited,
-    /// The config file is invalid or has no usable server.
-    ConfigError,
-}
-
-impl ErrorKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BackendSpawnFailed => "backend_spawn_failed",
-            Self::BackendUnavailable => "backend_unavailable",
-            Self::BackendTimeout => "backend_timeout",
-            Self::RoutingFailed => "routing_failed",
-            Self::Overloaded => "overloaded",
-            Self::ShuttingDown => "shutting_down",
-            Self::ClientTooSlow => "client_too_slow",
-            Self::ClientTimeout => "client_timeout",
-            Self::MessageTooLarge => "message_too_large",
-            Self::BadAnswer => "bad_answer",
-            Self::MethodNotFound => "method_not_found",
-            Self::BadMessage => "bad_message",
-            Self::UnknownName => "unknown_name",
-            Self::UnknownResource => "resource_not_found",
-            Self::StaleCursor => "stale_cursor",
-            Self::NotInitialized => "not_initialized",
-            Self::SessionNotFound => "session_not_found",
-            Self::Unauthorized => "unauthorized",
-            Self::Forbidden => "forbidden",
-            Self::RateLimited => "rate_limited",
-            Self::ConfigError => "config_error",
-        }
-    }
-
-    /// JSON-RPC code for clients of the legacy era.
-    fn code(self) -> i32 {
-        match self {
-            Self::BackendSpawnFailed => -32001,
-            // Same code as the official servers: it tells a client to start a new session.
-            Self::SessionNotFound => -32001,
-            Self::BackendUnavailable => -32002,
-            Self::BackendTimeout => -32003,
-            Self::RoutingFailed => -32004,
-            Self::MethodNotFound => -32601,
-            Self::BadMessage | Self::NotInitialized => -32600,
-            Self::UnknownName | Self::StaleCursor => -32602,
-            // Code given by the MCP specification.
-            Self::UnknownResource => -32002,
-            // No code of their own: programs read `data.kind`, and old clients know only "internal error".
-            Self::Overloaded
-            | Self::ShuttingDown
-            | Self::ClientTooSlow
-            | Self::ClientTimeout
-            | Self::MessageTooLarge
-            | Self::BadAnswer
-            | Self::Unauthorized
-            | Self::Forbidden
-            | Self::RateLimited
-            | Self::ConfigError => -32603,
-        }
-    }
-}
+/// Member of `data` with the time after which a retry may succeed.
+const RETRY_AFTER_KEY: &str = "retryAfterMs";
 
 /// Builder for an error answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,6 +68,17 @@ impl ErrorAnswer {
         self.code
     }
 
+    /// Time after which a retry may succeed.
+    pub fn retry_after(self, wait: Duration) -> Self {
+        self.with(RETRY_AFTER_KEY, json!(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// The whole response, ready to be sent.
+    pub fn to_outgoing(&self, id: &RawId, dialect: Dialect) -> Outgoing {
+        let retry_after = self.data.get(RETRY_AFTER_KEY).and_then(Value::as_u64).map(Duration::from_millis);
+        Outgoing::refusal(id.clone(), self.to_bytes(id, dialect), Refusal::new(self.kind, retry_after))
+    }
+
     /// The whole response as bytes.
     pub fn to_bytes(&self, id: &RawId, dialect: Dialect) -> Bytes {
         let error = json!({ "code": self.code, "message": self.message, "data": self.data });
@@ -172,53 +100,17 @@ impl ErrorAnswer {
 mod tests {
     use super::*;
 
-    /// All kinds. The match fails to compile when a new kind is missing here.
-    fn all() -> [ErrorKind; 21] {
-        use ErrorKind::*;
-        match BadMessage {
-            BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
-            | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
-            | BadMessage | UnknownName | UnknownResource | StaleCursor | NotInitialized | SessionNotFound
-            | Unauthorized | Forbidden | RateLimited | ConfigError => {}
-        }
-        [
-            BackendSpawnFailed,
-            BackendUnavailable,
-            BackendTimeout,
-            RoutingFailed,
-            Overloaded,
-            ShuttingDown,
-            ClientTooSlow,
-            ClientTimeout,
-            MessageTooLarge,
-            BadAnswer,
-            MethodNotFound,
-            BadMessage,
-            UnknownName,
-            UnknownResource,
-            StaleCursor,
-            NotInitialized,
-            SessionNotFound,
-            Unauthorized,
-            Forbidden,
-            RateLimited,
-            ConfigError,
-        ]
-    }
-
     #[test]
-    fn documentation_has_every_error_kind() {
-        let docs = include_str!("../../../docs/errors.md");
-        let (_, table) = docs.split_once("\n## The kinds\n").expect("a heading for the kinds");
-        let mut rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
-        for kind in all() {
-            // Documents use the typographic minus sign.
-            let cells = format!("| `{}` | \u{2212}{} |", kind.name(), kind.code().unsigned_abs());
-            let found = rows.iter().position(|row| row.starts_with(&cells));
-            rows.remove(found.unwrap_or_else(|| panic!("docs/errors.md: {cells} is missing")));
-        }
-        let parse_error = rows.iter().position(|row| row.starts_with("| `bad_message` | \u{2212}32700 |"));
-        rows.remove(parse_error.expect("what is not JSON has a code of its own"));
-        assert_eq!(rows, Vec::<&str>::new(), "docs/errors.md names a kind that does not exist");
+    fn own_error_tells_its_reason() {
+        let error =
+            ErrorAnswer::new(ErrorKind::RateLimited, "too many").retry_after(Duration::from_millis(1500));
+        let out = error.to_outgoing(&RawId::from_number(7), Dialect::Standard);
+        let reason = out.reason().unwrap();
+        assert_eq!((reason.kind, reason.retry_after()), (ErrorKind::RateLimited, Some(2)));
+        let sent: Value = serde_json::from_slice(&out.to_vec()).unwrap();
+        assert_eq!(sent["error"]["data"]["retryAfterMs"], 1500);
+        let error = ErrorAnswer::new(ErrorKind::Forbidden, "no");
+        let reason = error.to_outgoing(&RawId::null(), Dialect::Bare).reason().unwrap();
+        assert_eq!((reason.kind, reason.retry_after()), (ErrorKind::Forbidden, None));
     }
 }

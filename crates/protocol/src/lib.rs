@@ -4,7 +4,7 @@
 //! # Layout
 //! Lowest layer first: a module uses only modules listed before it.
 //! - [`json`]: the validating scanner: one pass, no decoding.
-//! - [`id`], [`method`]: ids and method names of an envelope.
+//! - [`id`], [`method`]: ids and method names of an envelope. [`error_kind`]: kinds of our own errors.
 //! - [`hunt`]: the search for an id in a line that is broken or too long to store.
 //! - [`framing`]: frames in a byte stream (newline or `Content-Length`), in both directions.
 //! - [`sse`]: the parser for server-sent events.
@@ -25,6 +25,7 @@ pub const HANDSHAKE_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-
 pub mod json;
 pub mod id;
 pub mod method;
+pub mod error_kind;
 pub mod hunt;
 pub mod framing;
 pub mod sse;
@@ -39,12 +40,13 @@ pub mod setup;
 
 pub use dialect::Dialect;
 pub use envelope::{Broken, Parsed, parse};
-pub use error::{ErrorAnswer, ErrorKind};
+pub use error::ErrorAnswer;
+pub use error_kind::ErrorKind;
 pub use framing::{Frame, Framer, Framing};
 pub use id::RawId;
 pub use message::{Kind, Message};
 pub use method::Method;
-pub use outgoing::{Outgoing, OutgoingKind, Patch};
+pub use outgoing::{Outgoing, OutgoingKind, Patch, Refusal};
 pub use setup::{PeerSetup, SetupMessage};
 pub use sse::{SseItem, SseParser};
 pub use touch::{Part, Span};
