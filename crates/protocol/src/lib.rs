@@ -11,6 +11,7 @@
 //! - [`touch`]: the touch table, with every part of a message that we may read or replace.
 //! - [`message`]: one message with its bytes, its kind and the spans of its parts.
 //! - [`envelope`]: the parser from frame to message.
+//! - [`shown_token`]: tokens that clients show in their messages, and their removal.
 //! - [`recover`]: messages inside a line of other program output.
 //! - [`outgoing`]: outgoing bytes: received ones with a few spans replaced, or our own.
 //! - [`dialect`]: envelopes with and without `"jsonrpc":"2.0"`.
@@ -32,6 +33,7 @@ pub mod sse;
 pub mod touch;
 pub mod message;
 pub mod envelope;
+pub mod shown_token;
 pub mod recover;
 pub mod outgoing;
 pub mod dialect;
@@ -48,5 +50,6 @@ pub use message::{Kind, Message};
 pub use method::Method;
 pub use outgoing::{Outgoing, OutgoingKind, Patch, Refusal};
 pub use setup::{PeerSetup, SetupMessage};
+pub use shown_token::ShownToken;
 pub use sse::{SseItem, SseParser};
 pub use touch::{Part, Span};
