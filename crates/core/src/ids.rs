@@ -19,6 +19,8 @@ pub struct Principal(pub u32);
 
 impl Principal {
     pub const OWNER: Self = Self(0);
+    /// All clients without a token, where none is needed although others than the owner can connect.
+    pub const ANONYMOUS: Self = Self(1);
 }
 
 /// One entry of the config.

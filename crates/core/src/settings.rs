@@ -1,5 +1,6 @@
 //! Policies and limits from the config. Must not know where they come from.
 
+use crate::access::Authenticator;
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
 use crate::record::{FramingChoice, Record};
 use crate::routing::Policy;
@@ -348,6 +349,8 @@ pub struct Settings {
     pub aggregates: Aggregates,
     /// Seed for the jitter of restarts.
     pub seed: u64,
+    /// Recognises the tokens of clients.
+    pub authenticator: Arc<dyn Authenticator>,
     /// Whether [`crate::Fact::Routed`] is reported for every request.
     pub report_routes: bool,
 }

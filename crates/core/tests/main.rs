@@ -3,6 +3,7 @@
 mod story;
 
 mod isolation;
+mod tokens;
 mod hostile;
 
 mod handshake;

@@ -20,7 +20,7 @@ pub(crate) use role::Role;
 
 use self::leases::Leases;
 use self::outbox::ClientOutbox;
-use crate::access::Identity;
+use crate::access::{Identity, Standing};
 use crate::catalogue::Listing;
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
@@ -58,6 +58,7 @@ pub(crate) struct Client {
     since: Moment,
     /// The party on whose behalf the client acts.
     identity: Arc<Identity>,
+    standing: Standing,
     environment: Environment,
     /// The client's known folders.
     known: Shared<Known>,
@@ -102,6 +103,35 @@ impl Client {
 
     pub(crate) fn set_settings(&mut self, settings: Arc<ServerSettings>) {
         self.settings = settings;
+    }
+
+    /// The party on whose behalf the client acts.
+    pub(crate) fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
+    /// Whether the client has proved its identity.
+    pub(crate) fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// The name of its identity, once it is known.
+    pub(crate) fn identity_name(&self) -> Option<&Arc<str>> {
+        match self.standing {
+            Standing::ByConnection | Standing::Open | Standing::Settled => Some(&self.identity.name),
+            Standing::Unproven | Standing::Refused => None,
+        }
+    }
+
+    /// Whether a message can be accepted as it is: the usual case, and asked for every message.
+    pub(crate) fn is_proved(&self, message: &Message) -> bool {
+        matches!(self.standing, Standing::ByConnection | Standing::Settled) && !message.shows_token()
+    }
+
+    /// Settles who the client is: the party of a token, or the one it was so far.
+    pub(crate) fn settle(&mut self, identity: Option<Arc<Identity>>) {
+        self.standing = Standing::Settled;
+        self.identity = identity.unwrap_or_else(|| self.identity.clone());
     }
 
     pub(crate) fn principal(&self) -> Principal {

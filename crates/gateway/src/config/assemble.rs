@@ -110,6 +110,10 @@ fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
         page_size: entry.page_size.value().map(|Count(count)| count),
         notifications: offers::notifications(entry.notifications, &written, report),
         profiles: offers::profiles(entry.profiles, &written, report),
+        stdio_access: entry.access.value().map_or(defaults::STDIO_ACCESS, |entry| {
+            // A wrong word is reported, and the config is not used.
+            entry.stdio.or(defaults::STDIO_ACCESS)
+        }),
         serve: entry.serve.value().map(|entry| serve::settings(entry, report)).unwrap_or_default(),
         log: entry.log.value().map(log).unwrap_or_default(),
     }

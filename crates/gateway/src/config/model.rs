@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
-    OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, Variables, defaults,
+    OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, StdioAccess, Variables, defaults,
 };
 
 /// All settings.
@@ -45,6 +45,8 @@ pub struct Config {
     pub notifications: Vec<(String, Vec<String>)>,
     /// Selections of servers, by name.
     pub profiles: Vec<(String, Vec<String>)>,
+    /// Whether clients over stdio need a token.
+    pub stdio_access: StdioAccess,
     pub serve: ServeConfig,
     pub log: LogConfig,
 }
@@ -57,6 +59,8 @@ pub struct ServeConfig {
     pub tls_key: Option<String>,
     pub allowed_hosts: Vec<String>,
     pub allowed_origins: Vec<String>,
+    /// Whether a token in a message counts.
+    pub token_in_body: bool,
     pub session_ttl: Duration,
     pub max_sessions: usize,
     pub event_bytes: usize,
@@ -72,6 +76,7 @@ impl Default for ServeConfig {
             tls_key: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            token_in_body: defaults::TOKEN_IN_BODY,
             session_ttl: defaults::SESSION_TTL,
             max_sessions: defaults::MAX_SESSIONS,
             event_bytes: defaults::EVENT_BYTES,
@@ -320,6 +325,7 @@ impl Default for Config {
             page_size: None,
             notifications: Vec::new(),
             profiles: Vec::new(),
+            stdio_access: defaults::STDIO_ACCESS,
             serve: ServeConfig::default(),
             log: LogConfig::default(),
         }

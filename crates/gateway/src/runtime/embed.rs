@@ -51,7 +51,8 @@ pub async fn serve_client(
     let gateway = Gateway::new(&config, servers, state_folder, Lifetime::Client, Telemetry::silent(), false);
     let client = ClientId(1);
     let mut tasks = gateway.start_upkeep();
-    let arrival = gateway.own_client(client, None, &RootOptions::default());
+    let proof = settings::proof(None, config.stdio_access);
+    let arrival = gateway.own_client(client, None, &RootOptions::default(), proof);
     let streams = (Input::Stream(Box::pin(input)), StreamWriter::new(output));
     let (framing, limit) = (settings::fixed(config.framing), config.max_message_bytes);
     tasks.spawn("serving", fronts::stdio::serve(gateway.hub.clone(), arrival, streams, framing, limit));

@@ -6,6 +6,7 @@ use crate::config::{Config, LogLevel, ServerConfig};
 use crate::fronts;
 use crate::settings::{self, RootOptions};
 use crate::telemetry::{LogOptions, Telemetry};
+use crate::tokens::Secret;
 use std::path::PathBuf;
 use switchboard_core::{ClientId, ServerId};
 use switchboard_process::parent::Parent;
@@ -21,6 +22,8 @@ pub struct Solo {
     pub roots: RootOptions,
     pub state_folder: PathBuf,
     pub log: LogOptions,
+    /// Token of the client.
+    pub token: Option<Secret>,
     /// The end of our parent process does not mean the client's end.
     pub ignore_parent: bool,
 }
@@ -30,7 +33,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     // Watched from the start: the parent may end while the servers are prepared.
     let parent = Parent::watch();
     let signals = Signals::new()?;
-    let Solo { config, servers, as_one, roots, state_folder, log, ignore_parent } = solo;
+    let Solo { config, servers, as_one, roots, state_folder, log, token, ignore_parent } = solo;
     let reports_routes = matches!(log.level, LogLevel::Debug | LogLevel::Trace);
     let telemetry = Telemetry::start(log);
     let gateway = Gateway::new(&config, servers, &state_folder, Lifetime::Client, telemetry, reports_routes);
@@ -39,7 +42,8 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let mut tasks = gateway.start_upkeep();
     tasks.obey(hub, signals);
     // Without `as_one` there is exactly one server, which has the first number.
-    let arrival = gateway.own_client(client, (!as_one).then_some(ServerId(0)), &roots);
+    let proof = settings::proof(token.as_ref(), config.stdio_access);
+    let arrival = gateway.own_client(client, (!as_one).then_some(ServerId(0)), &roots, proof);
     let (framing, limit) = (settings::fixed(config.framing), config.max_message_bytes);
     let streams = (stdio.input, stdio.output);
     tasks.spawn("serving", fronts::stdio::serve(hub.clone(), arrival, streams, framing, limit));

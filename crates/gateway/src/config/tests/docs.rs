@@ -62,6 +62,7 @@ fn docs_and_schema_agree() {
     assert_eq!(documented("## Keys of `pool`"), defined(&file["properties"]["pool"]));
     assert_eq!(documented("## Keys of `log`"), defined(&file["properties"]["log"]));
     assert_eq!(documented("## Keys of `serve`"), defined(&file["properties"]["serve"]));
+    assert_eq!(documented("## Keys of `access`"), defined(&file["properties"]["access"]));
     for filter in ["tools", "prompts"] {
         assert_eq!(documented("## Keys of `tools` and `prompts`"), defined(full(server, filter)));
     }
@@ -124,7 +125,7 @@ fn loader_takes_defaults_and_examples() {
             check(format!(r#"{{ "mcpServers": {{ "s": {{ {server} }} }} }}"#));
         }
     }
-    for object in ["pool", "log"] {
+    for object in ["pool", "log", "access"] {
         for (key, value) in all(&format!("## Keys of `{object}`")) {
             check(format!(r#"{{ "mcpServers": {{}}, "{object}": {{ "{key}": {value} }} }}"#));
         }
@@ -140,6 +141,7 @@ fn the_values_of_a_choice_are_listed() {
         ("## Keys of a server", server),
         ("## Keys of `pool`", &file["properties"]["pool"]),
         ("## Keys of `log`", &file["properties"]["log"]),
+        ("## Keys of `access`", &file["properties"]["access"]),
     ];
     for (heading, object) in objects {
         for row in rows(heading) {

@@ -2,9 +2,10 @@
 
 use super::HttpReply;
 use super::body::{AnswerBody, BodyPart};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use serde_json::json;
+use switchboard_protocol::{ErrorKind, Refusal};
 
 pub(super) fn with(status: StatusCode, kind: &'static str, body: AnswerBody) -> HttpReply {
     let mut reply = Response::new(body);
@@ -26,12 +27,39 @@ pub(super) fn accepted() -> HttpReply {
 }
 
 /// Response with a message. Reuses the request's header map, which is large enough, to save an allocation.
-pub(super) fn message(part: BodyPart, mut headers: HeaderMap) -> HttpReply {
+/// A refusal of the whole request has the status of its kind.
+pub(super) fn message(part: BodyPart, mut headers: HeaderMap, refusal: Option<Refusal>) -> HttpReply {
     headers.clear();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let mut reply = Response::new(AnswerBody::Message(Some(part)));
     *reply.headers_mut() = headers;
+    if let Some(refusal) = refusal {
+        mark_refused(&mut reply, refusal);
+    }
     reply
+}
+
+/// Sets the status of refusals that HTTP has one for. All other errors are answers as good as any.
+fn mark_refused(reply: &mut HttpReply, refusal: Refusal) {
+    let status = match refusal.kind {
+        ErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
+        ErrorKind::Forbidden => StatusCode::FORBIDDEN,
+        ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        _ => return,
+    };
+    *reply.status_mut() = status;
+    challenge(reply);
+    if let Some(seconds) = refusal.retry_after() {
+        reply.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+}
+
+/// Adds the challenge that RFC 9110 requires with every 401.
+pub(super) fn challenge(reply: &mut HttpReply) {
+    if reply.status() == StatusCode::UNAUTHORIZED {
+        let challenge = HeaderValue::from_static("Bearer realm=\"switchboard\"");
+        reply.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
 }
 
 pub(super) fn stream(events: super::body::Events) -> HttpReply {
