@@ -106,6 +106,29 @@ fn token_after_the_first_request_is_late() {
     "#);
 }
 
+/// A client that shows a wrong token does not become the owner by leaving it out: a revoked token would give more rights
+/// than a valid one.
+#[test]
+fn wrong_optional_token_makes_one_needed() {
+    run(r#"
+        given linger 30s
+        A comes; folder /p; proof optional
+            start 1 at /p
+        A> {"id":1,"method":"initialize","params":{"proxy":{"authToken":"swb_nobody"}}}
+            A< …"wrong token: unknown, revoked or expired"…
+        A greets
+            A< …"missing token"…
+        A> {"id":2,"method":"tools/call","params":{}}
+            A< …"missing token"…
+        A> {"id":3,"method":"ping"}
+            A< {"id":3,"result":{}}
+        A> {"id":4,"method":"initialize","params":{"protocolVersion":"v","capabilities":{},"proxy":{"authToken":"swb_red"}}}
+            start 2 at /p
+            - its client has left it
+            stop 1
+    "#);
+}
+
 #[test]
 fn wrong_token_of_a_connection_serves_nothing() {
     run(r#"

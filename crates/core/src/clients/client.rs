@@ -115,6 +115,11 @@ impl Client {
         self.standing
     }
 
+    /// Serves the client only with a token from now on.
+    pub(crate) fn demand_token(&mut self) {
+        self.standing = Standing::Unproven;
+    }
+
     /// The name of its identity, once it is known.
     pub(crate) fn identity_name(&self) -> Option<&Arc<str>> {
         match self.standing {

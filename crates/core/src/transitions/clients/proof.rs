@@ -89,7 +89,12 @@ impl Core {
             // The owner's own token says nothing new on the owner's connection.
             (Standing::Settled, Some(Ok(known))) if known == *c.identity() => Ok(()),
             (Standing::Settled, Some(Ok(_))) => Err(Unproven::OtherToken),
-            (Standing::Open | Standing::Unproven | Standing::Settled, Some(Err(why))) => Err(why),
+            (Standing::Open, Some(Err(why))) => {
+                // It meant to act for someone else, so it must not become the owner by leaving the token out.
+                c.demand_token();
+                Err(why)
+            }
+            (Standing::Unproven | Standing::Settled, Some(Err(why))) => Err(why),
             (Standing::Open | Standing::Unproven, Some(Ok(known))) => {
                 self.become_known(client, known);
                 Ok(())

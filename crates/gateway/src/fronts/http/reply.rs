@@ -84,3 +84,27 @@ pub(super) fn preflight() -> HttpReply {
     headers.insert("access-control-max-age", HeaderValue::from_static("600"));
     reply
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn refusals_have_the_status_of_their_kind() {
+        let second = Duration::from_millis(1100);
+        for (kind, wait, status, retry) in [
+            (ErrorKind::Unauthorized, None, 401, None),
+            (ErrorKind::Forbidden, None, 403, None),
+            (ErrorKind::RateLimited, Some(second), 429, Some("2")),
+            (ErrorKind::BackendTimeout, Some(second), 200, None),
+        ] {
+            let part = BodyPart::new("{}".into(), None);
+            let reply = message(part, HeaderMap::new(), Some(Refusal::new(kind, wait)));
+            assert_eq!(reply.status(), status, "{kind:?}");
+            let header = |name| reply.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+            assert_eq!(header("retry-after").as_deref(), retry, "{kind:?}");
+            assert_eq!(header("www-authenticate").is_some(), status == 401, "{kind:?}");
+        }
+    }
+}
