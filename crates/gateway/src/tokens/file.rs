@@ -188,7 +188,7 @@ mod tests {
             !text.contains(secret.expose()) && !text.contains(&secret.expose()["swb_".len()..]),
             "{text}"
         );
-        assert_eq!(folder.file().list().unwrap(), [entry.clone()]);
+        assert_eq!(folder.file().list().unwrap(), std::slice::from_ref(&entry));
         assert_eq!(*entry.digest(), digest(secret.expose()));
         #[cfg(unix)]
         {

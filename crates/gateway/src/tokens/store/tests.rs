@@ -103,6 +103,20 @@ fn expired_token_is_not_recognised() {
     assert_eq!((house.identify(&ci), house.store.next_expiry()), (None, None));
 }
 
+/// Between the expiry and the next refresh, no session begins.
+#[test]
+fn expiry_needs_no_refresh() {
+    let house = House::new("expiry");
+    let (secret, hour) = (Secret::random().unwrap(), Duration::from_secs(3600));
+    let then = SystemTime::now() - 2 * hour;
+    let short = NewToken { lifetime: Some(hour), ..named("short") };
+    let entry = TokenEntry::new(short, digest(secret.expose()), then);
+    let content = Content { owner: None, tokens: vec![entry], fault: None };
+    assert_eq!(house.store.lock().take(content, then).ended.len(), 0);
+    assert!(house.store.next_expiry().is_some(), "it is known");
+    assert_eq!(house.identify(&secret), None);
+}
+
 #[test]
 fn owner_token_is_the_owner() {
     let house = House::new("owner");
