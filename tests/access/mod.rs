@@ -16,3 +16,4 @@ mod expired;
 mod canary;
 mod core_files;
 mod probes;
+mod policy;

@@ -252,6 +252,26 @@ fn variable_reaches_no_server() {
     assert!(!text.to_string().contains(&token));
 }
 
+/// `tools`, `call` and the like are clients as well.
+#[test]
+fn commands_use_the_variable() {
+    let house = locked::<false>();
+    let token = create(&house, &["ci"]);
+    let run = |words: &[&str], token: Option<&str>| {
+        let start = house.program("home").args(words).arg("--config").arg(house.config());
+        let start = token.into_iter().fold(start, |start, token| start.env("SWITCHBOARD_TOKEN", token));
+        start.start().finish()
+    };
+    for words in [&["tools"][..], &["call", "fake__echo"], &["tools", "--solo"]] {
+        let end = run(words, None);
+        assert!(end.code != Some(0) && end.stderr.contains("missing token"), "{words:?}: {}", end.stderr);
+        assert!(end.stderr.contains("SWITCHBOARD_TOKEN"), "{words:?}: {}", end.stderr);
+        let end = run(words, Some(&token));
+        assert_eq!(end.code, Some(0), "{words:?}: {}", end.stderr);
+    }
+    check_hidden(&house, &token);
+}
+
 /// With `shareAdHoc`, only the owner's windows bring command lines to the daemon.
 #[test]
 fn only_the_owner_brings_a_command() {

@@ -61,6 +61,8 @@ pub use doubtful::doubtful_servers;
 pub use fronts::local::hello::AdHoc;
 pub use io::task;
 pub use settings::RootOptions;
+pub use switchboard_core::Principal;
+pub use switchboard_core::access;
 pub use switchboard_core::catalogue::{decode_resource, decode_template};
 pub use switchboard_core::text::nearest::nearest_name;
 pub use switchboard_process::alive::is_alive;

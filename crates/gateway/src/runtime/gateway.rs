@@ -1,5 +1,6 @@
 //! A hub with the backends of a config's servers, for every mode that serves the config itself.
 
+use super::policy::Policy;
 use super::tasks::{LAST_WRITES_TIMEOUT, Tasks};
 use crate::backends::Dispatch;
 use crate::backends::configured::ConfiguredBackends;
@@ -24,8 +25,8 @@ use switchboard_process::warden::Warden;
 
 /// Lifetime of a gateway.
 pub(super) enum Lifetime {
-    /// As long as its one client.
-    Client,
+    /// As long as its one client, which may be served by another policy.
+    Client { policy: Policy },
     /// `linger` beyond its last client; for good if it `stays`.
     Daemon { linger: Duration, stays: bool },
 }
@@ -52,14 +53,15 @@ impl Gateway {
     ) -> Self {
         let vars = Arc::new(Vars::own());
         let (launches, shelf) = (Launches::new(state_folder), Shelf::new(state_folder));
-        let (linger, stays) = match lifetime {
-            Lifetime::Client => (None, false),
-            Lifetime::Daemon { linger, stays } => (Some(linger), stays),
+        let (linger, stays, policy) = match lifetime {
+            Lifetime::Client { policy } => (None, false, policy),
+            Lifetime::Daemon { linger, stays } => (Some(linger), stays, Policy::default()),
         };
         let tokens = TokenStore::new(state_folder, settings::profiles(config));
+        let authenticator = policy.authenticator.unwrap_or_else(|| tokens.clone());
         let stored = (&launches, &shelf);
         let mut settings =
-            settings::of_config(config, &servers, &vars, stored, tokens.clone(), linger, reports_routes);
+            settings::of_config(config, &servers, &vars, stored, authenticator, linger, reports_routes);
         settings.stays = stays;
         let warden = launch::warden_for(&servers, state_folder);
         // A daemon may get guarded servers by a later reload, so its layers are always reported.

@@ -1,6 +1,7 @@
 //! One client on our standard streams, and its backends, in one process.
 
 use super::gateway::{Gateway, Lifetime};
+use super::policy::Policy;
 use super::tasks::LAST_WRITES_TIMEOUT;
 use crate::config::{Config, LogLevel, ServerConfig};
 use crate::fronts;
@@ -36,7 +37,8 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let Solo { config, servers, as_one, roots, state_folder, log, token, ignore_parent } = solo;
     let reports_routes = matches!(log.level, LogLevel::Debug | LogLevel::Trace);
     let telemetry = Telemetry::start(log);
-    let gateway = Gateway::new(&config, servers, &state_folder, Lifetime::Client, telemetry, reports_routes);
+    let lifetime = Lifetime::Client { policy: Policy::default() };
+    let gateway = Gateway::new(&config, servers, &state_folder, lifetime, telemetry, reports_routes);
     let hub = &gateway.hub;
     let client = ClientId(1);
     let mut tasks = gateway.start_upkeep();

@@ -105,6 +105,14 @@ impl HttpRefusal {
             .hint("raise `maxMessageBytes` in the config, or send less")
     }
 
+    /// The same for a client that has shown no token in its head.
+    pub(super) fn too_large_unproven(limit: usize) -> Self {
+        let text =
+            format!("the body is over the limit of {limit} bytes for requests without a token in a header");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::MessageTooLarge, text)
+            .hint("send `Authorization: Bearer TOKEN`, or less")
+    }
+
     pub(super) fn too_slow() -> Self {
         let text = "the body did not arrive in time";
         Self::new(StatusCode::REQUEST_TIMEOUT, ErrorKind::ClientTooSlow, text)

@@ -53,14 +53,15 @@ impl Front {
         if let Err(refusal) = check_type(request.headers()) {
             return refusal.unread();
         }
-        if let Err(refusal) = Accepts::check(request.headers()) {
-            return self.refuse(request, &refusal).await;
-        }
+        let takes_streams = match Accepts::check(request.headers()) {
+            Ok(accepts) => accepts.streams,
+            Err(refusal) => return self.refuse(request, &refusal).await,
+        };
         let (head, body) = request.into_parts();
         // Where there is no token, a session proves a known client. Checked before a long body is read.
         let session = text(&head.headers, &SESSION).map(|id| self.find(id, &target, &from));
         match self.read_post(body, self.host.max_message_bytes()).await {
-            Ok(said) => self.take(head.headers, said, session, (target, from)).await,
+            Ok(said) => self.take((head.headers, said, takes_streams), session, (target, from)).await,
             Err(refusal) => *refusal,
         }
     }
@@ -79,12 +80,10 @@ impl Front {
     /// Passes the messages of a POST on: to the session that it names, or to a new one.
     pub(super) async fn take(
         self: &Arc<Self>,
-        headers: HeaderMap,
-        said: Parsed,
+        (headers, said, takes_streams): (HeaderMap, Parsed, bool),
         session: Option<Result<Arc<Session>, HttpRefusal>>,
         (target, from): (RouteTarget, Recognised<'_>),
     ) -> HttpReply {
-        let takes_streams = Accepts::read(&headers).streams;
         let asked = Asked::of(&said);
         let is_opening = match &said {
             Parsed::One(only) => is_opening(only),
@@ -130,7 +129,13 @@ impl Front {
         let bytes = match gather(body, limit).await {
             Ok(bytes) => bytes,
             Err(Unread::TooLong(seen)) => {
-                return Err((HttpRefusal::too_large(limit), Asked::of_glimpses(seen)));
+                let is_usual = limit == self.host.max_message_bytes();
+                let refusal = if is_usual {
+                    HttpRefusal::too_large(limit)
+                } else {
+                    HttpRefusal::too_large_unproven(limit)
+                };
+                return Err((refusal, Asked::of_glimpses(seen)));
             }
             Err(Unread::TooSlow) => return Err((HttpRefusal::too_slow(), Asked::default())),
             Err(Unread::Cut) => {
@@ -328,15 +333,15 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), HttpRefusal> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Accepts {
     whole: bool,
-    streams: bool,
+    pub(super) streams: bool,
 }
 
 impl Accepts {
     /// The specification demands both forms, but one is enough for an answer.
-    pub(super) fn check(headers: &HeaderMap) -> Result<(), HttpRefusal> {
-        let Self { whole, streams } = Self::read(headers);
-        if whole || streams {
-            return Ok(());
+    pub(super) fn check(headers: &HeaderMap) -> Result<Self, HttpRefusal> {
+        let accepts = Self::read(headers);
+        if accepts.whole || accepts.streams {
+            return Ok(accepts);
         }
         Err(HttpRefusal::malformed(
             StatusCode::NOT_ACCEPTABLE,

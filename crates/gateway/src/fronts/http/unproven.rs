@@ -26,9 +26,10 @@ impl Front {
     ) -> HttpReply {
         let headers = request.headers();
         let checked = check_version(headers).and_then(|()| check_type(headers));
-        if let Err(refusal) = checked.and_then(|()| Accepts::check(headers)) {
-            return refusal.unread();
-        }
+        let takes_streams = match checked.and_then(|()| Accepts::check(headers)) {
+            Ok(accepts) => accepts.streams,
+            Err(refusal) => return refusal.unread(),
+        };
         let (head, body) = request.into_parts();
         let said = match self.read_post(body, MAX_UNPROVEN_BYTES.min(self.host.max_message_bytes())).await {
             Ok(said) => said,
@@ -42,6 +43,6 @@ impl Front {
             Err(refusal) => return refusal.reply(&Asked::of(&said)),
         };
         let session = text(&head.headers, &SESSION).map(|id| self.find(id, &target, &from));
-        self.take(head.headers, said, session, (target, from)).await
+        self.take((head.headers, said, takes_streams), session, (target, from)).await
     }
 }
