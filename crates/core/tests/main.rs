@@ -4,6 +4,7 @@ mod story;
 
 mod isolation;
 mod tokens;
+mod revocations;
 mod hostile;
 
 mod handshake;

@@ -37,7 +37,7 @@
 //! | `- …` | a fact |
 
 mod claims;
-mod tokens;
+pub(crate) mod tokens;
 mod events;
 mod given;
 mod shorthand;

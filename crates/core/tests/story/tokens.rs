@@ -7,10 +7,10 @@ use switchboard_core::Principal;
 use switchboard_core::access::{Authenticator, Identity, Patterns, Rights};
 
 #[derive(Debug)]
-pub(super) struct KnownTokens(Mutex<BTreeMap<&'static str, Arc<Identity>>>);
+pub(crate) struct KnownTokens(Mutex<BTreeMap<&'static str, Arc<Identity>>>);
 
 impl KnownTokens {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let party = |number, name: &str| Identity {
             principal: Principal(number),
             name: name.into(),
@@ -29,8 +29,17 @@ impl KnownTokens {
         Self(Mutex::new(all.map(|(name, identity)| (name, identity.into())).into()))
     }
 
-    pub(super) fn revoke(&self, name: &str) -> Arc<Identity> {
+    pub(crate) fn revoke(&self, name: &str) -> Arc<Identity> {
         self.0.lock().expect("no panic before").remove(name).expect("a known token")
+    }
+}
+
+impl KnownTokens {
+    /// Revokes a token and creates it anew under the same name, for another party.
+    pub(crate) fn replace(&self, name: &'static str, number: u32) -> Arc<Identity> {
+        let anew = Identity { principal: Principal(number), name: name.into(), ..Identity::default() };
+        let before = self.0.lock().expect("no panic before").insert(name, anew.into());
+        before.expect("a known token")
     }
 }
 
