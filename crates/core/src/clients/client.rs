@@ -59,6 +59,8 @@ pub(crate) struct Client {
     /// The party on whose behalf the client acts.
     identity: Arc<Identity>,
     standing: Standing,
+    /// The identity of the token that it has shown, by which a revocation names it.
+    token: Option<Arc<Identity>>,
     environment: Environment,
     /// The client's known folders.
     known: Shared<Known>,
@@ -133,10 +135,21 @@ impl Client {
         matches!(self.standing, Standing::ByConnection | Standing::Settled) && !message.shows_token()
     }
 
-    /// Settles who the client is: the party of a token, or the one it was so far.
-    pub(crate) fn settle(&mut self, identity: Option<Arc<Identity>>) {
+    /// Settles who the client is: the party that it was so far.
+    pub(crate) fn settle(&mut self) {
         self.standing = Standing::Settled;
-        self.identity = identity.unwrap_or_else(|| self.identity.clone());
+    }
+
+    /// Settles who the client is: the party of this token.
+    pub(crate) fn settle_as(&mut self, token: Arc<Identity>) {
+        self.standing = Standing::Settled;
+        self.identity = token.clone();
+        self.token = Some(token);
+    }
+
+    /// Whether the client has shown this token.
+    pub(crate) fn has_token(&self, token: &Arc<Identity>) -> bool {
+        self.token.as_ref().is_some_and(|own| Arc::ptr_eq(own, token))
     }
 
     pub(crate) fn principal(&self) -> Principal {

@@ -32,6 +32,8 @@ pub(crate) struct NewClient {
 pub(crate) struct ClientOrigin {
     pub(crate) identity: Arc<Identity>,
     pub(crate) standing: Standing,
+    /// The identity of the token that it has shown.
+    pub(crate) token: Option<Arc<Identity>>,
     pub(crate) environment: Environment,
     pub(crate) known: Known,
     pub(crate) goes_by_request: bool,
@@ -49,6 +51,7 @@ impl Client {
             since: new.now,
             identity: Arc::default(),
             standing: Standing::ByConnection,
+            token: None,
             environment: Environment::default(),
             known,
             roots: ClientRoots::default(),
@@ -83,6 +86,7 @@ impl Client {
         Self {
             identity: origin.identity,
             standing: origin.standing,
+            token: origin.token,
             environment: origin.environment,
             goes_by_request: origin.goes_by_request,
             refusal_mark: origin.refusal_mark,

@@ -8,6 +8,7 @@ use crate::ids::{ClientId, ServerId};
 use crate::routing::Known;
 use crate::settings::ServerSettings;
 use crate::transitions::Route;
+use crate::transitions::clients::proof::Proved;
 use std::sync::Arc;
 
 impl Core {
@@ -23,10 +24,11 @@ impl Core {
 
     /// The origin of a client, from its connection.
     pub(crate) fn origin_of(&self, surroundings: Surroundings) -> ClientOrigin {
-        let (identity, standing) = self.proved(surroundings.identity, surroundings.proof);
+        let Proved { identity, standing, token } = self.proved(surroundings.identity, surroundings.proof);
         ClientOrigin {
             identity,
             standing,
+            token,
             environment: surroundings.environment,
             known: Known {
                 pinned: surroundings.pinned,

@@ -10,20 +10,31 @@ use crate::pending::{Asker, NOWHERE};
 use std::sync::Arc;
 use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, ShownToken};
 
+/// The party of a new client, and whether that is proved.
+pub(super) struct Proved {
+    pub(super) identity: Arc<Identity>,
+    pub(super) standing: Standing,
+    /// The identity of the token that it has shown.
+    pub(super) token: Option<Arc<Identity>>,
+}
+
 impl Core {
-    /// Identity and standing of a new client.
-    pub(crate) fn proved(&self, identity: Arc<Identity>, proof: Proof) -> (Arc<Identity>, Standing) {
+    /// The party of a new client.
+    pub(super) fn proved(&self, identity: Arc<Identity>, proof: Proof) -> Proved {
+        let by_connection = |identity, standing| Proved { identity, standing, token: None };
+        let by_token =
+            |token: Arc<Identity>, standing| Proved { identity: token.clone(), standing, token: Some(token) };
         match proof {
-            Proof::Unneeded => (identity, Standing::ByConnection),
+            Proof::Unneeded => by_connection(identity, Standing::ByConnection),
             Proof::Checked if self.settings.authenticator.is_valid(&identity) => {
-                (identity, Standing::ByConnection)
+                by_token(identity, Standing::ByConnection)
             }
-            Proof::Checked => (identity, Standing::Refused),
-            Proof::Optional => (identity, Standing::Open),
-            Proof::Required => (identity, Standing::Unproven),
+            Proof::Checked => by_connection(identity, Standing::Refused),
+            Proof::Optional => by_connection(identity, Standing::Open),
+            Proof::Required => by_connection(identity, Standing::Unproven),
             Proof::Shown(token) => match self.identify(&token) {
-                Some(known) => (known, Standing::Settled),
-                None => (identity, Standing::Refused),
+                Some(known) => by_token(known, Standing::Settled),
+                None => by_connection(identity, Standing::Refused),
             },
         }
     }
@@ -85,9 +96,8 @@ impl Core {
             (Standing::Refused, _) if is_harmless => Ok(()),
             (Standing::Refused, _) => Err(Unproven::WrongToken),
             (Standing::Settled, None) => Ok(()),
-            (Standing::Settled, Some(Ok(known))) if Arc::ptr_eq(&known, c.identity()) => Ok(()),
-            // The owner's own token says nothing new on the owner's connection.
-            (Standing::Settled, Some(Ok(known))) if known == *c.identity() => Ok(()),
+            // The same token again; or the owner's, on a connection that is the owner's without it.
+            (Standing::Settled, Some(Ok(known))) if known.principal == c.principal() => Ok(()),
             (Standing::Settled, Some(Ok(_))) => Err(Unproven::OtherToken),
             (Standing::Open, Some(Err(why))) => {
                 // It meant to act for someone else, so it must not become the owner by leaving the token out.
@@ -102,7 +112,7 @@ impl Core {
             (Standing::Open, None) => {
                 // From here on the owner's backends serve it, so a later token would come too late.
                 if message.kind() == Kind::Request && !is_harmless {
-                    c.settle(None);
+                    c.settle();
                 }
                 Ok(())
             }
@@ -121,7 +131,7 @@ impl Core {
         // A backend that was started in advance belongs to another party.
         self.leave_all(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.settle(Some(identity));
+        c.settle_as(identity);
         self.report_connected(client);
     }
 
@@ -135,7 +145,7 @@ impl Core {
 
     /// Disconnects the clients of a token that is no longer valid. Their open requests get an error first.
     pub(crate) fn revoked(&mut self, identity: &Arc<Identity>) {
-        let is_its = |c: &&Client| c.is_connected() && !c.is_lost() && Arc::ptr_eq(c.identity(), identity);
+        let is_its = |c: &&Client| c.is_connected() && !c.is_lost() && c.has_token(identity);
         let clients: Vec<ClientId> = self.clients.values().filter(is_its).map(|c| c.id()).collect();
         let error = self.unauthorized(&Unproven::Revoked(identity.name.clone()));
         for &client in &clients {
