@@ -4,6 +4,7 @@ mod asking;
 mod daemon;
 pub(crate) mod owner;
 mod overrides;
+mod token;
 mod values;
 mod overview;
 mod tips;
@@ -12,6 +13,7 @@ pub(crate) use asking::{CallArgs, GatewayArgs, GetArgs, ListArgs, ReadArgs};
 pub(crate) use daemon::{DaemonArgs, DaemonCommand, LogArgs, ServeArgs};
 use overrides::OverrideArgs;
 use owner::OwnerArgs;
+pub(crate) use token::{CreateArgs, TokenArgs, TokenCommand};
 pub(crate) use values::{BackendArg, FormatArg, GuardArg, InheritArg, LevelArg, PackagesArg};
 use values::{MAX_SECONDS, process_name};
 
@@ -77,7 +79,9 @@ pub(crate) enum Command {
     /// All servers of the config file are at /mcp, each one at /servers/NAME/mcp. This is the daemon with a listener:
     /// windows that run `stdio` with the same config share its servers.
     Serve(Box<ServeArgs>),
-    /// Show the bearer token that clients over HTTP need.
+    /// Manage the tokens of clients.
+    ///
+    /// Clients over HTTP need one. The first token is the owner's; others have their own names, rights and limits.
     Token(TokenArgs),
     /// List the tools of the servers.
     Tools(Box<ListArgs>),
@@ -266,18 +270,6 @@ impl StdioArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct TokenArgs {
-    #[command(subcommand)]
-    pub(crate) command: TokenCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum TokenCommand {
-    /// Print the token. It is created if there is none.
-    Show,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
     /// Print one JSON object; with `--watch`, one on each line.
     #[arg(long)]
@@ -426,7 +418,8 @@ mod tests {
     fn docs_and_command_line_say_the_same() {
         for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
             let (name, section) = (command.get_name(), section(command.get_name()));
-            for arg in command.get_arguments() {
+            let nested = command.get_subcommands().flat_map(clap::Command::get_arguments);
+            for arg in command.get_arguments().chain(nested) {
                 let written = match arg.get_long() {
                     Some(long) => format!("--{long}"),
                     None => arg.get_value_names().map(|names| names[0].to_string()).unwrap_or_default(),
@@ -451,8 +444,10 @@ mod tests {
     #[test]
     fn docs_name_only_what_exists() {
         let command = Cli::command();
+        let nested = command.get_subcommands().flat_map(clap::Command::get_subcommands);
         let known: Vec<String> = command
             .get_subcommands()
+            .chain(nested)
             .flat_map(|command| command.get_arguments().filter_map(|arg| arg.get_long()))
             .chain(["help", "version"])
             .map(|long| format!("--{long}"))

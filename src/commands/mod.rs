@@ -40,11 +40,12 @@ use switchboard_gateway::Source;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, Problem, ServerConfig, Severity, expand, preset};
+use switchboard_gateway::tokens::TOKEN_VARIABLE;
 use switchboard_gateway::{check_room, nearest_name};
 
-/// Our own environment, as a lookup function.
+/// Our own environment, as a lookup function. The client's token is not part of it: a config must not name it.
 fn vars(name: &str) -> Option<OsString> {
-    std::env::var_os(name)
+    std::env::var_os(name).filter(|_| name != TOKEN_VARIABLE)
 }
 
 /// Writes to stdout.

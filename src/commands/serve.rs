@@ -5,28 +5,29 @@ use super::{complain, logging};
 use crate::cli::{DaemonArgs, ServeArgs};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
-use std::path::PathBuf;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use switchboard_gateway::allow_many_files;
 use switchboard_gateway::config::expand;
 use switchboard_gateway::config::{Config, ServeConfig};
 use switchboard_gateway::control::{self, Request};
 use switchboard_gateway::fronts::http::HttpOptions;
 use switchboard_gateway::fronts::http::listen::{Address, TlsFiles};
-use switchboard_gateway::fronts::http::token;
 use switchboard_gateway::runtime::daemon::{self, Daemon, Served};
+use switchboard_gateway::tokens::owner;
 
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let plan = command::plan(&DaemonArgs::for_serving(args), Default::default())?;
     let command::Plan { what, config, servers, source } = plan;
     let state_folder = super::state_folder();
-    let http = options(args, &config, &state_folder)?;
+    let http = options(args, &config)?;
     let address = Identity { what, overrides: Default::default() }.socket()?;
     super::check_can_serve()?;
     allow_many_files();
     let path = source.as_ref().map(|source| &*source.path);
     let log = logging::options((&args.log).into(), &config, path, &state_folder)?;
     let default_root = path.and_then(|path| expand::default_root(&config, path, &super::vars).ok().flatten());
-    announce(&http);
+    announce(&http, &state_folder)?;
     make_room(&address)?;
     let daemon = Daemon {
         config,
@@ -63,7 +64,7 @@ fn make_room(address: &switchboard_gateway::Address) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn options(args: &ServeArgs, config: &Config, state_folder: &std::path::Path) -> anyhow::Result<HttpOptions> {
+fn options(args: &ServeArgs, config: &Config) -> anyhow::Result<HttpOptions> {
     let serve = &config.serve;
     let texts = if args.listen.is_empty() { &serve.listen } else { &args.listen };
     let listen: Result<Vec<Address>, String> = texts.iter().map(|text| Address::read(text)).collect();
@@ -77,10 +78,6 @@ fn options(args: &ServeArgs, config: &Config, state_folder: &std::path::Path) ->
         );
         return Err(fatal(Exit::Usage, text));
     }
-    let token = match args.no_auth {
-        true => None,
-        false => Some(token::get(state_folder).context("cannot read or create the token")?),
-    };
     let mut hosts = serve.allowed_hosts.clone();
     // Clients may use the address they connect to as the host.
     for address in &listen {
@@ -94,7 +91,8 @@ fn options(args: &ServeArgs, config: &Config, state_folder: &std::path::Path) ->
     Ok(HttpOptions {
         listen,
         tls: tls(args, serve),
-        token,
+        needs_token: !args.no_auth,
+        token_in_body: serve.token_in_body,
         hosts,
         origins: serve.allowed_origins.clone(),
         session_ttl: serve.session_ttl,
@@ -110,16 +108,22 @@ fn tls(args: &ServeArgs, serve: &ServeConfig) -> Option<TlsFiles> {
     Some(TlsFiles { cert, key })
 }
 
-fn announce(http: &HttpOptions) {
-    match &http.token {
-        Some(token) => complain(&format!(
-            "switchboard: clients need this header:\n  Authorization: Bearer {token}\n  (again: `switchboard token show`)"
-        )),
-        None => complain(
+fn announce(http: &HttpOptions, state_folder: &Path) -> anyhow::Result<()> {
+    if !http.needs_token {
+        complain(
             "switchboard: WARNING: --no-auth: every program and every user on this machine can use all servers and call all \
              their tools",
-        ),
+        );
+        return Ok(());
     }
+    // Made here, so that there is one before the first client comes.
+    let token = owner::get(state_folder).context("cannot read or create the token")?;
+    // A service's stderr is a log, which others may read.
+    let shown = if std::io::stderr().is_terminal() { token.expose() } else { "TOKEN" };
+    complain(&format!(
+        "switchboard: clients need this header:\n  Authorization: Bearer {shown}\n  (`switchboard token show` prints the owner's token)"
+    ));
+    Ok(())
 }
 
 fn told(addresses: &[Address]) {

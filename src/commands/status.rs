@@ -180,8 +180,14 @@ fn show_clients(text: &mut String, clients: &Value) -> anyhow::Result<()> {
         let (server, root) =
             (client["server"].as_str().unwrap_or("?"), client["root"].as_str().unwrap_or("-"));
         let age = age(client["seconds"].as_u64().unwrap_or(0));
-        let line =
-            format!("    {name:<20} {server:<16} {age:>6} {:>3} open", client["open"].as_u64().unwrap_or(0));
+        // The owner is the usual case, and needs no word.
+        let identity = match client["identity"].as_str() {
+            Some("owner") => String::new(),
+            Some(identity) => format!(", as {}", one_line(identity)),
+            None => ", without a valid token".to_owned(),
+        };
+        let open = client["open"].as_u64().unwrap_or(0);
+        let line = format!("    {name:<20} {server:<16} {age:>6} {open:>3} open{identity}");
         write_with_folder(text, &line, root)?;
     }
     Ok(())

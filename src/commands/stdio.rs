@@ -18,6 +18,7 @@ use switchboard_gateway::runtime::raw::{self, Raw};
 use switchboard_gateway::runtime::refusing::{self, Refusal};
 use switchboard_gateway::runtime::solo::{self, Solo};
 use switchboard_gateway::telemetry::{LogOptions, WindowLog};
+use switchboard_gateway::tokens::{Secret, TOKEN_VARIABLE};
 use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
@@ -53,7 +54,9 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
         let ignore_parent = args.ignore_parent;
         let as_one = matches!(choice, Choice::All(_));
         let servers = choice.servers();
-        solo::run(Solo { config, servers, as_one, roots, state_folder, log, ignore_parent }, stdio).await?;
+        let token = client_token();
+        let solo = Solo { config, servers, as_one, roots, state_folder, log, token, ignore_parent };
+        solo::run(solo, stdio).await?;
         Ok(Exit::Ok)
     })?
 }
@@ -162,7 +165,9 @@ async fn attach(
     // The attachment starts no servers: the daemon has them.
     let config = Config { servers: Vec::new(), ..config };
     let (state_folder, log, ignore_parent) = (super::state_folder(), window_log(args), args.ignore_parent);
-    let attach = Attach { config, server, ad_hoc, roots, address, state_folder, command, log, ignore_parent };
+    let token = client_token();
+    let attach =
+        Attach { config, server, ad_hoc, roots, address, state_folder, command, log, token, ignore_parent };
     Ok(match attach::run(attach, stdio).await {
         Ok(()) => Attached::Served,
         Err(Alone { stdio, why }) => alone(stdio, &why),
@@ -225,6 +230,13 @@ fn alone(stdio: OwnStdio, why: &std::io::Error) -> Attached {
          hint: `--solo` works without the daemon; `switchboard logs` may show why"
     ));
     Attached::Alone(stdio)
+}
+
+/// Token that the client was started with.
+fn client_token() -> Option<Secret> {
+    // An IDE may set the variable to an empty value. A value that is not text is no token that we made.
+    let token = std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty());
+    token.map(|token| Secret::new(token.to_string_lossy()))
 }
 
 /// The first known root.

@@ -6,6 +6,7 @@
 
 mod limited;
 
+use crate::access::Unproven;
 use crate::backends::Backend;
 use crate::catalogue::List;
 use crate::core::Core;
@@ -508,6 +509,26 @@ impl Core {
         ErrorAnswer::new(ErrorKind::StaleCursor, "this cursor is invalid or has expired")
             .retryable(false)
             .hint("request the list again, without a cursor")
+    }
+
+    pub(crate) fn unauthorized(&self, why: &Unproven) -> ErrorAnswer {
+        const SHOW: &str = "set SWITCHBOARD_TOKEN for `switchboard stdio`, or send `params.proxy.authToken` with `initialize`";
+        let (text, hint) = match why {
+            Unproven::NoToken => ("missing token".to_owned(), SHOW),
+            Unproven::WrongToken => (
+                "wrong token: unknown, revoked or expired".to_owned(),
+                "`switchboard token list` shows the tokens, `switchboard token create NAME` makes a new one",
+            ),
+            Unproven::OtherToken => (
+                "this connection belongs to someone else: its first request decided that".to_owned(),
+                "show the token with `initialize`, and use one connection for each token",
+            ),
+            Unproven::Revoked(name) => (
+                format!("the token `{name}` was revoked, has expired, or has other rights now"),
+                "connect again; `switchboard token list` shows the tokens",
+            ),
+        };
+        ErrorAnswer::new(ErrorKind::Unauthorized, text).retryable(false).hint(hint)
     }
 
     pub(crate) fn client_silent(&self) -> ErrorAnswer {

@@ -1,6 +1,6 @@
 //! Incoming events and resulting actions. Both enums are closed: every case is listed here.
 
-use crate::access::Identity;
+use crate::access::{Identity, Proof};
 use crate::catalogue::{Offer, OfferKey, RawOffer};
 use crate::environment::Environment;
 use crate::fact::Fact;
@@ -18,6 +18,8 @@ use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed, RawId};
 pub struct Surroundings {
     /// The party on whose behalf it acts.
     pub identity: Arc<Identity>,
+    /// How it proves that.
+    pub proof: Proof,
     /// Its environment for its server.
     pub environment: Environment,
     /// The root that it is pinned to.
@@ -79,6 +81,11 @@ pub enum Event {
     /// The client no longer reads: it is gone.
     ClientLost {
         client: ClientId,
+    },
+
+    /// A token was revoked, has expired, or has other rights now: its clients are disconnected.
+    Revoked {
+        identity: Arc<Identity>,
     },
 
     /// Result of [`Action::LookUp`]: the existing folders, with links resolved.

@@ -52,6 +52,10 @@ pub enum Fact {
     ConfigRejected {
         why: String,
     },
+    /// The file of the tokens cannot be read or relied on, so no token in it counts.
+    TokensRejected {
+        why: String,
+    },
     /// A server that should run without a client cannot.
     NotStarted {
         server: String,
@@ -60,6 +64,13 @@ pub enum Fact {
 
     ClientConnected {
         client: ClientId,
+        /// The name of its identity; `None` until it shows a valid token.
+        identity: Option<Arc<str>>,
+    },
+    /// The client's token was revoked or has expired, so the client was disconnected.
+    Expelled {
+        client: ClientId,
+        identity: Arc<str>,
     },
     ClientInputEnded {
         client: ClientId,
@@ -283,7 +294,8 @@ impl Fact {
     /// The client concerned, if the fact is about one client's messages.
     pub fn client(&self) -> Option<ClientId> {
         match self {
-            Self::ClientConnected { client }
+            Self::ClientConnected { client, .. }
+            | Self::Expelled { client, .. }
             | Self::ClientInputEnded { client }
             | Self::ClientLost { client }
             | Self::RootsKnown { client, .. }
@@ -331,8 +343,10 @@ impl Fact {
             | Self::ParentGone
             | Self::ConfigApplied { .. }
             | Self::ConfigRejected { .. }
+            | Self::TokensRejected { .. }
             | Self::NotStarted { .. }
             | Self::ClientConnected { .. }
+            | Self::Expelled { .. }
             | Self::ClientInputEnded { .. }
             | Self::ClientLost { .. }
             | Self::RootsKnown { .. }

@@ -19,8 +19,8 @@ pub struct Principal(pub u32);
 
 impl Principal {
     pub const OWNER: Self = Self(0);
-    /// All clients that show no token where none is needed.
-    pub const ANONYMOUS: Self = Self(u32::MAX);
+    /// All clients without a token, where none is needed although others than the owner can connect.
+    pub const ANONYMOUS: Self = Self(1);
 }
 
 /// One entry of the config.

@@ -1,6 +1,6 @@
 //! Policies and limits from the config. Must not know where they come from.
 
-use crate::access::{Asks, IdentityLimits, NewLimiter, ServerLimits};
+use crate::access::{Asks, Authenticator, IdentityLimits, NewLimiter, ServerLimits};
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
 use crate::record::{FramingChoice, Record};
 use crate::routing::Policy;
@@ -370,6 +370,8 @@ pub struct Settings {
     pub aggregates: Aggregates,
     /// Seed for the jitter of restarts.
     pub seed: u64,
+    /// Recognises the tokens of clients.
+    pub authenticator: Arc<dyn Authenticator>,
     /// Whether [`crate::Fact::Routed`] is reported for every request.
     pub report_routes: bool,
 }

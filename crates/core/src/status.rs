@@ -26,6 +26,8 @@ pub struct ClientStatus {
     pub id: String,
     /// The client's own name.
     pub name: Option<String>,
+    /// The name of its identity: `owner`, the name of a token, or `anonymous`. `None` until it shows a token.
+    pub identity: Option<String>,
     pub server: String,
     pub root: Option<String>,
     pub seconds: u64,
@@ -104,6 +106,7 @@ impl Core {
             ClientStatus {
                 id: c.id().to_string(),
                 name: info,
+                identity: c.identity_name().map(|name| name.to_string()),
                 server: if c.aggregate().is_some() { "all".to_owned() } else { c.settings().name.clone() },
                 root: home
                     .and_then(|home| home.key().root.clone())
@@ -228,6 +231,7 @@ impl Core {
         let other = others().find(|other| other.key() == b.key()).or_else(|| others().next())?;
         let why = match () {
             () if b.owner().is_some() || other.key().owner.is_some() => "it belongs to one client",
+            () if b.key().principal != other.key().principal => "its clients have another token",
             () if b.key().profile != other.key().profile => "its clients have other capabilities",
             () if b.environment() != other.environment() => {
                 return Some(format!(

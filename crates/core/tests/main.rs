@@ -5,6 +5,8 @@
 mod story;
 
 mod isolation;
+mod tokens;
+mod revocations;
 mod hostile;
 
 mod handshake;

@@ -7,7 +7,7 @@
 //! | event | meaning |
 //! |---|---|
 //! | `given shared; linger 30s` | settings, for the whole story; see `given.rs` |
-//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; identity ci; limits 5/min burst 1; elsewhere yes; pinned /p; server 1` | a client connects, to the first server, to another, or to all of them (`server all`) |
+//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; identity ci; limits 5/min burst 1; proof required; elsewhere yes; pinned /p; server 1` | a client connects, to the first server, to another, or to all of them (`server all`) |
 //! | `A greets`, `A greets with CAPABILITIES`, `A greets as NAME` | the client sends `initialize` under the id 0 |
 //! | `A confirms` | the client sends `notifications/initialized` |
 //! | `A> MESSAGE`, `1> MESSAGE` | a client or a process sends a message; `(too long) TEXT` exceeds the limit |
@@ -18,6 +18,7 @@
 //! | `1 greets`, `1 greets with CAPABILITIES` | the process answers the last `initialize` |
 //! | `1 holds 5` | the process holds that many bytes of memory |
 //! | `found /p /q` | the paths of the last `look up`, resolved |
+//! | `revoke NAME` | the token `swb_NAME` is revoked; `tokens.rs` has those that are known |
 //! | `owner restarts`, `owner stops /p`, `owner starts`, `owner keeps` | the owner's orders, for all roots or for one |
 //! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config limits 5/min burst 1`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5` |
 //! | `+5s`, `+0.1s`, `+10min` | time passes |
@@ -36,6 +37,7 @@
 //! | `- …` | a fact |
 
 mod claims;
+pub(crate) mod tokens;
 mod events;
 mod given;
 mod shorthand;
@@ -53,6 +55,7 @@ use switchboard_core::{
     Settings, StopHow, Surroundings,
 };
 use switchboard_protocol::{Framing, Method};
+use tokens::KnownTokens;
 
 /// Plays a story; fails at the first event with other outcomes.
 #[track_caller]
@@ -118,6 +121,7 @@ fn name_of(client: ClientId) -> char {
 struct Stage {
     core: Core,
     settings: Settings,
+    tokens: Arc<KnownTokens>,
     now: Moment,
     launches: Vec<Launch>,
     ended: BTreeSet<usize>,
@@ -133,7 +137,10 @@ struct Stage {
 
 impl Stage {
     fn new(settings: Settings) -> Self {
+        let tokens = Arc::new(KnownTokens::new());
+        let settings = Settings { authenticator: tokens.clone(), ..settings };
         Self {
+            tokens,
             core: Core::new(settings.clone()),
             settings,
             now: Moment::default(),
@@ -275,6 +282,9 @@ impl Stage {
             "drain" => return vec![Event::Drain { why: "the story ends" }],
             "kill" => return vec![Event::Kill],
             _ => {}
+        }
+        if let Some(name) = line.strip_prefix("revoke ") {
+            return vec![Event::Revoked { identity: self.tokens.revoke(name) }];
         }
         let (who, what) = line.split_at(1);
         match who.parse::<usize>() {

@@ -13,6 +13,7 @@ use crate::config::environment::{self, Inherited, TOLD, is_named};
 use crate::config::folders::HOME_VARIABLES;
 use crate::config::separating::separates;
 use crate::config::{InheritEnv, ServerConfig, expand};
+use crate::tokens::TOKEN_VARIABLE;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -50,7 +51,9 @@ impl Vars {
         Self::new(std::env::vars_os().collect())
     }
 
-    pub(crate) fn new(all: Vec<(OsString, OsString)>) -> Self {
+    /// Without the variable of the client's token: it is for us, and never for a server.
+    pub(crate) fn new(mut all: Vec<(OsString, OsString)>) -> Self {
+        all.retain(|(name, _)| !is_same(name, TOKEN_VARIABLE));
         Self { all, ..Self::default() }
     }
 

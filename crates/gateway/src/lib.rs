@@ -9,8 +9,8 @@
 //! - [`paths`]: paths that messages and the environment name, looked up on disk.
 //! - `known`: packages with known state and scope; `scope`: the scope of a server
 //!   whose config leaves it open.
-//! - `stored_file`: files that are replaced atomically; `launches`: stored records of launches; `catalogue`:
-//!   stored lists of servers; `doubtful`: servers whose lists hint at client state.
+//! - `stored_file`: files that are replaced atomically; [`tokens`]: tokens of clients; `launches`: stored records
+//!   of launches; `catalogue`: stored lists of servers; `doubtful`: servers whose lists hint at client state.
 //! - `environments`: variables of clients; `settings`: settings of the core, from the config; `collisions`:
 //!   colliding names in stored lists; [`explain`]: the routing decision for one request.
 //! - `io`: reading and writing of messages, tasks; `keeping`: background writes of stored files.
@@ -34,6 +34,7 @@ pub mod paths;
 mod known;
 mod scope;
 mod stored_file;
+pub mod tokens;
 mod launches;
 mod catalogue;
 mod doubtful;
@@ -60,6 +61,8 @@ pub use doubtful::doubtful_servers;
 pub use fronts::local::hello::AdHoc;
 pub use io::task;
 pub use settings::RootOptions;
+pub use switchboard_core::Principal;
+pub use switchboard_core::access;
 pub use switchboard_core::catalogue::{decode_resource, decode_template};
 pub use switchboard_core::text::nearest::nearest_name;
 pub use switchboard_process::alive::is_alive;
@@ -74,6 +77,7 @@ pub use switchboard_process::warden::{Layer, LayerState, Layers};
 /// To be called first in `main`, before any thread exists. Does not return in guard processes.
 pub fn prepare_process() {
     switchboard_process::take_role();
+    switchboard_process::core_dumps::disable();
     switchboard_process::parent::Parent::remember();
     switchboard_process::memory::allocator_gives_back();
     end_on_panic();

@@ -4,18 +4,19 @@
 use crate::catalogue::Shelf;
 use crate::config::{
     Capabilities, Config, Dialect, FilterConfig, Framing, Lookup, Names, OnTimeout, PoolMemory,
-    RetryAfterCrash, ServerConfig, expand,
+    RetryAfterCrash, ServerConfig, StdioAccess, expand,
 };
 use crate::environments::Vars;
 use crate::known;
 use crate::launches::Launches;
 use crate::paths;
 use crate::scope;
+use crate::tokens::{Profiles, Secret};
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::access::{NewLimiter, ServerLimits};
+use switchboard_core::access::{Authenticator, NewLimiter, Patterns, Proof, Rights, ServerLimits};
 use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOffer};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
@@ -24,6 +25,7 @@ use switchboard_core::{
     Surroundings,
 };
 use switchboard_process::machine;
+use switchboard_protocol::ShownToken;
 use switchboard_protocol::dialect::LearntDialect;
 
 /// Workspaces that the command line and the config name, as canonical paths.
@@ -35,9 +37,10 @@ pub struct RootOptions {
 }
 
 /// Surroundings of a client that started this process, and shares its own.
-pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
+pub(crate) fn own_surroundings(roots: &RootOptions, proof: Proof) -> Surroundings {
     Surroundings {
         identity: Arc::default(),
+        proof,
         environment: Environment::default(),
         pinned: roots.pinned.as_deref().and_then(paths::canonical),
         given: roots.given.iter().filter_map(|root| paths::canonical(root)).collect(),
@@ -50,13 +53,32 @@ pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
     }
 }
 
+/// How a client over stdio proves who it is: by its token, or as the config asks.
+pub(crate) fn proof(token: Option<&Secret>, access: StdioAccess) -> Proof {
+    match (token, access) {
+        (Some(token), _) => Proof::Shown(ShownToken::Text(token.expose().to_owned())),
+        (None, StdioAccess::Token) => Proof::Required,
+        (None, StdioAccess::Open) => Proof::Optional,
+    }
+}
+
+/// Rights of the profiles of a config.
+pub(crate) fn profiles(config: &Config) -> Profiles {
+    let rights = |servers: &Vec<String>| {
+        // An empty list of patterns would allow every server.
+        let deny = if servers.is_empty() { vec!["*".to_owned()] } else { Vec::new() };
+        Arc::new(Rights { servers: Patterns { allow: servers.clone(), deny }, ..Rights::default() })
+    };
+    config.profiles.iter().map(|(name, servers)| (name.clone(), rights(servers))).collect()
+}
+
 /// Settings of the core.
 pub(crate) fn of_config(
     config: &Config,
     servers: &[ServerConfig],
     vars: &Vars,
-    launches: &Launches,
-    shelf: &Shelf,
+    (launches, shelf): (&Launches, &Shelf),
+    authenticator: Arc<dyn Authenticator>,
     linger: Option<Duration>,
     report_routes: bool,
 ) -> Settings {
@@ -82,6 +104,7 @@ pub(crate) fn of_config(
         // below 2^53, which JavaScript represents exactly.
         first_question: linger.map_or(1, |_| (time.as_secs() & 0xFFFF_FFFF) << 20),
         seed: time.as_nanos() as u64,
+        authenticator,
         report_routes,
     }
 }

@@ -1,27 +1,42 @@
-//! Change notifications for a file, instead of polling. Must not know what is in the file.
+//! Change notifications for files, instead of polling. Must not know what is in the files.
 //!
 //! Linux uses inotify on every folder that the path passes through by name, symbolic links included. Polling
 //! is still needed on other systems, and on file systems that other machines can change: see
 //! [`FileWatch::reports_all`].
 
 use crate::aside;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// Watches one path for changes.
+/// Pause after a change of some other file in the folder, which limits wake-ups by a busy folder.
+const BUSY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Watches one or more paths for changes.
 pub struct FileWatch(os::FileWatch);
 
 impl FileWatch {
     /// A watch without a path; reports nothing before [`aim`](Self::aim). Must be called in the context of a
     /// tokio runtime.
     pub fn new() -> Self {
-        Self(os::FileWatch::new())
+        Self::with_pause(BUSY_PAUSE)
+    }
+
+    /// The same with another pause after a change of some other file in the folder, which limits wake-ups by a
+    /// busy folder and delays reports by as much.
+    pub fn with_pause(pause: Duration) -> Self {
+        Self(os::FileWatch::new(pause))
     }
 
     /// Watches this path from now on, following links. Must be called again after a change: a folder or a
     /// link on the way may have been replaced.
     pub async fn aim(&mut self, path: &Path) {
-        let (path, aim) = (path.to_owned(), self.0.aim());
-        let watched = aside::run(move || aim.take(&path)).await;
+        self.aim_all(vec![path.to_owned()]).await;
+    }
+
+    /// The same for several paths.
+    pub async fn aim_all(&mut self, paths: Vec<PathBuf>) {
+        let aim = self.0.aim();
+        let watched = aside::run(move || aim.take(&paths)).await;
         self.0.set(watched);
     }
 
@@ -57,8 +72,6 @@ mod os {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    /// Pause after a change of some other file in the folder, which limits wake-ups by a busy folder.
-    const BUSY_PAUSE: Duration = Duration::from_secs(1);
     /// Limit on symbolic links, the same as the kernel's.
     const MAX_LINKS: usize = 40;
     /// Buffer for several events with their names.
@@ -81,6 +94,8 @@ mod os {
     pub(super) struct FileWatch {
         /// `None` if the system has no inotify instance left.
         fd: Option<AsyncFd<Arc<OwnedFd>>>,
+        /// Pause after a change of some other file in the folder.
+        pause: Duration,
         watched: Watched,
     }
 
@@ -99,12 +114,12 @@ mod os {
     }
 
     impl FileWatch {
-        pub(super) fn new() -> Self {
+        pub(super) fn new(pause: Duration) -> Self {
             let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok().map(Arc::new);
             // SAFETY: an `OwnedFd` stays open and the same until the last `Arc` of it is dropped, and the `AsyncFd` has one.
             let fd =
                 fd.and_then(|fd| unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }.ok());
-            Self { fd, watched: Watched::default() }
+            Self { fd, pause, watched: Watched::default() }
         }
 
         pub(super) fn aim(&self) -> Aim {
@@ -127,7 +142,7 @@ mod os {
                 let Ok(mut ready) = fd.readable().await else { return std::future::pending().await };
                 match read(fd.get_ref(), &self.watched.names) {
                     Ok(true) => return,
-                    Ok(false) => tokio::time::sleep(BUSY_PAUSE).await,
+                    Ok(false) => tokio::time::sleep(self.pause).await,
                     Err(Errno::AGAIN) => ready.clear_ready(),
                     Err(_) => return std::future::pending().await,
                 }
@@ -162,7 +177,7 @@ mod os {
     }
 
     impl Aim {
-        pub(super) fn take(self, path: &Path) -> Watched {
+        pub(super) fn take(self, paths: &[PathBuf]) -> Watched {
             let Some(fd) = self.fd else { return Watched::default() };
             let flags = WatchFlags::CREATE
                 | WatchFlags::MODIFY
@@ -175,7 +190,7 @@ mod os {
                 | WatchFlags::MOVE_SELF
                 | WatchFlags::ONLYDIR;
             let mut watched = Watched { names: Vec::new(), reports_all: true };
-            for (folder, name) in steps(path) {
+            for (folder, name) in paths.iter().flat_map(|path| steps(path)) {
                 // A folder that is already watched keeps its number.
                 match inotify::add_watch(&fd, &folder, flags) {
                     Ok(number) => watched.names.push((number, name)),
@@ -242,14 +257,15 @@ mod os {
 
 #[cfg(not(target_os = "linux"))]
 mod os {
-    use std::path::Path;
+    use std::path::PathBuf;
+    use std::time::Duration;
 
     pub(super) struct FileWatch;
     pub(super) struct Watched;
     pub(super) struct Aim;
 
     impl FileWatch {
-        pub(super) fn new() -> Self {
+        pub(super) fn new(_: Duration) -> Self {
             Self
         }
 
@@ -269,7 +285,7 @@ mod os {
     }
 
     impl Aim {
-        pub(super) fn take(self, _: &Path) -> Watched {
+        pub(super) fn take(self, _: &[PathBuf]) -> Watched {
             Watched
         }
     }

@@ -8,9 +8,11 @@
 //! - Tools without processes or streams:
 //!   - [`lock`]: a mutex without poisoning. [`aside`]: work on a separate thread.
 //!   - [`memory`]: an allocator that returns big buffers to the system. [`room`]: the limit on open
-//!     descriptors. `inherit`: process state passed on by our parent, and to our children.
+//!     descriptors. [`core_dumps`]: no core files of our own. `inherit`: process state passed on by our
+//!     parent, and to our children.
 //!   - [`drafts`]: temporary files of killed writers. [`private`]: files and folders that no other user can
 //!     have written. [`ownership`]: the users who can change a file. [`file_watch`]: change notifications for a file.
+//!     [`file_lock`]: a lock between processes.
 //!   - [`signals`]: requests to terminate. [`stderr`]: writes to our own stderr that never block.
 //! - Streams:
 //!   - `fd_passing`: descriptors sent through a socket.
@@ -38,12 +40,14 @@ pub mod lock;
 pub mod aside;
 pub mod memory;
 pub mod room;
+pub mod core_dumps;
 #[cfg(unix)]
 mod inherit;
 pub mod drafts;
 pub mod private;
 pub mod ownership;
 pub mod file_watch;
+pub mod file_lock;
 pub mod signals;
 pub mod stderr;
 

@@ -23,6 +23,7 @@ mod started;
 mod guard;
 mod warden;
 
+use crate::core_dumps;
 #[cfg(target_os = "linux")]
 use crate::wire::PROBE_ROLE;
 use crate::wire::{VERSION, WARDEN_ROLE};
@@ -34,6 +35,8 @@ pub(crate) fn take_role() {
     let mut words = std::env::args_os();
     let role = words.next();
     if role.as_deref() == Some(WARDEN_ROLE.as_ref()) {
+        // A guard's memory contains the environment of its server.
+        core_dumps::disable();
         let us =
             words.next().and_then(|pid| pid.to_str()?.parse().ok()).and_then(rustix::process::Pid::from_raw);
         let run_file = words.next().filter(|path: &OsString| !path.is_empty()).map(PathBuf::from);

@@ -4,7 +4,7 @@
 //! # Layout
 //! Lowest layer first: a module uses only modules listed before it.
 //! - [`json`]: the validating scanner: one pass, no decoding.
-//! - [`id`], [`method`]: ids and method names of an envelope.
+//! - [`id`], [`method`]: ids and method names of an envelope. [`error_kind`]: kinds of our own errors.
 //! - [`hunt`]: the search for an id in a line that is broken or too long to store.
 //! - [`framing`]: frames in a byte stream (newline or `Content-Length`), in both directions.
 //! - [`sse`]: the parser for server-sent events.
@@ -12,6 +12,7 @@
 //! - [`message`]: one message with its bytes, its kind and the spans of its parts.
 //! - [`envelope`]: the parser from frame to message.
 //! - [`prune`]: messages without some of their members.
+//! - [`shown_token`]: tokens that clients show in their messages, and their removal.
 //! - [`recover`]: messages inside a line of other program output.
 //! - [`outgoing`]: outgoing bytes: received ones with a few spans replaced, or our own.
 //! - [`dialect`]: envelopes with and without `"jsonrpc":"2.0"`.
@@ -26,6 +27,7 @@ pub const HANDSHAKE_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-
 pub mod json;
 pub mod id;
 pub mod method;
+pub mod error_kind;
 pub mod hunt;
 pub mod framing;
 pub mod sse;
@@ -33,6 +35,7 @@ pub mod touch;
 pub mod message;
 pub mod envelope;
 pub mod prune;
+pub mod shown_token;
 pub mod recover;
 pub mod outgoing;
 pub mod dialect;
@@ -41,12 +44,14 @@ pub mod setup;
 
 pub use dialect::Dialect;
 pub use envelope::{Broken, Parsed, parse};
-pub use error::{ErrorAnswer, ErrorKind};
+pub use error::ErrorAnswer;
+pub use error_kind::ErrorKind;
 pub use framing::{Frame, Framer, Framing};
 pub use id::RawId;
 pub use message::{Kind, Message};
 pub use method::Method;
-pub use outgoing::{Outgoing, OutgoingKind, Patch};
+pub use outgoing::{Outgoing, OutgoingKind, Patch, Refusal};
 pub use setup::{PeerSetup, SetupMessage};
+pub use shown_token::ShownToken;
 pub use sse::{SseItem, SseParser};
 pub use touch::{Part, Span};

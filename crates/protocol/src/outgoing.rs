@@ -1,12 +1,14 @@
 //! Outgoing messages: received bytes with a few spans replaced, or bytes of our own. Everything else stays
 //! uncopied and unchanged. Must not know who receives them.
 
+use crate::error_kind::ErrorKind;
 use crate::id::RawId;
 use crate::message::{Kind, Message};
 use crate::method::Method;
 use crate::touch::{Part, Span};
 use bytes::Bytes;
 use smallvec::SmallVec;
+use std::time::Duration;
 
 /// The replacement of a span.
 #[derive(Debug, Clone)]
@@ -50,6 +52,28 @@ impl From<Kind> for OutgoingKind {
     }
 }
 
+/// Reason of an error response of our own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    pub kind: ErrorKind,
+    /// Seconds after which a retry may succeed, rounded up; 0 if unknown. Two bytes, since every message has
+    /// room for them.
+    retry_after: u16,
+}
+
+impl Refusal {
+    pub fn new(kind: ErrorKind, retry_after: Option<Duration>) -> Self {
+        // Rounded up: a client that retries too early is refused again.
+        let seconds = |wait: Duration| u16::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u16::MAX);
+        Self { kind, retry_after: retry_after.map_or(0, seconds) }
+    }
+
+    /// Seconds after which a retry may succeed.
+    pub fn retry_after(self) -> Option<u16> {
+        (self.retry_after > 0).then_some(self.retry_after)
+    }
+}
+
 /// Source of an outgoing message's id.
 #[derive(Debug, Clone)]
 enum IdSource {
@@ -72,6 +96,8 @@ pub struct Outgoing {
     multiline: bool,
     /// The bytes are stored elsewhere and will be sent repeatedly.
     prepared: bool,
+    /// Set for an error of our own, so that a front need not parse it.
+    refusal: Option<Refusal>,
 }
 
 impl Outgoing {
@@ -88,6 +114,7 @@ impl Outgoing {
             method: message.method(),
             multiline: message.is_multiline(),
             prepared: false,
+            refusal: None,
         }
     }
 
@@ -111,7 +138,12 @@ impl Outgoing {
         Self { prepared: true, ..Self::response(id, bytes) }
     }
 
-    /// An error response of our own.
+    /// An error response of our own, with its reason.
+    pub fn refusal(id: RawId, bytes: Bytes, refusal: Refusal) -> Self {
+        Self { refusal: Some(refusal), ..Self::error(id, bytes) }
+    }
+
+    /// An error response of our own whose reason no front needs to know.
     pub fn error(id: RawId, bytes: Bytes) -> Self {
         Self::own(OutgoingKind::Response { failed: true }, Method::Other, IdSource::Known(id), bytes)
     }
@@ -122,7 +154,8 @@ impl Outgoing {
     }
 
     fn own(kind: OutgoingKind, method: Method, id: IdSource, bytes: Bytes) -> Self {
-        Self { bytes, id, splices: SmallVec::new(), kind, method, multiline: false, prepared: false }
+        let (splices, multiline, prepared, refusal) = (SmallVec::new(), false, false, None);
+        Self { bytes, id, splices, kind, method, multiline, prepared, refusal }
     }
 
     pub fn kind(&self) -> OutgoingKind {
@@ -150,6 +183,11 @@ impl Outgoing {
 
     pub fn is_request(&self) -> bool {
         self.kind == OutgoingKind::Request
+    }
+
+    /// Reason of an error response of our own; `None` for anything that a server sent.
+    pub fn reason(&self) -> Option<Refusal> {
+        self.refusal
     }
 
     pub fn is_prepared(&self) -> bool {

@@ -41,12 +41,18 @@ pub enum Part {
     Ref,
     RefName,
     RefUri,
+    /// Addressed to a proxy, not to a server.
+    Proxy,
+    /// The client's token, for us.
+    ProxyAuthToken,
     // `params._meta`
     Meta,
     MetaProgressToken,
     MetaRelatedTask,
     MetaRelatedTaskId,
     MetaSubscriptionId,
+    /// The client's token, for us.
+    MetaAuthToken,
     // `result`
     ResultType,
     ResultTask,
@@ -123,11 +129,13 @@ impl Branch {
 
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+const AUTH_TOKEN: &str = "switchboard/authToken";
 
 static PARAMS_META: &[Branch] = &[
     leaf("progressToken", Part::MetaProgressToken),
     node(RELATED_TASK, Part::MetaRelatedTask, &[leaf("taskId", Part::MetaRelatedTaskId)]),
     leaf(SUBSCRIPTION_ID, Part::MetaSubscriptionId),
+    leaf(AUTH_TOKEN, Part::MetaAuthToken),
 ];
 
 static PARAMS: &[Branch] = &[
@@ -143,6 +151,7 @@ static PARAMS: &[Branch] = &[
     leaf("task", Part::Task),
     leaf("elicitationId", Part::ElicitationId),
     node("ref", Part::Ref, &[leaf("name", Part::RefName), leaf("uri", Part::RefUri)]),
+    node("proxy", Part::Proxy, &[leaf("authToken", Part::ProxyAuthToken)]),
 ];
 
 static RESULT_META: &[Branch] = &[

@@ -28,7 +28,8 @@ impl Identity {
         }
     }
 
-    /// Clients over HTTP that show no token, where none is needed.
+    /// Anyone without a token. Not the owner: other users of this machine may be among them, so they must not
+    /// meet the owner's client state.
     pub fn anonymous() -> Self {
         Self { principal: Principal::ANONYMOUS, name: "anonymous".into(), ..Self::owner() }
     }
@@ -49,10 +50,15 @@ impl Default for Identity {
     }
 }
 
-/// Recognises the tokens that clients send in their messages. Replace it for another policy.
+/// Recognises the tokens of clients. Replace it for another policy. One identity has one `Arc`: a client is
+/// known by it when [`Event::Revoked`](crate::Event::Revoked) names it.
 pub trait Authenticator: fmt::Debug + Send + Sync {
     /// The identity of this token; `None` if the token is unknown, expired or revoked.
     fn identify(&self, token: &str) -> Option<Arc<Identity>>;
+
+    /// Whether a token that was recognised before is still valid. Asked when its client connects: the token
+    /// may have been revoked since its front looked.
+    fn is_valid(&self, identity: &Arc<Identity>) -> bool;
 }
 
 /// An authenticator that knows no tokens.
@@ -62,5 +68,9 @@ pub struct NoTokens;
 impl Authenticator for NoTokens {
     fn identify(&self, _token: &str) -> Option<Arc<Identity>> {
         None
+    }
+
+    fn is_valid(&self, _identity: &Arc<Identity>) -> bool {
+        false
     }
 }

@@ -1,5 +1,5 @@
 //! Access control: the identity of a client, its rights and its limits, and what servers may ask. Must not know
-//! tokens, transports or where an identity comes from.
+//! what a token looks like, transports, or where an identity comes from.
 //!
 //! # Layout
 //! - `rights`: servers, items and methods that an identity may use.
@@ -12,6 +12,7 @@
 //! - `choice`: the choice of a limiter, as a setting.
 //! - `refusals`: refused calls, counted.
 //! - `asks`: requests that a server may send to its clients.
+//! - `proof`: how a client proves its identity.
 
 mod rights;
 mod rate;
@@ -23,12 +24,15 @@ mod fair;
 mod choice;
 mod refusals;
 mod asks;
+mod proof;
 
 pub use asks::Asks;
 pub use choice::NewLimiter;
 pub use fair::FairLimiter;
 pub use identity::{Authenticator, Identity, NoTokens};
 pub use limiter::{CallAttempt, CallLimiter, CallRefusal, ExceededLimit, LimitScope, Permit};
+pub use proof::Proof;
+pub(crate) use proof::{Standing, Unproven};
 pub use rate::{CallLimits, IdentityLimits, Rate, ServerLimits};
 pub(crate) use refusals::Refusals;
 pub use rights::{Patterns, Rights};

@@ -20,7 +20,7 @@ pub(crate) use role::Role;
 
 use self::leases::Leases;
 use self::outbox::ClientOutbox;
-use crate::access::Identity;
+use crate::access::{Identity, Standing};
 use crate::catalogue::Listing;
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
@@ -58,6 +58,9 @@ pub(crate) struct Client {
     since: Moment,
     /// The party on whose behalf the client acts.
     identity: Arc<Identity>,
+    standing: Standing,
+    /// The identity of the token that it has shown, by which a revocation names it.
+    token: Option<Arc<Identity>>,
     environment: Environment,
     /// The client's known folders.
     known: Shared<Known>,
@@ -104,8 +107,49 @@ impl Client {
         self.settings = settings;
     }
 
+    /// The party on whose behalf the client acts.
     pub(crate) fn identity(&self) -> &Arc<Identity> {
         &self.identity
+    }
+
+    /// Whether the client has proved its identity.
+    pub(crate) fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// Serves the client only with a token from now on.
+    pub(crate) fn demand_token(&mut self) {
+        self.standing = Standing::Unproven;
+    }
+
+    /// The name of its identity, once it is known.
+    pub(crate) fn identity_name(&self) -> Option<&Arc<str>> {
+        match self.standing {
+            Standing::ByConnection | Standing::Open | Standing::Settled => Some(&self.identity.name),
+            Standing::Unproven | Standing::Refused => None,
+        }
+    }
+
+    /// Whether a message can be accepted as it is: the usual case, and asked for every message.
+    pub(crate) fn is_proved(&self, message: &Message) -> bool {
+        matches!(self.standing, Standing::ByConnection | Standing::Settled) && !message.shows_token()
+    }
+
+    /// Settles who the client is: the party that it was so far.
+    pub(crate) fn settle(&mut self) {
+        self.standing = Standing::Settled;
+    }
+
+    /// Settles who the client is: the party of this token.
+    pub(crate) fn settle_as(&mut self, token: Arc<Identity>) {
+        self.standing = Standing::Settled;
+        self.identity = token.clone();
+        self.token = Some(token);
+    }
+
+    /// Whether the client has shown this token.
+    pub(crate) fn has_token(&self, token: &Arc<Identity>) -> bool {
+        self.token.as_ref().is_some_and(|own| Arc::ptr_eq(own, token))
     }
 
     pub(crate) fn principal(&self) -> Principal {

@@ -99,6 +99,7 @@ impl Core {
             }
             Event::ClientInputEnded { client } => self.client_input_ended(client),
             Event::ClientLost { client } => self.client_lost(client),
+            Event::Revoked { identity } => self.revoked(&identity),
             Event::Spawned { launch, pid } => self.spawned(launch, pid),
             Event::SpawnFailed { launch, reason, hint } => {
                 let fact = Fact::SpawnFailed { backend: launch.backend, reason: reason.clone() };

@@ -55,8 +55,8 @@ impl Core {
         error: &ErrorAnswer,
     ) {
         let Some(c) = self.clients.get(&client) else { return };
-        let bytes = error.to_bytes(id, c.dialect());
-        self.put_answer(client, id, batch, Outgoing::error(id.clone(), bytes));
+        let out = error.to_outgoing(id, c.dialect());
+        self.put_answer(client, id, batch, out);
     }
 
     /// Sends a server's notification or request to its client; `false` without room or client.

@@ -2,12 +2,12 @@
 
 use super::given::{call_limits, environment};
 use bytes::Bytes;
-use switchboard_core::access::Identity;
+use switchboard_core::access::{Identity, Proof};
 use switchboard_core::routing::{NamedBy, NamedPath};
 use switchboard_core::{ClientId, Event, Launch, MemberPath, Principal, ServerId, Surroundings};
 use switchboard_protocol::hunt::Hunter;
 use switchboard_protocol::recover::recover;
-use switchboard_protocol::{Parsed, parse};
+use switchboard_protocol::{Parsed, ShownToken, parse};
 
 const VERSION: &str = r#"{"jsonrpc":"2.0","#;
 
@@ -69,6 +69,9 @@ fn connected(client: ClientId, options: &str) -> Event {
                 let identity = (*surroundings.identity).clone();
                 surroundings.identity = Identity { limits: call_limits(text), ..identity }.into();
             }
+            ("proof", "optional") => surroundings.proof = Proof::Optional,
+            ("proof", "required") => surroundings.proof = Proof::Required,
+            ("proof", token) => surroundings.proof = Proof::Shown(ShownToken::Text(token.into())),
             ("env", text) => surroundings.environment = environment(text),
             ("server", "all") => server = None,
             ("server", number) => server = Some(ServerId(number.parse().expect("a number"))),

@@ -2,11 +2,12 @@
 
 use crate::config::Config;
 use crate::environments::Vars;
-use crate::fronts::http::token;
 use crate::fronts::local::hello::{AdHoc, Newcomer};
 use crate::settings::{self, RootOptions};
+use crate::tokens::secret;
+use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{IdentityLimits, NewLimiter};
+use switchboard_core::access::{IdentityLimits, NewLimiter, NoTokens, Proof};
 use switchboard_core::{Aggregates, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerSettings, Settings};
 use switchboard_protocol::Framing;
 
@@ -21,7 +22,8 @@ const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// Description of our client for the daemon.
 pub(crate) fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
-    let own = settings::own_surroundings(roots);
+    // The daemon decides about the proof, by its own config.
+    let own = settings::own_surroundings(roots, Proof::Unneeded);
     let text = |pair: (std::ffi::OsString, std::ffi::OsString)| {
         // JSON carries text only, and no setting could name a variable that is not text.
         Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?))
@@ -36,7 +38,7 @@ pub(crate) fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &Root
         default: own.default,
         env: Vars::own().all().filter_map(text).collect(),
         // Without a mark, a refused request is answered with an error instead of being retried.
-        refusal_mark: token::random().ok(),
+        refusal_mark: secret::random().ok(),
         ..Newcomer::default()
     }
 }
@@ -72,6 +74,8 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         stays: false,
         first_question: 1,
         seed: u64::from(std::process::id()),
+        // Tokens in messages pass on to the daemon.
+        authenticator: Arc::new(NoTokens),
         report_routes: false,
     }
 }

@@ -111,6 +111,10 @@ fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
         notifications: offers::notifications(entry.notifications, &written, report),
         profiles: offers::profiles(entry.profiles, &written, report),
         limits: access::identity_limits(entry.limits, report),
+        stdio_access: entry.access.value().map_or(defaults::STDIO_ACCESS, |entry| {
+            // A wrong word is reported, and the config is not used.
+            entry.stdio.or(defaults::STDIO_ACCESS)
+        }),
         serve: entry.serve.value().map(|entry| serve::settings(entry, report)).unwrap_or_default(),
         log: entry.log.value().map(log).unwrap_or_default(),
     }

@@ -63,6 +63,16 @@ choice! {
 }
 
 choice! {
+    /// Whether clients over stdio need a token.
+    StdioAccess {
+        /// They need none, and act for the owner unless they show one.
+        Open = "open",
+        /// They are served only with a token.
+        Token = "token",
+    }
+}
+
+choice! {
     /// Which of Switchboard's own environment variables a server inherits.
     InheritEnv {
         /// The documented safe list: variables that programs need to run, without secrets.

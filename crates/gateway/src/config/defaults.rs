@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     Ask, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, PoolMemory, RetryAfterCrash, Scope, State,
+    Packages, PoolMemory, RetryAfterCrash, Scope, State, StdioAccess,
 };
 
 pub const FRAMING: Framing = Framing::Auto;
@@ -60,6 +60,9 @@ pub const IGNORED_FOLDERS: &[&str] = &["node_modules", ".git", "dist", "build", 
 pub const LOG_LEVEL: LogLevel = LogLevel::Info;
 pub const LOG_FORMAT: LogFormat = LogFormat::Human;
 pub const LOG_BODIES: bool = false;
+
+pub const STDIO_ACCESS: StdioAccess = StdioAccess::Open;
+pub const TOKEN_IN_BODY: bool = false;
 
 pub const LISTEN: &str = "127.0.0.1:7411";
 pub const SESSION_TTL: Duration = Duration::from_secs(30 * 60);

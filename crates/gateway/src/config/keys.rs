@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::access_keys::IdentityLimitsEntry;
-use super::choices::{Dialect, Fallback, Framing, LogFormat, LogLevel, Names};
+use super::choices::{Dialect, Fallback, Framing, LogFormat, LogLevel, Names, StdioAccess};
 use super::default_keys::DefaultsEntry;
 use super::defaults;
 use super::lists::{ByName, WordList};
@@ -108,6 +108,10 @@ file_object! {
         #[schemars(example = json!({ "rate": "600/min", "burst": 50, "concurrent": 20 }))]
         "limits" => limits: IdentityLimitsEntry,
 
+        /// Who may connect.
+        #[schemars(example = json!({ "stdio": "token" }))]
+        "access" => access: AccessEntry,
+
         /// How `switchboard serve` serves clients over HTTP.
         #[schemars(example = json!({ "listen": ["127.0.0.1:7411"] }))]
         "serve" => serve: ServeEntry,
@@ -115,6 +119,15 @@ file_object! {
         /// Log settings.
         #[schemars(example = json!({ "level": "debug" }))]
         "log" => log: LogEntry,
+    }
+}
+
+file_object! {
+    /// Who may connect.
+    AccessEntry, ignoring &[], {
+        /// Whether clients over stdio need a token.
+        #[schemars(extend("default" = defaults::STDIO_ACCESS.word()), example = json!("token"))]
+        "stdio" => stdio: StdioAccess,
     }
 }
 
@@ -141,6 +154,11 @@ file_object! {
         #[schemars(example = json!(["https://app.example.com"]))]
         "allowedOrigins" => allowed_origins: WordList,
 
+        /// Whether a client may show its token in a message instead of a header. Bodies of clients that have
+        /// shown no token are then read.
+        #[schemars(extend("default" = defaults::TOKEN_IN_BODY), example = json!(true))]
+        "tokenInBody" => token_in_body: bool,
+
         /// Idle time after which a session ends.
         #[schemars(extend("default" = spell_time(defaults::SESSION_TTL)), example = json!("1h"))]
         "sessionTtl" => session_ttl: Time,
@@ -154,7 +172,7 @@ file_object! {
         "eventBytes" => event_bytes: Size,
 
         /// Folders that a client may name in `Switchboard-Root`, by the names it uses. Clients on other
-        /// machines can name no others.
+        /// machines, and those without the owner's token, can name no others.
         #[schemars(example = json!({ "shop": "/srv/shop" }))]
         "rootMap" => root_map: ByName<String>,
     }

@@ -62,7 +62,7 @@ pub use crate::presets::Missing;
 pub use assemble::{LoadedConfig, load};
 pub use choices::{
     Ask, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, Preset, RetryAfterCrash, Scope, State,
+    Packages, Preset, RetryAfterCrash, Scope, State, StdioAccess,
 };
 pub use model::{
     Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, PresetConfig, RemoteConfig, STDERR, ServeConfig,

@@ -7,7 +7,7 @@ use switchboard_core::access::{Asks, IdentityLimits, ServerLimits};
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
-    OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, Variables, defaults,
+    OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, StdioAccess, Variables, defaults,
 };
 
 /// All settings.
@@ -49,6 +49,8 @@ pub struct Config {
     pub profiles: Vec<(String, Vec<String>)>,
     /// Limits on the calls of identities without limits of their own.
     pub limits: IdentityLimits,
+    /// Whether clients over stdio need a token.
+    pub stdio_access: StdioAccess,
     pub serve: ServeConfig,
     pub log: LogConfig,
 }
@@ -61,6 +63,8 @@ pub struct ServeConfig {
     pub tls_key: Option<String>,
     pub allowed_hosts: Vec<String>,
     pub allowed_origins: Vec<String>,
+    /// Whether a token in a message counts.
+    pub token_in_body: bool,
     pub session_ttl: Duration,
     pub max_sessions: usize,
     pub event_bytes: usize,
@@ -76,6 +80,7 @@ impl Default for ServeConfig {
             tls_key: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            token_in_body: defaults::TOKEN_IN_BODY,
             session_ttl: defaults::SESSION_TTL,
             max_sessions: defaults::MAX_SESSIONS,
             event_bytes: defaults::EVENT_BYTES,
@@ -331,6 +336,7 @@ impl Default for Config {
             notifications: Vec::new(),
             profiles: Vec::new(),
             limits: IdentityLimits::default(),
+            stdio_access: defaults::STDIO_ACCESS,
             serve: ServeConfig::default(),
             log: LogConfig::default(),
         }

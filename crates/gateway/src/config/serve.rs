@@ -35,6 +35,7 @@ pub(super) fn settings(entry: ServeEntry, report: &mut Report<'_>) -> ServeConfi
         tls_key: entry.tls_key.value(),
         allowed_hosts: hosts,
         allowed_origins: origins,
+        token_in_body: entry.token_in_body.or(defaults::TOKEN_IN_BODY),
         session_ttl: entry.session_ttl.or(Time(defaults::SESSION_TTL)).0,
         max_sessions: entry.max_sessions.or(Count(defaults::MAX_SESSIONS)).0,
         event_bytes: entry.event_bytes.or(Size(defaults::EVENT_BYTES)).0,

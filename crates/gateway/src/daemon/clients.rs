@@ -2,6 +2,7 @@
 
 use super::DaemonState;
 use super::admission::Admission;
+use crate::config::StdioAccess;
 use crate::environments::{Vars, environment};
 use crate::fronts::local::hello::{self, Newcomer, Reply};
 use crate::fronts::{Arrival, ClientHost, StreamOptions, Wanted, local};
@@ -11,7 +12,8 @@ use crate::paths;
 use crate::settings;
 use std::pin::Pin;
 use std::sync::Arc;
-use switchboard_core::{ClientId, Environment, Event, ServerId, Surroundings};
+use switchboard_core::access::{Authenticator, Proof};
+use switchboard_core::{ClientId, Environment, Event, Principal, ServerId, Surroundings};
 use switchboard_process::local::Connection;
 
 /// Service of clients that hand over their own streams.
@@ -94,7 +96,8 @@ impl DaemonState {
             Some(id) => Wanted::One(id),
             None => Wanted::All(self.backends.environments_of(&vars)),
         };
-        let surroundings = surroundings(environment, newcomer, &vars);
+        let proof = settings::proof(newcomer.token.as_ref(), *self.stdio_access.lock());
+        let surroundings = surroundings(environment, newcomer, proof, &vars);
         self.clients().insert(client, (id, vars));
         Some(Arrival { client, wants, surroundings, reader: ClientReader::new(root_arguments) })
     }
@@ -111,6 +114,17 @@ impl DaemonState {
         }
     }
 
+    /// Whether a window acts for the owner: by the owner's token, or without one where none is needed.
+    fn is_owners(&self, newcomer: &Newcomer) -> bool {
+        match &newcomer.token {
+            Some(token) => {
+                let identity = self.tokens.identify(token.expose());
+                identity.is_some_and(|identity| identity.principal == Principal::OWNER)
+            }
+            None => *self.stdio_access.lock() == StdioAccess::Open,
+        }
+    }
+
     /// Server that a client asks for: of the config, or of its command line; `None` for all servers. A
     /// command line is accepted only if our own config allows it: otherwise any process that reaches
     /// the socket could run commands.
@@ -122,15 +136,26 @@ impl DaemonState {
             let found = self.servers.find(&newcomer.server).map(|(id, _)| Some(id));
             return found.ok_or_else(|| self.servers.there_is_no(&newcomer.server));
         };
+        if !self.is_owners(newcomer) {
+            return Err(
+                "only its owner may bring a server after `--`, and this window is not its owner's".into()
+            );
+        }
         self.bring(&newcomer.server, ad_hoc).await.map(Some)
     }
 }
 
 /// Surroundings of a client that came through an attachment.
-fn surroundings(environment: Environment, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
+fn surroundings(
+    environment: Environment,
+    newcomer: Newcomer,
+    proof: Proof,
+    vars: &Arc<Vars>,
+) -> Surroundings {
     Surroundings {
         // Only processes of this user can connect to the socket.
         identity: Arc::default(),
+        proof,
         environment,
         pinned: newcomer.pinned,
         given: newcomer.given,

@@ -20,11 +20,13 @@ pub(crate) use clients::{HeldClient, StreamHolder};
 
 use crate::backends::configured::ConfiguredBackends;
 use crate::backends::servers::Servers;
-use crate::config::{self, Config, ServerConfig};
+use crate::config::{self, Config, ServerConfig, StdioAccess};
 use crate::environments::{Vars, environment};
 use crate::fronts::ClientHost;
 use crate::hub::Hub;
 use crate::paths;
+use crate::settings;
+use crate::tokens::TokenStore;
 use reload::{CurrentConfig, Overrides, Source};
 use standby::StartedServers;
 use std::collections::BTreeMap;
@@ -32,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
+use switchboard_core::access::Authenticator;
 use switchboard_core::{ClientId, Environment, ServerId};
 use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::Notify;
@@ -55,6 +58,7 @@ pub(crate) struct DaemonSetup {
     pub(crate) default_root: Option<PathBuf>,
     pub(crate) stays_without_clients: bool,
     pub(crate) streams: Box<dyn StreamHolder>,
+    pub(crate) tokens: Arc<TokenStore>,
 }
 
 /// State of the daemon, shared by all connections.
@@ -76,6 +80,9 @@ pub(crate) struct DaemonState {
     /// Whether servers with `lazy: false` run without a client.
     stays_without_clients: bool,
     started: StartedServers,
+    tokens: Arc<TokenStore>,
+    /// Whether clients over stdio need a token.
+    stdio_access: Lock<StdioAccess>,
     /// Selections of servers, by name.
     profiles: Lock<Vec<(String, Vec<String>)>>,
     next_client: AtomicU32,
@@ -104,6 +111,8 @@ impl DaemonState {
             default_root: setup.default_root.as_deref().and_then(paths::canonical),
             stays_without_clients: setup.stays_without_clients,
             started: StartedServers::load(&setup.state_folder, stored_for),
+            tokens: setup.tokens,
+            stdio_access: Lock::new(config.stdio_access),
             profiles: Lock::new(config.profiles.clone()),
             current: CurrentConfig::new(config, source, overrides),
             next_client: AtomicU32::new(1),
@@ -113,8 +122,12 @@ impl DaemonState {
         })
     }
 
-    fn set_profiles(&self, new: Vec<(String, Vec<String>)>) {
-        *self.profiles.lock() = new;
+    /// Applies who may connect, and which rights profiles give.
+    fn set_access(&self, config: &Config) {
+        // For new windows; connected ones have proved who they are.
+        *self.stdio_access.lock() = config.stdio_access;
+        self.profiles.lock().clone_from(&config.profiles);
+        self.tokens.set_profiles(settings::profiles(config));
     }
 
     fn clients(&self) -> LockGuard<'_, BTreeMap<ClientId, ClientEntry>> {
@@ -137,6 +150,10 @@ impl ClientHost for DaemonState {
 
     fn default_root(&self) -> Option<String> {
         self.default_root.clone()
+    }
+
+    fn authenticator(&self) -> &dyn Authenticator {
+        &*self.tokens
     }
 
     fn profile(&self, name: &str) -> Option<Vec<ServerId>> {

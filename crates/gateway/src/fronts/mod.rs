@@ -15,6 +15,7 @@ use crate::hub::Hub;
 use crate::io::reader::ClientReader;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::Authenticator;
 use switchboard_core::{ClientId, Environment, Event, ServerId, Surroundings};
 use switchboard_protocol::Framing;
 
@@ -28,6 +29,9 @@ pub(crate) trait ClientHost: Send + Sync {
 
     /// Root of clients that name none.
     fn default_root(&self) -> Option<String>;
+
+    /// Recognises the tokens of clients.
+    fn authenticator(&self) -> &dyn Authenticator;
 
     /// Servers of a profile of the config.
     fn profile(&self, name: &str) -> Option<Vec<ServerId>>;

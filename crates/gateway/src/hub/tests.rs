@@ -83,6 +83,7 @@ async fn lost_client_does_not_overtake_actions() {
         stays: false,
         first_question: 1,
         seed: 1,
+        authenticator: Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,
     };
     let mut hub = Hub::new(Core::new(settings), Box::new(notes.clone()), Telemetry::silent());

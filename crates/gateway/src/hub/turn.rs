@@ -17,6 +17,7 @@ use switchboard_core::{
 };
 use switchboard_process::aside;
 use switchboard_process::tree::Tree;
+use switchboard_protocol::shown_token::without_tokens;
 use switchboard_protocol::{Frame, Framing, Outgoing};
 
 /// Short messages to one peer that are written together: enough to make system calls cheap, few enough for
@@ -67,13 +68,14 @@ impl<'a> Turn<'a> {
             Peer::Client(client) => client.to_string(),
             Peer::Backend(launch) => launch.backend.to_string(),
         };
+        // Tokens are removed before the text is looked at in any other way: redaction only knows usual spellings.
         match peer {
             // A window with its own log wants bodies there, whatever the daemon's own log shows.
             Peer::Client(client) if self.hub.telemetry.wants_bodies_of(client) => {
-                self.desk().take_body(Some(client), from(), bytes);
+                self.desk().take_body(Some(client), from(), &without_tokens(bytes));
             }
             Peer::Client(_) | Peer::Backend(_) if self.hub.telemetry.wants_bodies() => {
-                self.desk().take_body(None, from(), bytes);
+                self.desk().take_body(None, from(), &without_tokens(bytes));
             }
             Peer::Client(_) | Peer::Backend(_) => {}
         }

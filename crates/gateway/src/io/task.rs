@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each task fail.
-pub const NAMES: [&str; 32] = [
+pub const NAMES: [&str; 33] = [
     "accepting",
     "accounting",
     "attachment",
@@ -32,6 +32,7 @@ pub const NAMES: [&str; 32] = [
     "slow",
     "tidying",
     "time",
+    "tokens",
     "visiting",
     "watching",
     "welcoming",

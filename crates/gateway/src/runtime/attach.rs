@@ -15,6 +15,7 @@ use crate::io::reader::ClientReader;
 use crate::io::task;
 use crate::settings::{self, RootOptions};
 use crate::telemetry::{Telemetry, WindowLog};
+use crate::tokens::Secret;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Attach {
     pub state_folder: PathBuf,
     pub command: DaemonCommand,
     pub log: WindowLog,
+    /// Token of the client.
+    pub token: Option<Secret>,
     pub ignore_parent: bool,
 }
 
@@ -65,6 +68,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let newcomer = Newcomer {
         // The default is not sent, so that the daemon opens no separate log for this window.
         log: Some(attach.log).filter(|log| !log.is_default()),
+        token: attach.token,
         ..relay::newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots)
     };
     let limit = attach.config.max_message_bytes;

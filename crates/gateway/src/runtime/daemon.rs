@@ -86,6 +86,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         default_root: daemon.default_root,
         stays_without_clients: daemon.stays_without_clients,
         streams: Box::new(Handover),
+        tokens: gateway.tokens.clone(),
     });
     // Starts the linger time: without clients, the daemon ends after it.
     hub.handle(Event::Tick);

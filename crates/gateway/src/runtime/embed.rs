@@ -1,6 +1,7 @@
 //! One client over any pair of streams: the gateway as part of another program.
 
 use super::gateway::{Gateway, Lifetime};
+use super::policy::Policy;
 use super::tasks::LAST_WRITES_TIMEOUT;
 use crate::config::Config;
 use crate::daemon::reload::Overrides;
@@ -47,11 +48,24 @@ pub async fn serve_client(
     input: impl AsyncRead + Send + 'static,
     output: impl AsyncWrite + Send + 'static,
 ) {
+    serve_client_by(Policy::default(), config, state_folder, input, output).await;
+}
+
+/// Same as [`serve_client`], by another policy.
+pub async fn serve_client_by(
+    policy: Policy,
+    config: Config,
+    state_folder: &Path,
+    input: impl AsyncRead + Send + 'static,
+    output: impl AsyncWrite + Send + 'static,
+) {
     let servers = Overrides::default().servers(&config);
-    let gateway = Gateway::new(&config, servers, state_folder, Lifetime::Client, Telemetry::silent(), false);
+    let (lifetime, telemetry) = (Lifetime::Client { policy }, Telemetry::silent());
+    let gateway = Gateway::new(&config, servers, state_folder, lifetime, telemetry, false);
     let client = ClientId(1);
     let mut tasks = gateway.start_upkeep();
-    let arrival = gateway.own_client(client, None, &RootOptions::default());
+    let proof = settings::proof(None, config.stdio_access);
+    let arrival = gateway.own_client(client, None, &RootOptions::default(), proof);
     let streams = (Input::Stream(Box::pin(input)), StreamWriter::new(output));
     let (framing, limit) = (settings::fixed(config.framing), config.max_message_bytes);
     tasks.spawn("serving", fronts::stdio::serve(gateway.hub.clone(), arrival, streams, framing, limit));

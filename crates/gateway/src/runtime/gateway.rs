@@ -1,5 +1,6 @@
 //! A hub with the backends of a config's servers, for every mode that serves the config itself.
 
+use super::policy::Policy;
 use super::tasks::{LAST_WRITES_TIMEOUT, Tasks};
 use crate::backends::Dispatch;
 use crate::backends::configured::ConfiguredBackends;
@@ -14,16 +15,18 @@ use crate::io::reader::ClientReader;
 use crate::launches::Launches;
 use crate::settings::{self, RootOptions};
 use crate::telemetry::Telemetry;
+use crate::tokens::{self, TokenStore};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::{ClientId, Core, Fact, ServerId, Surroundings};
+use switchboard_core::access::Proof;
+use switchboard_core::{ClientId, Core, Event, Fact, ServerId, Surroundings};
 use switchboard_process::warden::Warden;
 
 /// Lifetime of a gateway.
 pub(super) enum Lifetime {
-    /// As long as its one client.
-    Client,
+    /// As long as its one client, which may be served by another policy.
+    Client { policy: Policy },
     /// `linger` beyond its last client; for good if it `stays`.
     Daemon { linger: Duration, stays: bool },
 }
@@ -35,6 +38,7 @@ pub(super) struct Gateway {
     pub(super) servers: Arc<Servers>,
     /// Variables of this process.
     pub(super) vars: Arc<Vars>,
+    pub(super) tokens: Arc<TokenStore>,
 }
 
 impl Gateway {
@@ -49,12 +53,15 @@ impl Gateway {
     ) -> Self {
         let vars = Arc::new(Vars::own());
         let (launches, shelf) = (Launches::new(state_folder), Shelf::new(state_folder));
-        let (linger, stays) = match lifetime {
-            Lifetime::Client => (None, false),
-            Lifetime::Daemon { linger, stays } => (Some(linger), stays),
+        let (linger, stays, policy) = match lifetime {
+            Lifetime::Client { policy } => (None, false, policy),
+            Lifetime::Daemon { linger, stays } => (Some(linger), stays, Policy::default()),
         };
+        let tokens = TokenStore::new(state_folder, settings::profiles(config));
+        let authenticator = policy.authenticator.unwrap_or_else(|| tokens.clone());
+        let stored = (&launches, &shelf);
         let mut settings =
-            settings::of_config(config, &servers, &vars, &launches, &shelf, linger, reports_routes);
+            settings::of_config(config, &servers, &vars, stored, authenticator, linger, reports_routes);
         settings.stays = stays;
         let warden = launch::warden_for(&servers, state_folder);
         // A daemon may get guarded servers by a later reload, so its layers are always reported.
@@ -66,7 +73,7 @@ impl Gateway {
         let stored = (shelf, launches);
         let backends = ConfiguredBackends::new(servers.clone(), config.max_message_bytes, warden, stored);
         let hub = Hub::new(Core::new(settings), Dispatch::to(backends.clone()), telemetry);
-        Self { hub, backends, servers, vars }
+        Self { hub, backends, servers, vars, tokens }
     }
 
     /// A client in this process's own surroundings: of one server, or of all as one.
@@ -75,6 +82,7 @@ impl Gateway {
         client: ClientId,
         server: Option<ServerId>,
         roots: &RootOptions,
+        proof: Proof,
     ) -> Arrival {
         let root_arguments = match server {
             None => Some(self.servers.every_root_argument()),
@@ -86,15 +94,27 @@ impl Gateway {
         };
         let own = server.and_then(|server| self.servers.server(server));
         let environment = own.map(|server| environment(&server, &self.vars)).unwrap_or_default();
-        let surroundings = Surroundings { environment, ..settings::own_surroundings(roots) };
+        let surroundings = Surroundings { environment, ..settings::own_surroundings(roots, proof) };
         let reader = root_arguments.map(ClientReader::new).unwrap_or_default();
         Arrival { client, wants, surroundings, reader }
     }
 
-    /// Starts the core's timer, memory measurements, and the sweep after earlier runs.
+    /// Starts the core's timer, memory measurements, the watch over tokens, and the sweep after earlier runs.
     pub(super) fn start_upkeep(&self) -> Tasks {
         let mut tasks = Tasks::of(&self.hub);
         tasks.spawn("measuring", self.hub.clone().keep_measuring());
+        let hub = self.hub.clone();
+        tasks.spawn(
+            "tokens",
+            tokens::watch(self.tokens.clone(), move |refreshed| {
+                if let Some(why) = refreshed.fault {
+                    hub.telemetry().desk().take(Fact::TokensRejected { why });
+                }
+                for identity in refreshed.ended {
+                    hub.handle(Event::Revoked { identity });
+                }
+            }),
+        );
         let (hub, backends) = (self.hub.clone(), self.backends.clone());
         tasks.spawn("sweeping", async move { backends.sweep(&hub).await });
         tasks

@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //! - `tasks`: tasks of every mode.
+//! - `policy`: access control by another program.
 //! - `gateway`: a hub with the backends of a config's servers.
 //! - `embed`: one client over any pair of streams, inside another program.
 //! - `solo`: one client on our standard streams, with its own backends.
@@ -12,6 +13,7 @@
 //! - `peer`: a client for a program that we start.
 
 mod tasks;
+mod policy;
 mod gateway;
 pub mod embed;
 pub mod solo;
@@ -21,4 +23,5 @@ pub mod refusing;
 pub mod raw;
 pub mod peer;
 
-pub use embed::serve_client;
+pub use embed::{serve_client, serve_client_by};
+pub use policy::Policy;

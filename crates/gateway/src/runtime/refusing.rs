@@ -9,7 +9,7 @@ use crate::io::reader::ClientReader;
 use crate::telemetry::Telemetry;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{IdentityLimits, NewLimiter};
+use switchboard_core::access::{IdentityLimits, NewLimiter, NoTokens};
 use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings, Surroundings};
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
@@ -74,6 +74,7 @@ fn settings() -> Settings {
         stays: false,
         first_question: 1,
         seed: u64::from(std::process::id()),
+        authenticator: Arc::new(NoTokens),
         report_routes: false,
     }
 }

@@ -1,11 +1,13 @@
 //! One client on our standard streams, and its backends, in one process.
 
 use super::gateway::{Gateway, Lifetime};
+use super::policy::Policy;
 use super::tasks::LAST_WRITES_TIMEOUT;
 use crate::config::{Config, LogLevel, ServerConfig};
 use crate::fronts;
 use crate::settings::{self, RootOptions};
 use crate::telemetry::{LogOptions, Telemetry};
+use crate::tokens::Secret;
 use std::path::PathBuf;
 use switchboard_core::{ClientId, ServerId};
 use switchboard_process::parent::Parent;
@@ -21,6 +23,8 @@ pub struct Solo {
     pub roots: RootOptions,
     pub state_folder: PathBuf,
     pub log: LogOptions,
+    /// Token of the client.
+    pub token: Option<Secret>,
     /// The end of our parent process does not mean the client's end.
     pub ignore_parent: bool,
 }
@@ -30,16 +34,18 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     // Watched from the start: the parent may end while the servers are prepared.
     let parent = Parent::watch();
     let signals = Signals::new()?;
-    let Solo { config, servers, as_one, roots, state_folder, log, ignore_parent } = solo;
+    let Solo { config, servers, as_one, roots, state_folder, log, token, ignore_parent } = solo;
     let reports_routes = matches!(log.level, LogLevel::Debug | LogLevel::Trace);
     let telemetry = Telemetry::start(log);
-    let gateway = Gateway::new(&config, servers, &state_folder, Lifetime::Client, telemetry, reports_routes);
+    let lifetime = Lifetime::Client { policy: Policy::default() };
+    let gateway = Gateway::new(&config, servers, &state_folder, lifetime, telemetry, reports_routes);
     let hub = &gateway.hub;
     let client = ClientId(1);
     let mut tasks = gateway.start_upkeep();
     tasks.obey(hub, signals);
     // Without `as_one` there is exactly one server, which has the first number.
-    let arrival = gateway.own_client(client, (!as_one).then_some(ServerId(0)), &roots);
+    let proof = settings::proof(token.as_ref(), config.stdio_access);
+    let arrival = gateway.own_client(client, (!as_one).then_some(ServerId(0)), &roots, proof);
     let (framing, limit) = (settings::fixed(config.framing), config.max_message_bytes);
     let streams = (stdio.input, stdio.output);
     tasks.spawn("serving", fronts::stdio::serve(hub.clone(), arrival, streams, framing, limit));

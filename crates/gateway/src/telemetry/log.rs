@@ -187,13 +187,22 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::ConfigRejected { why } => {
             warn!(why = redact(why), "config file rejected; keeping the previous config")
         }
+        Fact::TokensRejected { why } => warn!(why, "tokens rejected: only their owner is recognised"),
         Fact::LeftBehind { ended, left: 0, .. } => {
             info!(server, root, ended = ended.join(", "), "leftover processes ended");
         }
         Fact::LeftBehind { ended, left, .. } => {
             error!(server, root, ended = ended.join(", "), left, "cannot end some leftover processes");
         }
-        Fact::ClientConnected { client } => debug!(%client, "client connected"),
+        Fact::ClientConnected { client, identity: Some(identity) } => {
+            debug!(%client, identity = &**identity, "client connected");
+        }
+        Fact::ClientConnected { client, identity: None } => {
+            debug!(%client, "client connected; it has not shown a valid token");
+        }
+        Fact::Expelled { client, identity } => {
+            info!(%client, identity = &**identity, "client disconnected: its token is no longer valid");
+        }
         Fact::ClientInputEnded { client } => debug!(%client, "client closed its input"),
         Fact::ClientLost { client } => debug!(%client, "client disconnected"),
         Fact::RootsKnown { client, roots } => info!(%client, roots = roots.join(", "), "client roots"),

@@ -1,6 +1,7 @@
 //! The start of a program as the guard's own child, bound to the guard's life, with the mark that all
 //! descendants inherit.
 
+use crate::core_dumps;
 use crate::mark::{MARK_VARIABLE, spell_mark};
 use crate::wire::Assignment;
 #[cfg(target_os = "linux")]
@@ -50,6 +51,7 @@ pub(super) fn program(
             // First: whatever fails below, the program cannot outlive its starter.
             die_with(starter)?;
             hear_all_signals();
+            core_dumps::restore();
             if let Some(limit) = limit {
                 carry(limit);
             }

@@ -5,7 +5,7 @@ use super::{GuardMode, GuardOptions, Layer, LayerState, Layers, Options, Swept};
 use crate::child::os::{self, ExitWatch, guarded, reap};
 use crate::child::{Ended, Launch, SpawnError, Spawned};
 use crate::wire::{self, Assignment, GuardRequest, socket};
-use crate::{aside, inherit, mark, parent, room, runs, table};
+use crate::{aside, core_dumps, inherit, mark, parent, room, runs, table};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::{
@@ -286,6 +286,8 @@ impl OsWarden {
         // A signal to our group must not reach it. Not a new session: see docs/decisions, "Guards stay in our session".
         command.process_group(0);
         room::as_before(&mut command);
+        // It lowers its own limit again, and gives each server this one.
+        core_dumps::as_before(&mut command);
         #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
         let process = command.spawn()?;
         let pid = Pid::from_child(&process);

@@ -1,6 +1,6 @@
 //! Constructors for clients of each role.
 
-use crate::access::Identity;
+use crate::access::{Identity, Standing};
 use crate::aggregate::Aggregate;
 use crate::clients::client::{ClientOutbox, Leases, Presence, Role};
 use crate::clients::declared::Declared;
@@ -31,6 +31,9 @@ pub(crate) struct NewClient {
 #[derive(Debug)]
 pub(crate) struct ClientOrigin {
     pub(crate) identity: Arc<Identity>,
+    pub(crate) standing: Standing,
+    /// The identity of the token that it has shown.
+    pub(crate) token: Option<Arc<Identity>>,
     pub(crate) environment: Environment,
     pub(crate) known: Known,
     pub(crate) goes_by_request: bool,
@@ -47,6 +50,8 @@ impl Client {
             settings: new.settings,
             since: new.now,
             identity: Arc::default(),
+            standing: Standing::ByConnection,
+            token: None,
             environment: Environment::default(),
             known,
             roots: ClientRoots::default(),
@@ -80,6 +85,8 @@ impl Client {
     fn connected(new: NewClient, role: Role, origin: ClientOrigin) -> Self {
         Self {
             identity: origin.identity,
+            standing: origin.standing,
+            token: origin.token,
             environment: origin.environment,
             goes_by_request: origin.goes_by_request,
             refusal_mark: origin.refusal_mark,

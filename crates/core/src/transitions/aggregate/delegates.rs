@@ -6,9 +6,9 @@ use crate::clients::{Client, ClientOrigin, ClientRoot, Greeting, RootsStage};
 use crate::core::{Core, Followup};
 use crate::environment::Environment;
 use crate::event::Surroundings;
-use crate::fact::Fact;
 use crate::ids::{ClientId, ServerId};
 use crate::messages::initialized_notice;
+use crate::servers::Server;
 use crate::transitions::Route;
 use switchboard_protocol::{Message, Method};
 
@@ -63,7 +63,7 @@ impl Core {
         let origin = ClientOrigin { environment: Environment::default(), ..self.origin_of(surroundings) };
         let new = self.newcomer(id, ServerId::EVERY, self.no_server());
         self.clients.insert(id, Client::of_many(new, origin, aggregate));
-        self.report(Fact::ClientConnected { client: id });
+        self.report_connected(id);
     }
 
     /// The servers that an aggregate client sees.
@@ -71,7 +71,10 @@ impl Core {
         let listed = self.servers.iter().filter(|(_, it)| !it.is_removed() && it.settings().is_listed);
         let aggregate = self.aggregate(client);
         let is_wanted = |server: &ServerId| aggregate.is_none_or(|aggregate| aggregate.wants(*server));
-        listed.map(|(server, _)| server).filter(is_wanted).collect()
+        let rights = self.clients.get(&client).map(|c| &c.identity().rights[..]).unwrap_or_default();
+        let may_see = |it: &Server| rights.iter().all(|rights| rights.servers.allows(it.name()));
+        let seen = listed.filter(|(_, it)| may_see(it)).map(|(server, _)| server);
+        seen.filter(is_wanted).collect()
     }
 
     /// Creates all delegates afresh: a new handshake starts from nothing.

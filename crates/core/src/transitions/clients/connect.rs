@@ -1,13 +1,14 @@
 //! New clients: their origin, and whether their backend is started at once.
 
+use crate::access::Standing;
 use crate::clients::{Client, ClientOrigin, NewClient};
 use crate::core::Core;
 use crate::event::Surroundings;
-use crate::fact::Fact;
 use crate::ids::{ClientId, ServerId};
 use crate::routing::Known;
 use crate::settings::ServerSettings;
 use crate::transitions::Route;
+use crate::transitions::clients::proof::Proved;
 use std::sync::Arc;
 
 impl Core {
@@ -17,14 +18,17 @@ impl Core {
         };
         let client = Client::plain(self.newcomer(id, server, settings), self.origin_of(surroundings));
         self.clients.insert(id, client);
-        self.report(Fact::ClientConnected { client: id });
+        self.report_connected(id);
         self.start_early(id);
     }
 
     /// The origin of a client, from its connection.
     pub(crate) fn origin_of(&self, surroundings: Surroundings) -> ClientOrigin {
+        let Proved { identity, standing, token } = self.proved(surroundings.identity, surroundings.proof);
         ClientOrigin {
-            identity: surroundings.identity,
+            identity,
+            standing,
+            token,
             environment: surroundings.environment,
             known: Known {
                 pinned: surroundings.pinned,
@@ -55,6 +59,10 @@ impl Core {
     /// instance may serve it. Not during a shutdown.
     fn start_early(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
+        // A client that may not be served starts nothing.
+        if matches!(c.standing(), Standing::Unproven | Standing::Refused) {
+            return;
+        }
         let is_first = self.backends.values().all(|b| b.server() != c.server());
         if !self.is_running() || c.settings().is_split() || !(is_first || self.is_private(c.server())) {
             return;

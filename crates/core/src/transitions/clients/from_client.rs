@@ -110,10 +110,18 @@ impl Core {
         paths: Vec<NamedPath>,
     ) {
         let Some(c) = self.clients.get_mut(&client) else { return };
+        let is_proved = c.is_proved(&message);
         // Before anything is answered, since the answer is written in this dialect.
         if c.learn_dialect(&message) {
             self.share_dialect(client);
         }
+        let message = match is_proved {
+            true => message,
+            false => match self.prove(client, message, batch) {
+                Some(message) => message,
+                None => return,
+            },
+        };
         match message.kind() {
             Kind::Request => self.client_request(client, message, batch, paths),
             Kind::Notification => {

@@ -3,6 +3,7 @@
 //!
 //! # Layout
 //! - `connect`: new clients.
+//! - `proof`: who a client is, by its token.
 //! - `from_client`: requests.
 //! - `notices`: notifications and answers.
 //! - `handshake`: `initialize`, shared by all clients of a backend.
@@ -14,6 +15,7 @@
 //! - `leases`: idle backends, departed clients, and the end of an unused daemon.
 
 mod connect;
+mod proof;
 mod from_client;
 mod notices;
 mod handshake;

@@ -65,6 +65,7 @@ fn docs_and_schema_agree() {
     assert_eq!(documented("## Keys of `limits`"), defined(&file["properties"]["limits"]));
     assert_eq!(documented("## Keys of `limits` of a server"), defined(&server["properties"]["limits"]));
     assert_eq!(documented("## Keys of `asks`"), defined(&server["properties"]["asks"]));
+    assert_eq!(documented("## Keys of `access`"), defined(&file["properties"]["access"]));
     for filter in ["tools", "prompts"] {
         assert_eq!(documented("## Keys of `tools` and `prompts`"), defined(full(server, filter)));
     }
@@ -132,7 +133,7 @@ fn loader_takes_defaults_and_examples() {
             check(format!(r#"{{ "mcpServers": {{ "s": {{ {server} }} }} }}"#));
         }
     }
-    for object in ["pool", "log", "limits"] {
+    for object in ["pool", "log", "limits", "access"] {
         for (key, value) in all(&format!("## Keys of `{object}`")) {
             let rate = if key == "burst" { r#""rate": "9/s", "# } else { "" };
             check(format!(r#"{{ "mcpServers": {{}}, "{object}": {{ {rate}"{key}": {value} }} }}"#));
@@ -150,6 +151,7 @@ fn the_values_of_a_choice_are_listed() {
         ("## Keys of `pool`", &file["properties"]["pool"]),
         ("## Keys of `log`", &file["properties"]["log"]),
         ("## Keys of `asks`", &server["properties"]["asks"]),
+        ("## Keys of `access`", &file["properties"]["access"]),
     ];
     for (heading, object) in objects {
         for row in rows(heading) {

@@ -1,4 +1,4 @@
-//! Admission of requests by their head, before a byte of the body is read: host, origin and token. Pure.
+//! Admission of requests by their head, before a byte of the body is read: host, origin and credentials. Pure.
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,8 +10,6 @@ pub(crate) struct Gate {
     pub(crate) hosts: Vec<String>,
     /// Origins of pages that may access us, beside those of this machine.
     pub(crate) origins: Vec<String>,
-    /// None disables authentication.
-    pub(crate) token: Option<String>,
 }
 
 /// Reason for a refusal.
@@ -60,15 +58,6 @@ impl Gate {
             Some(_) | None => Ok(()),
         }
     }
-
-    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let Some(token) = &self.token else { return Ok(()) };
-        let Some(given) = headers.get(AUTHORIZATION) else { return Err(Refused::NoToken) };
-        match bearer(given.as_bytes()) {
-            Some(given) if same(given, token.as_bytes()) => Ok(()),
-            Some(_) | None => Err(Refused::WrongToken),
-        }
-    }
 }
 
 /// Headers that proxies add.
@@ -82,11 +71,24 @@ pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
         || text(headers, &HOST).is_some_and(|host| !host_of(host).is_some_and(is_this_machine))
 }
 
-/// Credentials of a request, with the scheme normalized. They identify the owner of a session.
-pub(crate) fn credentials(headers: &HeaderMap) -> Option<&[u8]> {
-    let given = headers.get(AUTHORIZATION)?.as_bytes();
-    // Other schemes identify their owner by the whole value.
-    Some(bearer(given).unwrap_or(given))
+/// Credentials of a request, with the scheme normalized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Credentials<'a> {
+    None,
+    /// Token of `Bearer TOKEN`.
+    Bearer(&'a str),
+    /// Of another scheme, not text, or of several headers.
+    Other(&'a [u8]),
+}
+
+pub(crate) fn credentials(headers: &HeaderMap) -> Credentials<'_> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(given) = values.next().map(HeaderValue::as_bytes) else { return Credentials::None };
+    match bearer(given).and_then(|token| std::str::from_utf8(token).ok()) {
+        // With two of them, a proxy might check one and we the other.
+        Some(token) if values.next().is_none() => Credentials::Bearer(token),
+        Some(_) | None => Credentials::Other(given),
+    }
 }
 
 /// Token of `Bearer TOKEN`.
@@ -141,13 +143,6 @@ fn is_this_machine(host: &str) -> bool {
         })
 }
 
-/// Comparison in constant time, so that a token cannot be guessed byte by byte.
-pub(crate) fn same(one: &[u8], other: &[u8]) -> bool {
-    let difference = one.iter().zip(other).fold(0, |sum, (one, other)| sum | (one ^ other));
-    // `black_box` keeps the compiler from ending the comparison early.
-    one.len() == other.len() && std::hint::black_box(difference) == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,11 +168,7 @@ mod tests {
     }
 
     fn gate() -> Gate {
-        Gate {
-            hosts: vec!["mcp.example.com".into()],
-            origins: vec!["https://app.example.com".into()],
-            token: Some("secret".into()),
-        }
+        Gate { hosts: vec!["mcp.example.com".into()], origins: vec!["https://app.example.com".into()] }
     }
 
     #[test]
@@ -241,12 +232,20 @@ mod tests {
     }
 
     #[test]
-    fn credential_scheme_ignores_case() {
-        let of = |value: &str| credentials(&headers(&[("authorization", value)])).map(<[u8]>::to_vec);
-        assert_eq!(of("Bearer secret"), of("bearer  secret"));
-        assert_ne!(of("Bearer secret"), of("Bearer Secret"));
-        assert_ne!(of("Bearer secret"), of("Basic secret"));
-        assert_eq!(credentials(&headers(&[])), None);
+    fn credentials_are_read() {
+        let check = |values: &[&str], expect: Credentials<'_>| {
+            let pairs: Vec<(&str, &str)> = values.iter().map(|value| ("authorization", *value)).collect();
+            assert_eq!(credentials(&headers(&pairs)), expect, "{values:?}");
+        };
+        check(&[], Credentials::None);
+        check(&["Bearer secret"], Credentials::Bearer("secret"));
+        check(&["bearer  secret"], Credentials::Bearer("secret"));
+        check(&["Bearer Secret"], Credentials::Bearer("Secret"));
+        check(&["Bearer "], Credentials::Bearer(""));
+        for other in ["secret", "Basic secret", "Bearer"] {
+            check(&[other], Credentials::Other(other.as_bytes()));
+        }
+        check(&["Bearer secret", "Bearer secret"], Credentials::Other(b"Bearer secret"));
     }
 
     #[test]
@@ -270,17 +269,5 @@ mod tests {
             let found = gate().check_way(&headers(&[("host", "localhost"), ("origin", origin)]), None);
             assert_eq!(found.is_ok(), is_allowed, "{origin}");
         }
-    }
-
-    #[test]
-    fn a_token_is_asked_for() {
-        let check = |value: &str| gate().check_token(&headers(&[("authorization", value)]));
-        assert_eq!(gate().check_token(&headers(&[])), Err(Refused::NoToken));
-        assert_eq!(check("Bearer secret"), Ok(()));
-        assert_eq!(check("bearer  secret"), Ok(()));
-        for wrong in ["secret", "Basic secret", "Bearer", "Bearer secre", "Bearer secrets", "Bearer Secret"] {
-            assert_eq!(check(wrong), Err(Refused::WrongToken), "{wrong}");
-        }
-        assert_eq!(Gate::default().check_token(&headers(&[])), Ok(()));
     }
 }

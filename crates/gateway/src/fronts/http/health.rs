@@ -8,7 +8,8 @@ use super::guests::Caller;
 use super::reply::with;
 use super::route::RouteTarget;
 use super::session::{CallOutcome, ClientTransport};
-use super::{Front, HttpReply};
+use super::visitor::Visitor;
+use super::{Front, HttpReply, Recognised};
 use crate::config::ServerConfig;
 use crate::io::task;
 use hyper::{HeaderMap, StatusCode};
@@ -56,7 +57,7 @@ pub(super) fn alive() -> HttpReply {
 
 impl Front {
     /// Ready if every required server answers and not all of the others fail.
-    pub(super) fn readiness(self: &Arc<Self>) -> HttpReply {
+    pub(super) fn readiness(self: &Arc<Self>, visitor: &Visitor) -> HttpReply {
         let status = self.hub.turn().status();
         let (mut is_wanting, mut failing, mut starting) = (false, Vec::new(), Vec::new());
         for server in &status.servers {
@@ -77,6 +78,11 @@ impl Front {
         // A single failing server must not take the others out of service.
         let is_all = !failing.is_empty() && failing.len() == status.servers.len();
         let is_ready = !is_wanting && !is_all && self.hub.is_serving();
+        // Names of servers that the visitor may not use are not told; whether they work is.
+        let shown = |names: Vec<&String>| -> Vec<String> {
+            names.into_iter().filter(|name| visitor.may_use(name)).cloned().collect()
+        };
+        let (failing, starting) = (shown(failing), shown(starting));
         let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         let word = if is_ready { "ready" } else { "not ready" };
         let body = json!({ "status": word, "failing": failing, "starting": starting });
@@ -114,7 +120,9 @@ impl Front {
     async fn greet(self: &Arc<Self>, name: &str) -> bool {
         let target = RouteTarget::Server(name.to_owned());
         // Through the front, like a real client, so that the probe uses the same code.
-        let opened = self.open(&target, ClientTransport::Streamable, &HeaderMap::new(), &Caller::ourselves());
+        let caller = Caller::ourselves();
+        let from = Recognised { visitor: Visitor::ourselves(), caller: &caller };
+        let opened = self.open(&target, ClientTransport::Streamable, &HeaderMap::new(), &from);
         let (Ok(session), Ok(Parsed::One(hello))) = (opened, parse(READINESS_INITIALIZE.into())) else {
             return false;
         };
@@ -123,7 +131,7 @@ impl Front {
         if let Some((_, answer)) = session.open_call(&id, false, false) {
             self.tell_one(&session, Ok(hello)).await;
             // The core answers every request, so this cannot wait for ever.
-            if let Ok(CallOutcome::Whole(part)) = answer.await {
+            if let Ok(CallOutcome::Whole(part, _)) = answer.await {
                 let answer: Value = serde_json::from_slice(&part.bytes).unwrap_or_default();
                 is_homeless = answer["error"]["data"]["kind"] == ErrorKind::RoutingFailed.name();
             }

@@ -1,13 +1,12 @@
 //! HTTP+SSE of 2024-11-05: one stream for all messages to a client, and a path for its own messages.
 
 use super::body::Events;
-use super::guests::Caller;
 use super::refusal::{Asked, HttpRefusal};
 use super::reply::{accepted, stream};
 use super::route::{RouteTarget, messages_path, query};
 use super::session::ClientTransport;
 use super::streamable::check_type;
-use super::{Front, HttpReply};
+use super::{Front, HttpReply, Recognised};
 use hyper::body::Incoming;
 use hyper::{Method, Request};
 use std::sync::Arc;
@@ -18,12 +17,12 @@ impl Front {
         self: &Arc<Self>,
         request: Request<Incoming>,
         target: RouteTarget,
-        caller: &Caller,
+        from: Recognised<'_>,
     ) -> HttpReply {
         if *request.method() != Method::GET {
             return self.refuse(request, &HttpRefusal::method("GET")).await;
         }
-        let session = match self.open(&target, ClientTransport::OneStream, request.headers(), caller) {
+        let session = match self.open(&target, ClientTransport::OneStream, request.headers(), &from) {
             Ok(session) => session,
             // Not read: the request is a GET, and has no body to take ids from.
             Err(refusal) => return refusal.unread(),
@@ -39,7 +38,7 @@ impl Front {
         self: &Arc<Self>,
         request: Request<Incoming>,
         target: &RouteTarget,
-        caller: &Caller,
+        from: Recognised<'_>,
     ) -> HttpReply {
         if *request.method() != Method::POST {
             return HttpRefusal::method("POST").unread();
@@ -48,11 +47,11 @@ impl Front {
             return refusal.unread();
         }
         let id = query(request.uri().query(), "session").unwrap_or_default();
-        let session = match self.find(id, target, request.headers(), caller) {
+        let session = match self.find(id, target, &from) {
             Ok(session) => session,
             Err(refusal) => return self.refuse(request, &refusal).await,
         };
-        match self.read(request.into_body()).await {
+        match self.read(request.into_body(), self.host.max_message_bytes()).await {
             Ok(Ok(said)) => {
                 let asked = Asked::of(&said);
                 // Refused here, since the core accepts no new requests.

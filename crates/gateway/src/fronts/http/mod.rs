@@ -2,14 +2,15 @@
 //! apart from the handshake and request ids.
 //!
 //! # Layout
-//! - `token`: the bearer token; `gate`: checks of host, origin and token; `route`: from paths to targets.
+//! - `gate`: checks of host, origin and credentials; `visitor`: the party behind a request; `route`: from paths to
+//!   targets.
 //! - `listen`: addresses, connections, TLS; `guests`: limits on connections;
 //!   `idle_timeout`: timeouts of stalled ones.
 //! - `gather`: the body of a request; `body`: the body of an answer; `frames`: messages as bytes; `reply`:
 //!   responses; `refusal`: errors for requests that are not served.
 //! - `inbox`: events for the core; `events`: stored events for clients that reconnect; `session`: one client;
 //!   `slow`: calls that take long; `sessions`: all clients.
-//! - `streamable`, `legacy`: the two transports. `health`: liveness and readiness.
+//! - `streamable`, `legacy`: the two transports. `unproven`: clients that show their token in the body. `health`: liveness and readiness.
 //!   `page`: the page for browsers.
 
 mod body;
@@ -31,7 +32,8 @@ mod session;
 mod sessions;
 mod slow;
 mod streamable;
-pub mod token;
+mod unproven;
+mod visitor;
 
 use super::ClientHost;
 use crate::hub::Hub;
@@ -41,7 +43,7 @@ use gate::{Gate, Refused};
 use guests::Caller;
 pub(crate) use guests::Guests;
 use hyper::body::Incoming;
-use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue, ORIGIN};
+use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
 use inbox::Inbox;
@@ -52,16 +54,20 @@ use session::Session;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::Identity;
 use switchboard_process::lock::Lock;
 use tokio::sync::mpsc;
+use visitor::Visitor;
 
 /// Options of the HTTP front.
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
     pub listen: Vec<listen::Address>,
     pub tls: Option<listen::TlsFiles>,
-    /// None disables authentication.
-    pub token: Option<String>,
+    /// Whether clients need a token. If not, those without one are anonymous.
+    pub needs_token: bool,
+    /// Whether a token in a message counts.
+    pub token_in_body: bool,
     pub hosts: Vec<String>,
     pub origins: Vec<String>,
     pub session_ttl: Duration,
@@ -78,6 +84,8 @@ pub(crate) struct Front {
     hub: Arc<Hub>,
     options: HttpOptions,
     gate: Gate,
+    /// Identity of clients without a token, where none is needed.
+    anonymous: Option<Arc<Identity>>,
     sessions: Lock<HashMap<String, Arc<Session>>>,
     events: Arc<EventStore>,
     inbox: Arc<Inbox>,
@@ -93,17 +101,15 @@ impl Front {
         host: Arc<dyn ClientHost>,
         options: HttpOptions,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<String>) {
-        let gate = Gate {
-            hosts: options.hosts.clone(),
-            origins: options.origins.clone(),
-            token: options.token.clone(),
-        };
+        let gate = Gate { hosts: options.hosts.clone(), origins: options.origins.clone() };
+        let anonymous = (!options.needs_token).then(|| Arc::new(Identity::anonymous()));
         #[expect(clippy::disallowed_methods, reason = "a session says once that it is over")]
         let (gone, left) = mpsc::unbounded_channel();
         let front = Self {
             hub: host.hub().clone(),
             host,
             gate,
+            anonymous,
             sessions: Lock::default(),
             events: EventStore::new(options.event_bytes),
             inbox: Arc::default(),
@@ -131,6 +137,16 @@ impl Front {
         reply
     }
 
+    fn recognise(&self, headers: &HeaderMap) -> Result<Visitor, Refused> {
+        let credentials = gate::credentials(headers);
+        Visitor::recognise(credentials, self.host.authenticator(), self.anonymous.as_ref())
+    }
+
+    /// Whether the token may come with the body.
+    fn may_show_in_body(&self, request: &Request<Incoming>) -> bool {
+        self.options.token_in_body && *request.method() == Method::POST
+    }
+
     async fn answer(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> HttpReply {
         let route = route::route(request.uri().path());
         match (&route, request.method()) {
@@ -142,33 +158,47 @@ impl Front {
             _ => {}
         }
         // Before the target is looked up, so that strangers learn no server's name.
-        if let Err(refused) = self.gate.check_token(request.headers()) {
-            return denied(&refused).unread();
-        }
+        let visitor = match (self.recognise(request.headers()), &route) {
+            (Ok(visitor), _) => visitor,
+            (Err(Refused::NoToken), Route::To(target, Door::Streamable))
+                if self.may_show_in_body(&request) =>
+            {
+                return self.post_unproven(request, target.clone(), caller).await;
+            }
+            (Err(refused), _) => return denied(&refused).unread(),
+        };
         // Without a token, only a session proves a known client.
-        if self.gate.token.is_some()
+        if self.options.needs_token
             && let Err(refusal) = caller.admit()
         {
             return refusal.unread();
         }
         match route {
-            Route::Readiness => self.readiness(),
+            Route::Readiness => self.readiness(&visitor),
             Route::Health => status(StatusCode::METHOD_NOT_ALLOWED, "use GET"),
             Route::Home | Route::Nowhere => {
                 self.refuse(request, &HttpRefusal::unknown_name("nothing is served at this path")).await
             }
             Route::To(target, door) => {
-                if let Err(unknown) = self.check_target(&target) {
-                    return self.refuse(request, &unknown).await;
+                if let Err(refusal) = self.check_target(&target, &visitor) {
+                    return self.refuse(request, &refusal).await;
                 }
+                let from = Recognised { visitor, caller };
                 match door {
-                    Door::Streamable => self.streamable(request, target, caller).await,
-                    Door::Events => self.old_stream(request, target, caller).await,
-                    Door::Messages => self.old_message(request, &target, caller).await,
+                    Door::Streamable => self.streamable(request, target, from).await,
+                    Door::Events => self.old_stream(request, target, from).await,
+                    Door::Messages => self.old_message(request, &target, from).await,
                 }
             }
         }
     }
+}
+
+/// A recognised client, and the connection of its request.
+#[derive(Clone)]
+struct Recognised<'a> {
+    visitor: Visitor,
+    caller: &'a Caller,
 }
 
 fn denied(refused: &Refused) -> HttpRefusal {

@@ -19,7 +19,7 @@ impl Front {
         let host = gate::text(request.headers(), &HOST).or(authority).unwrap_or("localhost");
         let scheme = if self.options.tls.is_some() { "https" } else { "http" };
         let address = format!("{scheme}://{host}/mcp");
-        let body = html(&address, self.options.token.is_some());
+        let body = html(&address, self.options.needs_token);
         let mut reply = with(StatusCode::OK, "text/html; charset=utf-8", AnswerBody::text(body));
         let headers = reply.headers_mut();
         headers.insert("content-security-policy", HeaderValue::from_static(POLICY));

@@ -2,9 +2,9 @@
 
 use super::HttpReply;
 use super::body::AnswerBody;
-use super::reply::with;
+use super::reply::{challenge, with};
 use hyper::StatusCode;
-use hyper::header::{ALLOW, CONNECTION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONNECTION, HeaderValue, RETRY_AFTER};
 use smallvec::SmallVec;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{Broken, Dialect, ErrorAnswer, ErrorKind, Kind, Message, Parsed, RawId};
@@ -50,11 +50,19 @@ impl HttpRefusal {
 
     pub(super) fn unauthorized(message: &str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, ErrorKind::Unauthorized, message)
-            .hint("send `Authorization: Bearer TOKEN`; `switchboard token show` prints the token")
+            .hint("send `Authorization: Bearer TOKEN`; `switchboard token show` prints the owner's token")
     }
 
     pub(super) fn forbidden(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, ErrorKind::Forbidden, message).hint(hint)
+    }
+
+    /// Refusal of a server or profile that the client has no right to, whether or not there is one.
+    pub(super) fn no_right(identity: &str, what: &str) -> Self {
+        Self::forbidden(
+            format!("`{identity}` may not use {what}"),
+            "ask whoever made the token; `switchboard token list` shows what it may use",
+        )
     }
 
     pub(super) fn unknown_name(message: impl Into<String>) -> Self {
@@ -97,6 +105,14 @@ impl HttpRefusal {
             .hint("raise `maxMessageBytes` in the config, or send less")
     }
 
+    /// The same for a client that has shown no token in its head.
+    pub(super) fn too_large_unproven(limit: usize) -> Self {
+        let text =
+            format!("the body is over the limit of {limit} bytes for requests without a token in a header");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::MessageTooLarge, text)
+            .hint("send `Authorization: Bearer TOKEN`, or less")
+    }
+
     pub(super) fn too_slow() -> Self {
         let text = "the body did not arrive in time";
         Self::new(StatusCode::REQUEST_TIMEOUT, ErrorKind::ClientTooSlow, text)
@@ -135,16 +151,12 @@ impl HttpRefusal {
             }
         };
         let mut reply = with(self.status, "application/json", AnswerBody::text(body));
+        challenge(&mut reply);
         let headers = reply.headers_mut();
         if let Some(methods) = self.allow {
             headers.insert(ALLOW, HeaderValue::from_static(methods));
         }
         match self.status {
-            StatusCode::UNAUTHORIZED => {
-                // RFC 9110 requires a challenge with every 401.
-                let challenge = HeaderValue::from_static("Bearer realm=\"switchboard\"");
-                headers.insert(WWW_AUTHENTICATE, challenge);
-            }
             StatusCode::SERVICE_UNAVAILABLE => {
                 headers.insert(RETRY_AFTER, RETRY_SECONDS.into());
             }

@@ -2,9 +2,10 @@
 
 use super::HttpReply;
 use super::body::{AnswerBody, BodyPart};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use serde_json::json;
+use switchboard_protocol::{ErrorKind, Refusal};
 
 pub(super) fn with(status: StatusCode, kind: &'static str, body: AnswerBody) -> HttpReply {
     let mut reply = Response::new(body);
@@ -26,12 +27,39 @@ pub(super) fn accepted() -> HttpReply {
 }
 
 /// Response with a message. Reuses the request's header map, which is large enough, to save an allocation.
-pub(super) fn message(part: BodyPart, mut headers: HeaderMap) -> HttpReply {
+/// A refusal of the whole request has the status of its kind.
+pub(super) fn message(part: BodyPart, mut headers: HeaderMap, refusal: Option<Refusal>) -> HttpReply {
     headers.clear();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let mut reply = Response::new(AnswerBody::Message(Some(part)));
     *reply.headers_mut() = headers;
+    if let Some(refusal) = refusal {
+        mark_refused(&mut reply, refusal);
+    }
     reply
+}
+
+/// Sets the status of refusals that HTTP has one for. All other errors are answers as good as any.
+fn mark_refused(reply: &mut HttpReply, refusal: Refusal) {
+    let status = match refusal.kind {
+        ErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
+        ErrorKind::Forbidden => StatusCode::FORBIDDEN,
+        ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        _ => return,
+    };
+    *reply.status_mut() = status;
+    challenge(reply);
+    if let Some(seconds) = refusal.retry_after() {
+        reply.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+}
+
+/// Adds the challenge that RFC 9110 requires with every 401.
+pub(super) fn challenge(reply: &mut HttpReply) {
+    if reply.status() == StatusCode::UNAUTHORIZED {
+        let challenge = HeaderValue::from_static("Bearer realm=\"switchboard\"");
+        reply.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
 }
 
 pub(super) fn stream(events: super::body::Events) -> HttpReply {
@@ -55,4 +83,28 @@ pub(super) fn preflight() -> HttpReply {
     // Saves a preflight before each request of a page.
     headers.insert("access-control-max-age", HeaderValue::from_static("600"));
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn refusals_have_the_status_of_their_kind() {
+        let second = Duration::from_millis(1100);
+        for (kind, wait, status, retry) in [
+            (ErrorKind::Unauthorized, None, 401, None),
+            (ErrorKind::Forbidden, None, 403, None),
+            (ErrorKind::RateLimited, Some(second), 429, Some("2")),
+            (ErrorKind::BackendTimeout, Some(second), 200, None),
+        ] {
+            let part = BodyPart::new("{}".into(), None);
+            let reply = message(part, HeaderMap::new(), Some(Refusal::new(kind, wait)));
+            assert_eq!(reply.status(), status, "{kind:?}");
+            let header = |name| reply.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+            assert_eq!(header("retry-after").as_deref(), retry, "{kind:?}");
+            assert_eq!(header("www-authenticate").is_some(), status == 401, "{kind:?}");
+        }
+    }
 }

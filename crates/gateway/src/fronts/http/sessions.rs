@@ -1,23 +1,23 @@
 //! All sessions: created, found and ended. To the rest of the gateway, a session is a client.
 
-use super::gate::{credentials, is_forwarded, same, text};
-use super::guests::Caller;
+use super::gate::{is_forwarded, text};
 use super::inbox::InboxItems;
 use super::listen::CallerOrigin;
 use super::refusal::HttpRefusal;
 use super::route::RouteTarget;
 use super::session::{ClientTransport, Session, Who};
-use super::{Front, token};
+use super::visitor::Visitor;
+use super::{Front, Recognised};
 use crate::fronts::Wanted;
 use crate::io::reader::ClientReader;
 use crate::paths;
+use crate::tokens::secret;
 use hyper::header::{HeaderMap, HeaderName};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use switchboard_core::access::Identity;
-use switchboard_core::{Event, Peer, Surroundings};
+use switchboard_core::{Event, Peer, ServerId, Surroundings};
 use switchboard_process::lock::LockGuard;
 use switchboard_protocol::{Kind, Parsed};
 use tokio::sync::mpsc;
@@ -29,31 +29,48 @@ impl Front {
         self.sessions.lock()
     }
 
-    /// Whether a target exists. Runs at every request, so it allocates nothing in the common case.
-    pub(super) fn check_target(&self, target: &RouteTarget) -> Result<(), HttpRefusal> {
+    /// Whether a target exists, and the visitor may use it. Runs at every request, so it allocates nothing in the
+    /// common case.
+    pub(super) fn check_target(&self, target: &RouteTarget, visitor: &Visitor) -> Result<(), HttpRefusal> {
         let is_there = match target {
             RouteTarget::Everything => true,
-            RouteTarget::Server(name) => self.host.servers().find(name).is_some(),
+            RouteTarget::Server(name) => visitor.may_use(name) && self.host.servers().find(name).is_some(),
             // Looked up below, since that allocates the profile's list of servers.
             RouteTarget::Profile(_) => false,
         };
-        if is_there { Ok(()) } else { self.wanted(target).map(drop) }
+        if is_there { Ok(()) } else { self.wanted(target, visitor).map(drop) }
     }
 
-    /// Servers of a target, if it exists.
-    fn wanted(&self, target: &RouteTarget) -> Result<Wanted, HttpRefusal> {
+    /// Servers of a target, if it exists and the visitor may use it. A visitor with restricted rights learns no
+    /// other name: what it may not use and what does not exist look alike.
+    fn wanted(&self, target: &RouteTarget, visitor: &Visitor) -> Result<Wanted, HttpRefusal> {
         let host = &self.host;
-        let unknown = |what: String| Err(HttpRefusal::unknown_name(what));
+        let refused = |what: String, unknown: String| {
+            Err(match visitor.is_restricted() {
+                true => HttpRefusal::no_right(&visitor.identity().name, &what),
+                false => HttpRefusal::unknown_name(unknown),
+            })
+        };
         match target {
             RouteTarget::Everything => Ok(Wanted::All(host.environments())),
             RouteTarget::Server(name) => match host.servers().find(name) {
-                Some((id, _)) => Ok(Wanted::One(id)),
-                None => unknown(host.servers().there_is_no(name)),
+                Some((id, _)) if visitor.may_use(name) => Ok(Wanted::One(id)),
+                Some(_) | None => refused(format!("the server `{name}`"), host.servers().there_is_no(name)),
             },
-            RouteTarget::Profile(name) => match host.profile(name) {
-                Some(servers) => Ok(Wanted::Some(host.environments(), servers)),
-                None => unknown(format!("there is no profile `{name}` in the config")),
-            },
+            RouteTarget::Profile(name) => {
+                let is_usable = |server: &ServerId| {
+                    host.servers().server(*server).is_some_and(|server| visitor.may_use(&server.name))
+                };
+                match host.profile(name) {
+                    Some(servers) if !visitor.is_restricted() || servers.iter().any(is_usable) => {
+                        Ok(Wanted::Some(host.environments(), servers))
+                    }
+                    Some(_) | None => refused(
+                        format!("the profile `{name}`"),
+                        format!("there is no profile `{name}` in the config"),
+                    ),
+                }
+            }
         }
     }
 
@@ -63,11 +80,13 @@ impl Front {
         target: &RouteTarget,
         transport: ClientTransport,
         headers: &HeaderMap,
-        caller: &Caller,
+        from: &Recognised<'_>,
     ) -> Result<Arc<Session>, HttpRefusal> {
-        let wants = self.wanted(target)?;
-        // A proxy on this machine connects from here on behalf of clients elsewhere.
-        let may_name_folders = self.may_name_folders(caller.origin) && !is_forwarded(headers);
+        let Recognised { visitor, caller } = from;
+        let wants = self.wanted(target, visitor)?;
+        // Paths of another machine mean nothing here. A proxy on this machine connects on behalf of clients elsewhere.
+        let is_here = caller.origin == CallerOrigin::Here && !is_forwarded(headers);
+        let may_name_folders = is_here && visitor.may_name_folders();
         let pinned = self.root_of(headers, may_name_folders)?;
         let host = &self.host;
         if !self.hub.is_serving() {
@@ -75,7 +94,7 @@ impl Front {
         }
         // After all checks that depend on the request alone, so that a refused one stays a stranger.
         caller.admit()?;
-        let id = token::random().map_err(|_| {
+        let id = secret::random().map_err(|_| {
             HttpRefusal::overloaded("the system's random number generator failed", "try again later")
         })?;
         let client = host.next_client();
@@ -90,7 +109,7 @@ impl Front {
             id: id.clone(),
             client,
             target: target.clone(),
-            credentials: credentials(headers).map(Box::from),
+            visitor: visitor.clone(),
             transport,
             reader,
         };
@@ -112,7 +131,8 @@ impl Front {
         };
         let environment = server.map(|server| host.environment(&server)).unwrap_or_default();
         let surroundings = Surroundings {
-            identity: self.identity(),
+            identity: visitor.identity().clone(),
+            proof: visitor.proof(),
             environment,
             pinned,
             default: host.default_root(),
@@ -132,20 +152,6 @@ impl Front {
         Ok(session)
     }
 
-    /// The party on whose behalf clients act: the owner, or anybody if no token is needed.
-    fn identity(&self) -> Arc<Identity> {
-        match self.options.token {
-            Some(_) => Arc::default(),
-            None => Arc::new(Identity::anonymous()),
-        }
-    }
-
-    /// Whether a client may name folders: in a header, in its roots or in arguments. Paths of another machine
-    /// mean nothing here; and without a token anyone could make a server work in any folder.
-    fn may_name_folders(&self, from: CallerOrigin) -> bool {
-        from == CallerOrigin::Here && self.options.token.is_some()
-    }
-
     /// Root that a client pins with `Switchboard-Root`: a folder of this machine, or a name in `rootMap`.
     fn root_of(&self, headers: &HeaderMap, may_name_folders: bool) -> Result<Option<String>, HttpRefusal> {
         let Some(named) = text(headers, &ROOT) else { return Ok(None) };
@@ -157,7 +163,7 @@ impl Front {
             None if may_name_folders => named,
             None => {
                 return Err(HttpRefusal::forbidden(
-                    format!("clients on other machines, or without a token, may not name the root `{named}`"),
+                    format!("only the owner, on this machine, may name the root `{named}`"),
                     "add it to `serve.rootMap` to allow it",
                 ));
             }
@@ -168,25 +174,20 @@ impl Front {
         }
     }
 
-    /// Session that a request names. A wrong id, foreign credentials and another path all
-    /// look like an unknown session.
+    /// Session that a request names. A wrong id, another party and another path all look like an unknown session.
     pub(super) fn find(
         &self,
         id: &str,
         target: &RouteTarget,
-        headers: &HeaderMap,
-        caller: &Caller,
+        from: &Recognised<'_>,
     ) -> Result<Arc<Session>, HttpRefusal> {
         // Cloned, so that the lock is released before credentials are compared.
         let session = self.sessions().get(id).cloned().ok_or_else(|| self.gone())?;
-        let (given, its) = (credentials(headers), session.credentials.as_deref());
-        // Constant time, since credentials are secret.
-        let is_its = same(given.unwrap_or_default(), its.unwrap_or_default());
-        if !is_its || session.target != *target || session.is_closed() {
+        if !session.visitor.is(&from.visitor) || session.target != *target || session.is_closed() {
             return Err(self.gone());
         }
         // A client that names its own session is known, even without a token.
-        caller.admit()?;
+        from.caller.admit()?;
         Ok(session)
     }
 

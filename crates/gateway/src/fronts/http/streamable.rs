@@ -5,12 +5,11 @@ use super::body::Events;
 use super::events::EventId;
 use super::gate::text;
 use super::gather::{Unread, gather};
-use super::guests::Caller;
 use super::refusal::{Asked, HttpRefusal};
 use super::reply::{accepted, message, stream};
 use super::route::RouteTarget;
 use super::session::{CallOutcome, ClientTransport, NoStream, Session};
-use super::{Front, HttpReply};
+use super::{Front, HttpReply, Recognised};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method as HttpMethod, Request, StatusCode};
@@ -20,7 +19,7 @@ use switchboard_core::Event;
 use switchboard_process::aside;
 use switchboard_protocol::{Broken, HANDSHAKE_VERSIONS, Kind, Message, Method, Parsed, parse};
 
-static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -32,21 +31,15 @@ impl Front {
         self: &Arc<Self>,
         request: Request<Incoming>,
         target: RouteTarget,
-        caller: &Caller,
+        from: Recognised<'_>,
     ) -> HttpReply {
-        // The specification asks for 400; a missing header is fine.
-        if let Some(version) = text(request.headers(), &VERSION)
-            && !HANDSHAKE_VERSIONS.contains(&version)
-        {
-            let text = format!("the protocol version `{version}` is not supported");
-            let hint = format!("supported versions: {}", HANDSHAKE_VERSIONS.join(", "));
-            let refusal = HttpRefusal::malformed(StatusCode::BAD_REQUEST, text, hint);
+        if let Err(refusal) = check_version(request.headers()) {
             return self.refuse(request, &refusal).await;
         }
         match *request.method() {
-            HttpMethod::POST => self.post(request, target, caller).await,
-            HttpMethod::GET => self.get(&request, &target, caller).unwrap_or_else(|why| why.unread()),
-            HttpMethod::DELETE => self.delete(&request, &target, caller).unwrap_or_else(|why| why.unread()),
+            HttpMethod::POST => self.post(request, target, from).await,
+            HttpMethod::GET => self.get(&request, &target, &from).unwrap_or_else(|why| why.unread()),
+            HttpMethod::DELETE => self.delete(&request, &target, &from).unwrap_or_else(|why| why.unread()),
             _ => self.refuse(request, &HttpRefusal::method("GET, POST, DELETE")).await,
         }
     }
@@ -55,50 +48,61 @@ impl Front {
         self: &Arc<Self>,
         request: Request<Incoming>,
         target: RouteTarget,
-        caller: &Caller,
+        from: Recognised<'_>,
     ) -> HttpReply {
         if let Err(refusal) = check_type(request.headers()) {
             return refusal.unread();
         }
-        let Accepts { whole, streams: takes_streams } = Accepts::read(request.headers());
-        // The specification demands both types, but one is enough for an answer.
-        if !whole && !takes_streams {
-            let refusal = HttpRefusal::malformed(
-                StatusCode::NOT_ACCEPTABLE,
-                "answers are application/json or text/event-stream",
-                "accept both: `Accept: application/json, text/event-stream`",
-            );
-            return self.refuse(request, &refusal).await;
-        }
-        let (head, body) = request.into_parts();
-        let named = text(&head.headers, &SESSION);
-        // Where there is no token, a session proves a known client. Checked before a long body is read.
-        let session = named.map(|id| self.find(id, &target, &head.headers, caller));
-        let said = match self.read(body).await {
-            Ok(Ok(said)) => said,
-            // Answered here: the core could only answer on a stream, and this POST waits for a response.
-            Ok(Err(broken)) => return HttpRefusal::broken(&broken).reply(&Asked::of_broken(&broken)),
-            Err((refusal, asked)) => return refusal.reply(&asked),
+        let takes_streams = match Accepts::check(request.headers()) {
+            Ok(accepts) => accepts.streams,
+            Err(refusal) => return self.refuse(request, &refusal).await,
         };
+        let (head, body) = request.into_parts();
+        // Where there is no token, a session proves a known client. Checked before a long body is read.
+        let session = text(&head.headers, &SESSION).map(|id| self.find(id, &target, &from));
+        match self.read_post(body, self.host.max_message_bytes()).await {
+            Ok(said) => self.take((head.headers, said, takes_streams), session, (target, from)).await,
+            Err(refusal) => *refusal,
+        }
+    }
+
+    /// The messages of a POST, or the answer to what is not one.
+    pub(super) async fn read_post(&self, body: Incoming, limit: usize) -> Result<Parsed, Box<HttpReply>> {
+        match self.read(body, limit).await {
+            Ok(Ok(said)) => Ok(said),
+            // Answered here: the core could only answer on a stream, and this POST waits for a response.
+            Ok(Err(broken)) => Err(HttpRefusal::broken(&broken).reply(&Asked::of_broken(&broken))),
+            Err((refusal, asked)) => Err(refusal.reply(&asked)),
+        }
+        .map_err(Box::new)
+    }
+
+    /// Passes the messages of a POST on: to the session that it names, or to a new one.
+    pub(super) async fn take(
+        self: &Arc<Self>,
+        (headers, said, takes_streams): (HeaderMap, Parsed, bool),
+        session: Option<Result<Arc<Session>, HttpRefusal>>,
+        (target, from): (RouteTarget, Recognised<'_>),
+    ) -> HttpReply {
         let asked = Asked::of(&said);
         let is_opening = match &said {
             Parsed::One(only) => is_opening(only),
             // A batch of one is accepted; `initialize` beside other requests is not a handshake.
             Parsed::Batch(members) => matches!(&members[..], [Ok(only)] if is_opening(only)),
         };
-        let is_new = named.is_none() && is_opening;
+        let is_new = session.is_none() && is_opening;
         let session = match session {
             Some(session) => session,
-            None if is_new => self.open(&target, ClientTransport::Streamable, &head.headers, caller),
+            None if is_new => self.open(&target, ClientTransport::Streamable, &headers, &from),
             None => Err(HttpRefusal::not_initialized()),
         };
         let session = match session {
             Ok(session) => session,
             Err(refusal) => return refusal.reply(&asked),
         };
-        session.touch(text(&head.headers, &VERSION));
+        session.touch(text(&headers, &VERSION));
         let call = Posted { said, asked, takes_streams };
-        let reply = self.pass(&session, call, head.headers).await;
+        let reply = self.pass(&session, call, headers).await;
         self.introduce(&session, reply, is_new)
     }
 
@@ -108,7 +112,7 @@ impl Front {
         if *request.method() != HttpMethod::POST || check_type(request.headers()).is_err() {
             return refusal.unread();
         }
-        let asked = match self.read(request.into_body()).await {
+        let asked = match self.read(request.into_body(), self.host.max_message_bytes()).await {
             Ok(Ok(said)) => Asked::of(&said),
             Ok(Err(broken)) => Asked::of_broken(&broken),
             Err((_, asked)) => asked,
@@ -117,12 +121,21 @@ impl Front {
     }
 
     /// Reads and parses a body within its limits.
-    pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, (HttpRefusal, Asked)> {
-        let limit = self.host.max_message_bytes();
+    pub(super) async fn read(
+        &self,
+        body: Incoming,
+        limit: usize,
+    ) -> Result<Result<Parsed, Broken>, (HttpRefusal, Asked)> {
         let bytes = match gather(body, limit).await {
             Ok(bytes) => bytes,
             Err(Unread::TooLong(seen)) => {
-                return Err((HttpRefusal::too_large(limit), Asked::of_glimpses(seen)));
+                let is_usual = limit == self.host.max_message_bytes();
+                let refusal = if is_usual {
+                    HttpRefusal::too_large(limit)
+                } else {
+                    HttpRefusal::too_large_unproven(limit)
+                };
+                return Err((refusal, Asked::of_glimpses(seen)));
             }
             Err(Unread::TooSlow) => return Err((HttpRefusal::too_slow(), Asked::default())),
             Err(Unread::Cut) => {
@@ -164,7 +177,7 @@ impl Front {
             self.slow.may_be(session, number);
         }
         match answer.await {
-            Ok(CallOutcome::Whole(part)) => message(part, headers),
+            Ok(CallOutcome::Whole(part, refusal)) => message(part, headers, refusal),
             Ok(CallOutcome::Stream(parts)) => stream(Events::new(parts, None)),
             // The session was closed while the call waited.
             Err(_) => self.gone().reply(&asked),
@@ -220,7 +233,7 @@ impl Front {
         &self,
         request: &Request<Incoming>,
         target: &RouteTarget,
-        caller: &Caller,
+        from: &Recognised<'_>,
     ) -> Result<HttpReply, HttpRefusal> {
         let headers = request.headers();
         if !Accepts::read(headers).streams {
@@ -230,7 +243,7 @@ impl Front {
                 "send `Accept: text/event-stream`",
             ));
         }
-        let session = self.session_of(headers, target, caller)?;
+        let session = self.session_of(headers, target, from)?;
         let parts = match text(headers, &LAST_EVENT) {
             None => session.open_own(),
             Some(last) => session.resume(EventId::read(last).ok_or_else(|| {
@@ -256,9 +269,9 @@ impl Front {
         &self,
         request: &Request<Incoming>,
         target: &RouteTarget,
-        caller: &Caller,
+        from: &Recognised<'_>,
     ) -> Result<HttpReply, HttpRefusal> {
-        let session = self.session_of(request.headers(), target, caller)?;
+        let session = self.session_of(request.headers(), target, from)?;
         self.end(&session.id);
         Ok(super::reply::with(StatusCode::OK, "application/json", super::body::AnswerBody::text("{}")))
     }
@@ -267,10 +280,10 @@ impl Front {
         &self,
         headers: &HeaderMap,
         target: &RouteTarget,
-        caller: &Caller,
+        from: &Recognised<'_>,
     ) -> Result<Arc<Session>, HttpRefusal> {
         let id = text(headers, &SESSION).ok_or_else(HttpRefusal::not_initialized)?;
-        self.find(id, target, headers, caller)
+        self.find(id, target, from)
     }
 }
 
@@ -283,6 +296,18 @@ struct Posted {
 
 fn is_opening(message: &Message) -> bool {
     message.method() == Method::Initialize && message.kind() == Kind::Request
+}
+
+/// The specification asks for 400; a missing header is fine.
+pub(super) fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
+    match text(headers, &VERSION).filter(|version| !HANDSHAKE_VERSIONS.contains(version)) {
+        None => Ok(()),
+        Some(version) => Err(HttpRefusal::malformed(
+            StatusCode::BAD_REQUEST,
+            format!("the protocol version `{version}` is not supported"),
+            format!("supported versions: {}", HANDSHAKE_VERSIONS.join(", ")),
+        )),
+    }
 }
 
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), HttpRefusal> {
@@ -306,12 +331,25 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), HttpRefusal> {
 
 /// Accepted forms of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Accepts {
+pub(super) struct Accepts {
     whole: bool,
-    streams: bool,
+    pub(super) streams: bool,
 }
 
 impl Accepts {
+    /// The specification demands both forms, but one is enough for an answer.
+    pub(super) fn check(headers: &HeaderMap) -> Result<Self, HttpRefusal> {
+        let accepts = Self::read(headers);
+        if accepts.whole || accepts.streams {
+            return Ok(accepts);
+        }
+        Err(HttpRefusal::malformed(
+            StatusCode::NOT_ACCEPTABLE,
+            "answers are application/json or text/event-stream",
+            "accept both: `Accept: application/json, text/event-stream`",
+        ))
+    }
+
     fn read(headers: &HeaderMap) -> Self {
         let mut found = Self { whole: false, streams: false };
         for value in headers.get_all(ACCEPT) {

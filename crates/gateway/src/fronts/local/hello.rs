@@ -4,6 +4,7 @@
 use crate::config::{Config, Guard, InheritEnv, Packages, ServerConfig, defaults};
 use crate::environments::Vars;
 use crate::telemetry::WindowLog;
+use crate::tokens::Secret;
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -99,6 +100,9 @@ pub(crate) struct Newcomer {
     pub(crate) refusal_mark: Option<String>,
     /// The window's own log settings.
     pub(crate) log: Option<WindowLog>,
+    /// Token of the client. Older daemons ignore the field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<Secret>,
 }
 
 /// A command line's server, as far as a command line can describe it.

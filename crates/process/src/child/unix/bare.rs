@@ -10,7 +10,7 @@ use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, diagnose, fi
 use crate::pipe::{ByteReader, ByteWriter};
 use crate::table::ProcessId;
 use crate::tree::OsTree;
-use crate::{inherit, room};
+use crate::{core_dumps, inherit, room};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     io,
@@ -39,6 +39,7 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
         command.current_dir(cwd);
     }
     room::as_before(&mut command);
+    core_dumps::as_before(&mut command);
     // A group of its own can be signalled as a whole, and does not receive our terminal's Ctrl-C.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]

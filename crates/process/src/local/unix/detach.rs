@@ -1,6 +1,6 @@
 //! The start of a detached program: not our child, and in no group or session that ends with us.
 
-use crate::inherit;
+use crate::{core_dumps, inherit};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io;
@@ -39,6 +39,7 @@ pub(in crate::local) fn start_detached(
 /// Creates a session without a terminal and continues in a second process that is not its leader, so that it
 /// can never acquire one. The first process exits here, and init adopts the second.
 fn leave() -> io::Result<()> {
+    core_dumps::restore();
     rustix::process::setsid()?;
     // SAFETY: this process has one thread, and both sides make only system calls until exec or exit.
     match unsafe { libc::fork() } {

@@ -115,6 +115,7 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
         stays: false,
         first_question: 1,
         seed,
+        authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,
     }
 }

@@ -98,6 +98,7 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         stays: false,
         first_question: 1,
         seed,
+        authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: rng.percent(50),
     }
 }

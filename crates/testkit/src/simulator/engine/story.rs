@@ -59,6 +59,7 @@ fn told_event(event: &Event) -> Option<String> {
         Event::ClientTooLong { client, .. } => format!("{client} sends a frame beyond the limit"),
         Event::ClientInputEnded { client } => format!("{client} closes its input"),
         Event::ClientLost { client } => format!("{client} disappears"),
+        Event::Revoked { identity } => format!("the token `{}` is revoked", identity.name),
         Event::RootsLookedUp { client, roots, .. } => format!("the folders of {client} are {roots:?}"),
         Event::Spawned { launch, .. } => format!("{launch} runs"),
         Event::SpawnFailed { launch, .. } => format!("{launch} cannot be spawned"),

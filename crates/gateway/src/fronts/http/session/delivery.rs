@@ -9,13 +9,20 @@ use crate::io::mailbox::Mailbox;
 use bytes::Bytes;
 use std::time::Instant;
 use switchboard_core::About;
-use switchboard_protocol::{Outgoing, OutgoingKind, RawId};
+use switchboard_protocol::{Outgoing, OutgoingKind, RawId, Refusal};
 use tokio::sync::mpsc;
 
 /// Longest answer that counts as sent at once.
 const MAX_SHORT_ANSWER_BYTES: usize = 4 << 10;
 /// Reconnection time for clients that lose a stream.
 const RETRY_MILLISECONDS: u32 = 500;
+
+/// An answer of the core.
+struct Said {
+    message: Bytes,
+    count: usize,
+    refusal: Option<Refusal>,
+}
 
 impl Session {
     /// Turns a call into a stream, if it is not one yet.
@@ -153,7 +160,8 @@ impl Session {
     }
 
     /// Delivers an answer. Returns the bytes that no longer count as waiting.
-    fn answer(&self, inside: &mut SessionState, id: RawId, message: Bytes, count: usize) -> usize {
+    fn answer(&self, inside: &mut SessionState, id: RawId, said: Said) -> usize {
+        let Said { message, count, refusal } = said;
         let Some(number) = inside.open.remove(&id) else {
             // The request came by another way.
             self.say(inside, OWN_STREAM, message, What::Answer { to: id, is_last: false }, count);
@@ -187,8 +195,9 @@ impl Session {
         // A short answer fits into the connection's socket buffer, and each connection has one at a time, so
         // it counts as sent and needs no later notice.
         let gone = if bytes <= MAX_SHORT_ANSWER_BYTES { bytes } else { 0 };
-        let _ = reply
-            .send(CallOutcome::Whole(BodyPart::new(joined(answers, is_batch), self.charge(bytes - gone))));
+        let body = BodyPart::new(joined(answers, is_batch), self.charge(bytes - gone));
+        // A batch has one status for all its answers, so none of them decides.
+        let _ = reply.send(CallOutcome::Whole(body, refusal.filter(|_| !is_batch)));
         gone
     }
 
@@ -222,7 +231,7 @@ impl Mailbox for Session {
     fn put(&self, out: Outgoing, about: About) -> usize {
         let is_response = matches!(out.kind(), OutgoingKind::Response { .. });
         let answered = out.id().filter(|_| is_response).map(RawId::from_bytes);
-        let count = out.len();
+        let (count, refusal) = (out.len(), out.reason());
         let what = if out.is_request() { What::Question } else { What::Notice };
         // A line break would end the `data` field of an event.
         let message = Bytes::from(out.on_one_line().to_vec());
@@ -236,7 +245,7 @@ impl Mailbox for Session {
             return 0;
         }
         if let Some(id) = answered {
-            return self.answer(inside, id, message, count);
+            return self.answer(inside, id, Said { message, count, refusal });
         }
         // Without any stream, the message waits for the client's own.
         let stream = self.stream_for(inside, &about).unwrap_or(OWN_STREAM);

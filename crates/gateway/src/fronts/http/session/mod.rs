@@ -9,6 +9,7 @@ use super::body::BodyPart;
 use super::events::{EventLog, EventStore};
 use super::inbox::Inbox;
 use super::route::RouteTarget;
+use super::visitor::Visitor;
 use crate::io::reader::ClientReader;
 use bytes::Bytes;
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use switchboard_core::{ClientId, MemberPath};
 use switchboard_process::lock::{Lock, LockGuard};
-use switchboard_protocol::{Broken, Parsed, RawId};
+use switchboard_protocol::{Broken, Parsed, RawId, Refusal};
 use tokio::sync::{mpsc, oneshot};
 
 /// Number of the client's own stream.
@@ -27,8 +28,8 @@ pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) client: ClientId,
     pub(crate) target: RouteTarget,
-    /// Credentials that began the session; only they may use it.
-    pub(crate) credentials: Option<Box<[u8]>>,
+    /// The party that began the session; only it may use it.
+    pub(crate) visitor: Visitor,
     pub(crate) transport: ClientTransport,
     inbox: Arc<Inbox>,
     gone: mpsc::UnboundedSender<String>,
@@ -42,7 +43,7 @@ pub(crate) struct Who {
     pub(crate) id: String,
     pub(crate) client: ClientId,
     pub(crate) target: RouteTarget,
-    pub(crate) credentials: Option<Box<[u8]>>,
+    pub(crate) visitor: Visitor,
     pub(crate) transport: ClientTransport,
     pub(crate) reader: ClientReader,
 }
@@ -106,7 +107,8 @@ enum Shape {
 
 /// Result of a call.
 pub(crate) enum CallOutcome {
-    Whole(BodyPart),
+    /// With the reason, if it is one error of ours.
+    Whole(BodyPart, Option<Refusal>),
     Stream(mpsc::UnboundedReceiver<BodyPart>),
 }
 
@@ -135,10 +137,10 @@ impl Session {
             used: Instant::now(),
             is_closed: false,
         };
-        let Who { id, client, target, credentials, transport, reader } = who;
+        let Who { id, client, target, visitor, transport, reader } = who;
         let reader = tokio::sync::Mutex::new(reader);
         let inside = Lock::new(inside);
-        Arc::new(Self { id, client, target, credentials, transport, inbox, gone, reader, inside })
+        Arc::new(Self { id, client, target, visitor, transport, inbox, gone, reader, inside })
     }
 
     fn lock(&self) -> LockGuard<'_, SessionState> {
