@@ -18,6 +18,8 @@ use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed, RawId};
 pub struct Surroundings {
     /// The party on whose behalf it acts.
     pub identity: Arc<Identity>,
+    /// Profiles of the config that narrow its rights further. A profile that does not exist allows nothing.
+    pub profiles: Vec<Arc<str>>,
     /// Its environment for its server.
     pub environment: Environment,
     /// The root that it is pinned to.
@@ -51,14 +53,12 @@ pub enum Event {
         server: ServerId,
         surroundings: Surroundings,
     },
-    /// A client that wants all servers of the config as one.
+    /// A client that wants all servers as one that its rights include.
     AggregateConnected {
         client: ClientId,
         surroundings: Surroundings,
         /// Its environment per server, in place of the one in the surroundings.
         environments: Vec<(ServerId, Environment)>,
-        /// The servers that it wants; `None` means all.
-        only: Option<Vec<ServerId>>,
     },
     FromClient {
         client: ClientId,

@@ -1,5 +1,6 @@
 //! Policies and limits from the config. Must not know where they come from.
 
+use crate::access::Rights;
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
 use crate::record::{FramingChoice, Record};
 use crate::routing::Policy;
@@ -346,6 +347,8 @@ pub struct Settings {
     pub first_question: u64,
     /// Settings for aggregate clients.
     pub aggregates: Aggregates,
+    /// Rights of clients with a profile, by its name.
+    pub profiles: Vec<(String, Arc<Rights>)>,
     /// Seed for the jitter of restarts.
     pub seed: u64,
     /// Whether [`crate::Fact::Routed`] is reported for every request.

@@ -7,7 +7,7 @@
 //! | event | meaning |
 //! |---|---|
 //! | `given shared; linger 30s` | settings, for the whole story; see `given.rs` |
-//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; elsewhere yes; pinned /p; server 1` | a client connects, to the first server, to another, or to all of them (`server all`) |
+//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; elsewhere yes; pinned /p; server 1; rights tools read* -read_all, servers files; profile work` | a client connects, to the first server, to another, or to all of them (`server all`) |
 //! | `A greets`, `A greets with CAPABILITIES`, `A greets as NAME` | the client sends `initialize` under the id 0 |
 //! | `A confirms` | the client sends `notifications/initialized` |
 //! | `A> MESSAGE`, `1> MESSAGE` | a client or a process sends a message; `(too long) TEXT` exceeds the limit |
@@ -19,7 +19,7 @@
 //! | `1 holds 5` | the process holds that many bytes of memory |
 //! | `found /p /q` | the paths of the last `look up`, resolved |
 //! | `owner restarts`, `owner stops /p`, `owner starts`, `owner keeps` | the owner's orders, for all roots or for one |
-//! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5` |
+//! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5; profile work tools read*` |
 //! | `+5s`, `+0.1s`, `+10min` | time passes |
 //! | `drain`, `kill` | Switchboard is to end |
 //!
@@ -41,7 +41,7 @@ mod given;
 mod shorthand;
 
 use claims::check_claims;
-use events::{from_backend, from_wire, of_client};
+use events::{from_backend, from_wire, of_client, rights};
 pub(crate) use given::settings;
 use given::{duration, environment};
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,6 +203,10 @@ impl Stage {
         let what = parts.next().expect("a change");
         let (mut environments, mut server) = (Vec::new(), ServerId(0));
         for part in parts {
+            if let Some((name, text)) = part.strip_prefix("profile ").and_then(|it| it.split_once(' ')) {
+                self.settings.profiles = vec![(name.to_owned(), rights(text).into())];
+                continue;
+            }
             match part.split_whitespace().collect::<Vec<_>>()[..] {
                 ["env", client, number] => {
                     environments.push((client_of(client), server, environment(number)));
@@ -233,11 +237,13 @@ impl Stage {
             "is as it was" => {}
             other => panic!("unknown change: {other}"),
         }
-        let Settings { pool, roots, dialect, shutdown_grace, linger, aggregates, .. } = self.settings.clone();
+        let Settings { pool, roots, dialect, shutdown_grace, linger, aggregates, profiles, .. } =
+            self.settings.clone();
         let policy = roots.policy;
         let change = Change {
             servers,
             shown,
+            profiles,
             environments,
             pool,
             policy,

@@ -11,7 +11,7 @@
 //!   whose config leaves it open.
 //! - `stored_file`: files that are replaced atomically; `launches`: stored records of launches; `catalogue`:
 //!   stored lists of servers; `doubtful`: servers whose lists hint at client state.
-//! - `environments`: variables of clients; `settings`: settings of the core, from the config; `collisions`:
+//! - `profiles`: names of profiles; `environments`: variables of clients; `settings`: settings of the core, from the config; `collisions`:
 //!   colliding names in stored lists; [`explain`]: the routing decision for one request.
 //! - `io`: reading and writing of messages, tasks; `keeping`: background writes of stored files.
 //! - `hub`: the core behind its lock.
@@ -37,6 +37,7 @@ mod stored_file;
 mod launches;
 mod catalogue;
 mod doubtful;
+mod profiles;
 mod environments;
 mod settings;
 mod collisions;
@@ -59,6 +60,7 @@ pub use daemon::reload::{Overrides, Source};
 pub use doubtful::doubtful_servers;
 pub use fronts::local::hello::AdHoc;
 pub use io::task;
+pub use profiles::unknown_profile;
 pub use settings::RootOptions;
 pub use switchboard_core::catalogue::{decode_resource, decode_template};
 pub use switchboard_core::text::nearest::nearest_name;

@@ -37,6 +37,7 @@ pub struct RootOptions {
 pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
     Surroundings {
         identity: Arc::default(),
+        profiles: Vec::new(),
         environment: Environment::default(),
         pinned: roots.pinned.as_deref().and_then(paths::canonical),
         given: roots.given.iter().filter_map(|root| paths::canonical(root)).collect(),
@@ -68,6 +69,7 @@ pub(crate) fn of_config(
     Settings {
         servers: servers.iter().zip(stored).map(server_settings).collect(),
         aggregates: aggregates(config),
+        profiles: config.profiles.clone(),
         pool: pool(config),
         roots: Roots { home: paths::home(&|name| vars.get(name)), policy: policy(config) },
         dialect: learnt_dialect(config.dialect),
@@ -97,6 +99,7 @@ pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
         allow: filter.allow.clone(),
         deny: filter.deny.clone(),
         rename: filter.rename.clone(),
+        ..Filter::default()
     };
     Arc::new(Naming {
         server: server.name.clone(),

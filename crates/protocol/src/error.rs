@@ -33,7 +33,7 @@ pub enum ErrorKind {
     SessionNotFound,
     /// A remote server requires authentication.
     Unauthorized,
-    /// A remote server refuses the authenticated user.
+    /// The rights of the client exclude what it asked for, or a remote server refuses the authenticated user.
     Forbidden,
     RateLimited,
     /// The config file is invalid or has no usable server.
@@ -121,6 +121,17 @@ impl ErrorAnswer {
 
     pub fn server(self, name: &str) -> Self {
         self.with("server", json!(name))
+    }
+
+    /// The server that it concerns, if set.
+    pub fn server_name(&self) -> Option<&str> {
+        self.data.get("server").and_then(Value::as_str)
+    }
+
+    /// The same error without this part of its data.
+    pub fn without(mut self, key: &str) -> Self {
+        self.data.remove(key);
+        self
     }
 
     /// Whether a retry of the same request may succeed.

@@ -27,6 +27,25 @@ impl Identity {
             limits: CallLimits::default(),
         }
     }
+
+    /// Whether its rights exclude anything.
+    pub fn is_restricted(&self) -> bool {
+        self.rights.iter().any(|rights| !rights.is_open())
+    }
+
+    /// The same identity with further rights, all of which must allow a request.
+    pub fn narrowed_by(&self, more: impl IntoIterator<Item = Arc<Rights>>) -> Self {
+        Self { rights: self.rights.iter().cloned().chain(more).collect(), ..self.clone() }
+    }
+
+    /// Whether a server may be used, by its name in the config.
+    pub fn allows_server(&self, name: &str) -> bool {
+        self.rights.iter().all(|rights| rights.allows_server(name))
+    }
+
+    pub fn allows_method(&self, name: &str) -> bool {
+        self.rights.iter().all(|rights| rights.allows_method(name))
+    }
 }
 
 impl Default for Identity {

@@ -21,7 +21,7 @@ pub(crate) use role::Role;
 use self::leases::Leases;
 use self::outbox::ClientOutbox;
 use crate::access::Identity;
-use crate::catalogue::Listing;
+use crate::catalogue::{Listing, Naming};
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
 use crate::clients::roots::ClientRoots;
@@ -49,15 +49,26 @@ enum Presence {
     Lost,
 }
 
+/// A client's identity apart from its profiles, and the names of these.
+#[derive(Debug)]
+pub(crate) struct Profiled {
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) profiles: Vec<Arc<str>>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Client {
     id: ClientId,
     role: Role,
     server: ServerId,
     settings: Arc<ServerSettings>,
+    /// The naming of its server, narrowed by the client's rights.
+    naming: Arc<Naming>,
     since: Moment,
-    /// The party on whose behalf the client acts.
+    /// The party on whose behalf the client acts, with the rights that its profiles leave.
     identity: Arc<Identity>,
+    /// `None` for nearly all clients.
+    profiled: Option<Arc<Profiled>>,
     environment: Environment,
     /// The client's known folders.
     known: Shared<Known>,
@@ -100,12 +111,47 @@ impl Client {
         &self.settings
     }
 
-    pub(crate) fn set_settings(&mut self, settings: Arc<ServerSettings>) {
+    /// Applies other settings of its server, and their naming as the client sees it.
+    pub(crate) fn set_settings(&mut self, settings: Arc<ServerSettings>, naming: Arc<Naming>) {
         self.settings = settings;
+        self.naming = naming;
+    }
+
+    /// The naming of its server, narrowed by the client's rights.
+    pub(crate) fn naming(&self) -> &Arc<Naming> {
+        &self.naming
+    }
+
+    /// Applies another naming. Returns the previous one.
+    pub(crate) fn set_naming(&mut self, naming: Arc<Naming>) -> Arc<Naming> {
+        std::mem::replace(&mut self.naming, naming)
+    }
+
+    pub(crate) fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
+    /// Its profiles, if it has any.
+    pub(crate) fn profiled(&self) -> Option<&Arc<Profiled>> {
+        self.profiled.as_ref()
+    }
+
+    pub(crate) fn set_identity(&mut self, identity: Arc<Identity>) {
+        self.identity = identity;
     }
 
     pub(crate) fn principal(&self) -> Principal {
         self.identity.principal
+    }
+
+    /// Whether its rights exclude anything.
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.identity.is_restricted()
+    }
+
+    /// Whether its rights include its server.
+    pub(crate) fn may_use_server(&self) -> bool {
+        self.identity.allows_server(&self.settings.name)
     }
 
     pub(crate) fn environment(&self) -> &Environment {
@@ -254,6 +300,6 @@ mod tests {
     /// A window has one of these per server.
     #[test]
     fn client_stays_small() {
-        assert!(size_of::<Client>() <= 400, "{} bytes", size_of::<Client>());
+        assert!(size_of::<Client>() <= 416, "{} bytes", size_of::<Client>());
     }
 }

@@ -55,7 +55,7 @@ impl Core {
         error: &ErrorAnswer,
     ) {
         let Some(c) = self.clients.get(&client) else { return };
-        let bytes = error.to_bytes(id, c.dialect());
+        let bytes = self.disclosed(c, error).to_bytes(id, c.dialect());
         self.put_answer(client, id, batch, Outgoing::error(id.clone(), bytes));
     }
 

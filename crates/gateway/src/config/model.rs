@@ -1,12 +1,14 @@
 //! The config as the rest of the program sees it: complete, checked, with defaults applied. Must
 //! not know the file it came from.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
     OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, Variables, defaults,
 };
+use switchboard_core::access::Rights;
 
 /// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +45,8 @@ pub struct Config {
     pub page_size: Option<usize>,
     /// Servers that receive a client's notification, by method. Other methods are routed by the core.
     pub notifications: Vec<(String, Vec<String>)>,
-    /// Selections of servers, by name.
-    pub profiles: Vec<(String, Vec<String>)>,
+    /// Rights of clients with a profile, by its name.
+    pub profiles: Vec<(String, Arc<Rights>)>,
     pub serve: ServeConfig,
     pub log: LogConfig,
 }

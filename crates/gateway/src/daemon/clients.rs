@@ -9,7 +9,6 @@ use crate::hub::Hub;
 use crate::io::reader::ClientReader;
 use crate::paths;
 use crate::settings;
-use serde_json::{Value, json};
 use std::pin::Pin;
 use std::sync::Arc;
 use switchboard_core::{ClientId, Environment, Event, ServerId, Surroundings};
@@ -55,8 +54,7 @@ impl DaemonState {
             }
         };
         let found = self.server_for(&newcomer).await;
-        let result = if offers_streams { json!({ "streams": true }) } else { Value::Null };
-        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(result));
+        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::welcome(&newcomer, offers_streams));
         let is_told = hello::say(&connection.writer, &reply).await.is_ok();
         // No client is registered yet, so one that cannot be told leaves no trace.
         let (Ok(id), true) = (found, is_told) else { return };
@@ -118,6 +116,9 @@ impl DaemonState {
     /// command line is accepted only if our own config allows it: otherwise any process that reaches
     /// the socket could run commands.
     async fn server_for(&self, newcomer: &Newcomer) -> Result<Option<ServerId>, String> {
+        if let Some(name) = newcomer.profile.as_deref().filter(|name| self.profiles.find(name).is_none()) {
+            return Err(self.profiles.there_is_no(name));
+        }
         if newcomer.everything {
             return Ok(None);
         }
@@ -134,6 +135,7 @@ fn surroundings(environment: Environment, newcomer: Newcomer, vars: &Arc<Vars>) 
     Surroundings {
         // Only processes of this user can connect to the socket.
         identity: Arc::default(),
+        profiles: newcomer.profile.iter().map(|name| name.as_str().into()).collect(),
         environment,
         pinned: newcomer.pinned,
         given: newcomer.given,

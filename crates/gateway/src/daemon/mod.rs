@@ -25,6 +25,7 @@ use crate::environments::{Vars, environment};
 use crate::fronts::ClientHost;
 use crate::hub::Hub;
 use crate::paths;
+use crate::profiles::Profiles;
 use reload::{CurrentConfig, Overrides, Source};
 use standby::StartedServers;
 use std::collections::BTreeMap;
@@ -76,8 +77,7 @@ pub(crate) struct DaemonState {
     /// Whether servers with `lazy: false` run without a client.
     stays_without_clients: bool,
     started: StartedServers,
-    /// Selections of servers, by name.
-    profiles: Lock<Vec<(String, Vec<String>)>>,
+    profiles: Profiles,
     next_client: AtomicU32,
     /// Clients that were admitted and whose streams have not arrived.
     arriving: AtomicUsize,
@@ -104,17 +104,13 @@ impl DaemonState {
             default_root: setup.default_root.as_deref().and_then(paths::canonical),
             stays_without_clients: setup.stays_without_clients,
             started: StartedServers::load(&setup.state_folder, stored_for),
-            profiles: Lock::new(config.profiles.clone()),
+            profiles: Profiles::new(&config.profiles),
             current: CurrentConfig::new(config, source, overrides),
             next_client: AtomicU32::new(1),
             arriving: AtomicUsize::new(0),
             retired: Notify::new(),
             streams: setup.streams,
         })
-    }
-
-    fn set_profiles(&self, new: Vec<(String, Vec<String>)>) {
-        *self.profiles.lock() = new;
     }
 
     fn clients(&self) -> LockGuard<'_, BTreeMap<ClientId, ClientEntry>> {
@@ -139,10 +135,8 @@ impl ClientHost for DaemonState {
         self.default_root.clone()
     }
 
-    fn profile(&self, name: &str) -> Option<Vec<ServerId>> {
-        let profiles = self.profiles.lock();
-        let (_, servers) = profiles.iter().find(|(known, _)| known == name)?;
-        Some(servers.iter().filter_map(|server| self.servers.find(server)).map(|(id, _)| id).collect())
+    fn profiles(&self) -> &Profiles {
+        &self.profiles
     }
 
     fn environment(&self, server: &ServerConfig) -> Environment {

@@ -240,7 +240,7 @@ impl DaemonState {
     fn apply(&self, before: &Config, config: &Config, overrides: Overrides) -> Applied {
         // Compared with the servers before they are replaced.
         let waiting = needs_restart(before, config, |server| self.servers.any(server));
-        self.set_profiles(config.profiles.clone());
+        self.profiles.set(&config.profiles);
         let changes = self.servers.replace(overrides.servers(config), config.share_ad_hoc);
         let settings = changes.servers.iter().map(|(id, server)| {
             let settings = server.as_ref().map(|server| self.settings_for(config, server));
@@ -329,6 +329,7 @@ fn change(
         shutdown_grace: config.shutdown_grace,
         linger: Some(config.linger),
         aggregates: settings::aggregates(config),
+        profiles: config.profiles.clone(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::access::Identity;
 use crate::aggregate::Aggregate;
-use crate::clients::client::{ClientOutbox, Leases, Presence, Role};
+use crate::clients::client::{ClientOutbox, Leases, Presence, Profiled, Role};
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
 use crate::clients::roots::ClientRoots;
@@ -31,6 +31,7 @@ pub(crate) struct NewClient {
 #[derive(Debug)]
 pub(crate) struct ClientOrigin {
     pub(crate) identity: Arc<Identity>,
+    pub(crate) profiled: Option<Arc<Profiled>>,
     pub(crate) environment: Environment,
     pub(crate) known: Known,
     pub(crate) goes_by_request: bool,
@@ -44,9 +45,11 @@ impl Client {
             id: new.id,
             role,
             server: new.server,
+            naming: new.settings.naming.clone(),
             settings: new.settings,
             since: new.now,
             identity: Arc::default(),
+            profiled: None,
             environment: Environment::default(),
             known,
             roots: ClientRoots::default(),
@@ -80,6 +83,7 @@ impl Client {
     fn connected(new: NewClient, role: Role, origin: ClientOrigin) -> Self {
         Self {
             identity: origin.identity,
+            profiled: origin.profiled,
             environment: origin.environment,
             goes_by_request: origin.goes_by_request,
             refusal_mark: origin.refusal_mark,

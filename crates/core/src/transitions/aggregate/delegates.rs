@@ -56,9 +56,8 @@ impl Core {
         id: ClientId,
         surroundings: Surroundings,
         environments: Vec<(ServerId, Environment)>,
-        only: Option<Vec<ServerId>>,
     ) {
-        let aggregate = Aggregate::new(environments, only);
+        let aggregate = Aggregate::new(environments);
         // Each of its delegates has its own environment.
         let origin = ClientOrigin { environment: Environment::default(), ..self.origin_of(surroundings) };
         let new = self.newcomer(id, ServerId::EVERY, self.no_server());
@@ -68,10 +67,9 @@ impl Core {
 
     /// The servers that an aggregate client sees.
     pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
+        let Some(c) = self.clients.get(&client) else { return Vec::new() };
         let listed = self.servers.iter().filter(|(_, it)| !it.is_removed() && it.settings().is_listed);
-        let aggregate = self.aggregate(client);
-        let is_wanted = |server: &ServerId| aggregate.is_none_or(|aggregate| aggregate.wants(*server));
-        listed.map(|(server, _)| server).filter(is_wanted).collect()
+        listed.filter(|(_, it)| c.identity().allows_server(it.name())).map(|(server, _)| server).collect()
     }
 
     /// Creates all delegates afresh: a new handshake starts from nothing.
@@ -114,6 +112,7 @@ impl Core {
         if let Some(before) = self.clients.get(&ClientId(id.0 - 1)) {
             delegate.share_profile(before);
         }
+        delegate.set_naming(self.naming_for(&delegate));
         self.clients.insert(id, delegate);
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.add_delegate(server, id);
@@ -301,8 +300,12 @@ impl Core {
             let new = all.iter().filter(|server| !aggregate.has_delegate_at(**server));
             let new: Vec<ServerId> = new.copied().collect();
             for (server, delegate) in gone {
-                // Its instances end once their work is done.
-                self.move_client(delegate);
+                match self.is_gone(server) {
+                    // Its instances end once their work is done.
+                    true => self.move_client(delegate),
+                    // The client may not use it any more.
+                    false => self.refuse_hidden(&[delegate]),
+                }
                 self.retire_delegate(delegate);
                 if let Some(aggregate) = self.aggregate_mut(client) {
                     aggregate.remove_delegate(server);

@@ -1,6 +1,6 @@
 //! New clients: their origin, and whether their backend is started at once.
 
-use crate::clients::{Client, ClientOrigin, NewClient};
+use crate::clients::{Client, ClientOrigin, NewClient, Profiled};
 use crate::core::Core;
 use crate::event::Surroundings;
 use crate::fact::Fact;
@@ -15,7 +15,8 @@ impl Core {
         let Some(settings) = self.servers.get(server).map(|server| server.settings().clone()) else {
             return;
         };
-        let client = Client::plain(self.newcomer(id, server, settings), self.origin_of(surroundings));
+        let mut client = Client::plain(self.newcomer(id, server, settings), self.origin_of(surroundings));
+        client.set_naming(self.naming_for(&client));
         self.clients.insert(id, client);
         self.report(Fact::ClientConnected { client: id });
         self.start_early(id);
@@ -23,8 +24,12 @@ impl Core {
 
     /// The origin of a client, from its connection.
     pub(crate) fn origin_of(&self, surroundings: Surroundings) -> ClientOrigin {
+        let profiled = (!surroundings.profiles.is_empty()).then(|| {
+            Arc::new(Profiled { identity: surroundings.identity.clone(), profiles: surroundings.profiles })
+        });
         ClientOrigin {
-            identity: surroundings.identity,
+            identity: profiled.as_ref().map_or(surroundings.identity, |profiled| self.narrowed(profiled)),
+            profiled,
             environment: surroundings.environment,
             known: Known {
                 pinned: surroundings.pinned,
@@ -57,6 +62,10 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let is_first = self.backends.values().all(|b| b.server() != c.server());
         if !self.is_running() || c.settings().is_split() || !(is_first || self.is_private(c.server())) {
+            return;
+        }
+        // Not even a start may tell a client about a server that it may not use.
+        if !c.may_use_server() {
             return;
         }
         if let Route::To(home) = self.settle_home(client) {

@@ -110,11 +110,13 @@ impl Core {
         paths: Vec<NamedPath>,
     ) {
         let Some(c) = self.clients.get_mut(&client) else { return };
+        let is_restricted = c.is_restricted();
         // Before anything is answered, since the answer is written in this dialect.
         if c.learn_dialect(&message) {
             self.share_dialect(client);
         }
         match message.kind() {
+            Kind::Request if is_restricted => self.restricted_request(client, message, batch, paths),
             Kind::Request => self.client_request(client, message, batch, paths),
             Kind::Notification => {
                 self.client_notification(client, message);

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::LastStart;
+use switchboard_core::access::Identity;
 use switchboard_core::status::ServerStatus;
 use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::{ErrorKind, Parsed, RawId, parse};
@@ -55,8 +56,8 @@ pub(super) fn alive() -> HttpReply {
 }
 
 impl Front {
-    /// Ready if every required server answers and not all of the others fail.
-    pub(super) fn readiness(self: &Arc<Self>) -> HttpReply {
+    /// Ready if every required server answers and not all of the others fail. Names servers that the caller may use.
+    pub(super) fn readiness(self: &Arc<Self>, identity: &Identity) -> HttpReply {
         let status = self.hub.turn().status();
         let (mut is_wanting, mut failing, mut starting) = (false, Vec::new(), Vec::new());
         for server in &status.servers {
@@ -79,6 +80,9 @@ impl Front {
         let is_ready = !is_wanting && !is_all && self.hub.is_serving();
         let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         let word = if is_ready { "ready" } else { "not ready" };
+        for names in [&mut failing, &mut starting] {
+            names.retain(|name| identity.allows_server(name));
+        }
         let body = json!({ "status": word, "failing": failing, "starting": starting });
         with(code, "application/json", AnswerBody::text(body.to_string()))
     }

@@ -151,14 +151,15 @@ impl Front {
         {
             return refusal.unread();
         }
+        let identity = self.identity(caller);
         match route {
-            Route::Readiness => self.readiness(),
+            Route::Readiness => self.readiness(&identity),
             Route::Health => status(StatusCode::METHOD_NOT_ALLOWED, "use GET"),
             Route::Home | Route::Nowhere => {
                 self.refuse(request, &HttpRefusal::unknown_name("nothing is served at this path")).await
             }
             Route::To(target, door) => {
-                if let Err(unknown) = self.check_target(&target) {
+                if let Err(unknown) = self.check_target(&target, &identity) {
                     return self.refuse(request, &unknown).await;
                 }
                 match door {

@@ -57,6 +57,12 @@ impl HttpRefusal {
         Self::new(StatusCode::FORBIDDEN, ErrorKind::Forbidden, message).hint(hint)
     }
 
+    /// Refusal of a server that a caller may not use, or that does not exist.
+    pub(super) fn no_server_for(server: &str, who: &str) -> Self {
+        let text = format!("the server `{server}` is not available to `{who}`");
+        Self::forbidden(text, "whoever administers its token or profile can allow it")
+    }
+
     pub(super) fn unknown_name(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, ErrorKind::UnknownName, message).hint(
             "MCP is at /mcp, /servers/NAME/mcp and /profiles/NAME/mcp, with a NAME from the config file",

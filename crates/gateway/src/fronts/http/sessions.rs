@@ -16,7 +16,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use switchboard_core::{Event, Peer, Surroundings};
+use switchboard_core::access::Identity;
+use switchboard_core::{Event, Peer, ServerId, Surroundings};
 use switchboard_process::lock::LockGuard;
 use switchboard_protocol::{Kind, Parsed};
 use tokio::sync::mpsc;
@@ -28,32 +29,54 @@ impl Front {
         self.sessions.lock()
     }
 
-    /// Whether a target exists. Runs at every request, so it allocates nothing in the common case.
-    pub(super) fn check_target(&self, target: &RouteTarget) -> Result<(), HttpRefusal> {
-        let is_there = match target {
-            RouteTarget::Everything => true,
-            RouteTarget::Server(name) => self.host.servers().find(name).is_some(),
-            // Looked up below, since that allocates the profile's list of servers.
-            RouteTarget::Profile(_) => false,
-        };
-        if is_there { Ok(()) } else { self.wanted(target).map(drop) }
+    /// The party on whose behalf a request comes.
+    pub(super) fn identity(&self, _caller: &Caller) -> Arc<Identity> {
+        Arc::default()
     }
 
-    /// Servers of a target, if it exists.
-    fn wanted(&self, target: &RouteTarget) -> Result<Wanted, HttpRefusal> {
-        let host = &self.host;
-        let unknown = |what: String| Err(HttpRefusal::unknown_name(what));
+    /// Whether a target exists and may be used. Runs at every request, so it allocates nothing in the common case.
+    pub(super) fn check_target(&self, target: &RouteTarget, identity: &Identity) -> Result<(), HttpRefusal> {
         match target {
-            RouteTarget::Everything => Ok(Wanted::All(host.environments())),
-            RouteTarget::Server(name) => match host.servers().find(name) {
-                Some((id, _)) => Ok(Wanted::One(id)),
-                None => unknown(host.servers().there_is_no(name)),
-            },
-            RouteTarget::Profile(name) => match host.profile(name) {
-                Some(servers) => Ok(Wanted::Some(host.environments(), servers)),
-                None => unknown(format!("there is no profile `{name}` in the config")),
-            },
+            RouteTarget::Everything => Ok(()),
+            RouteTarget::Server(name) => self.server_called(name, identity).map(drop),
+            RouteTarget::Profile(name) => self.profile_called(name, identity).map(drop),
         }
+    }
+
+    fn server_called(&self, name: &str, identity: &Identity) -> Result<ServerId, HttpRefusal> {
+        let servers = self.host.servers();
+        // The same answer for a server that may not be used and for one that does not exist.
+        if identity.is_restricted() {
+            let found = servers.find(name).filter(|_| identity.allows_server(name));
+            return found.map(|(id, _)| id).ok_or_else(|| HttpRefusal::no_server_for(name, &identity.name));
+        }
+        let found = servers.find(name).map(|(id, _)| id);
+        found.ok_or_else(|| HttpRefusal::unknown_name(servers.there_is_no(name)))
+    }
+
+    fn profile_called(&self, name: &str, identity: &Identity) -> Result<Arc<str>, HttpRefusal> {
+        let profiles = self.host.profiles();
+        profiles.find(name).ok_or_else(|| {
+            // Names of other profiles may describe what the caller may not use.
+            HttpRefusal::unknown_name(match identity.is_restricted() {
+                true => format!("there is no profile `{name}`"),
+                false => profiles.there_is_no(name),
+            })
+        })
+    }
+
+    /// Servers and profiles of a target, if it exists.
+    fn wanted(
+        &self,
+        target: &RouteTarget,
+        identity: &Identity,
+    ) -> Result<(Wanted, Vec<Arc<str>>), HttpRefusal> {
+        let all = || Wanted::All(self.host.environments());
+        Ok(match target {
+            RouteTarget::Everything => (all(), Vec::new()),
+            RouteTarget::Server(name) => (Wanted::One(self.server_called(name, identity)?), Vec::new()),
+            RouteTarget::Profile(name) => (all(), vec![self.profile_called(name, identity)?]),
+        })
     }
 
     /// Begins a session.
@@ -64,7 +87,8 @@ impl Front {
         headers: &HeaderMap,
         caller: &Caller,
     ) -> Result<Arc<Session>, HttpRefusal> {
-        let wants = self.wanted(target)?;
+        let identity = self.identity(caller);
+        let (wants, profiles) = self.wanted(target, &identity)?;
         // A proxy on this machine connects from here on behalf of clients elsewhere.
         let may_name_folders = self.may_name_folders(caller.origin) && !is_forwarded(headers);
         let pinned = self.root_of(headers, may_name_folders)?;
@@ -82,7 +106,7 @@ impl Front {
             // Paths in the messages of such a client are not looked at.
             _ if !may_name_folders => None,
             Wanted::One(id) => host.servers().root_arguments(*id),
-            Wanted::All(_) | Wanted::Some(..) => Some(host.servers().every_root_argument()),
+            Wanted::All(_) => Some(host.servers().every_root_argument()),
         };
         let reader = root_arguments.map(ClientReader::new).unwrap_or_default();
         let who = Who {
@@ -107,10 +131,12 @@ impl Front {
         }
         let server = match &wants {
             Wanted::One(id) => host.servers().server(*id),
-            Wanted::All(_) | Wanted::Some(..) => None,
+            Wanted::All(_) => None,
         };
         let environment = server.map(|server| host.environment(&server)).unwrap_or_default();
         let surroundings = Surroundings {
+            identity,
+            profiles,
             environment,
             pinned,
             default: host.default_root(),
@@ -121,7 +147,7 @@ impl Front {
         };
         let wanted = match &wants {
             Wanted::One(id) => Some(*id),
-            Wanted::All(_) | Wanted::Some(..) => None,
+            Wanted::All(_) => None,
         };
         host.enter(client, wanted);
         // The mailbox must exist before the core hears of the client, since it may answer at once.

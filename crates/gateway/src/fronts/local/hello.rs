@@ -6,7 +6,7 @@ use crate::environments::Vars;
 use crate::telemetry::WindowLog;
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::io::{self, IoSlice};
 use std::time::Duration;
@@ -84,6 +84,8 @@ pub(crate) struct Newcomer {
     pub(crate) server: String,
     /// All servers of the config, as one.
     pub(crate) everything: bool,
+    /// Profile of the config that narrows its rights. The reply confirms it.
+    pub(crate) profile: Option<String>,
     /// Launch of a server that is not in the config.
     #[serde(default)]
     pub(crate) ad_hoc: Option<AdHoc>,
@@ -199,6 +201,23 @@ impl Reply {
     pub(crate) fn takes_streams(&self) -> bool {
         // Absent in replies of daemons that do not know the offer.
         self.result["streams"] == true
+    }
+
+    /// Reply to a client that is served.
+    pub(crate) fn welcome(newcomer: &Newcomer, takes_streams: bool) -> Self {
+        let mut result = Map::new();
+        if takes_streams {
+            result.insert("streams".to_owned(), true.into());
+        }
+        if let Some(profile) = &newcomer.profile {
+            result.insert("profile".to_owned(), profile.as_str().into());
+        }
+        Self::with(if result.is_empty() { Value::Null } else { result.into() })
+    }
+
+    /// Whether the daemon applies this profile. Daemons that do not know profiles ignore the field of the request.
+    pub(crate) fn grants_profile(&self, profile: Option<&str>) -> bool {
+        profile.is_none_or(|profile| self.result["profile"] == profile)
     }
 
     pub(crate) fn refusal(why: impl Into<String>) -> Self {

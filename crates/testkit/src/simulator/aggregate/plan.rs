@@ -1,6 +1,7 @@
 //! The character of a run: settings, and how the parties behave.
 
 use super::menu::naming;
+use super::rights;
 use crate::simulator::engine::{ENVIRONMENTS, Rng};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,8 @@ use switchboard_protocol::{Dialect, Framing};
 
 /// A name begins with another, so that public names may collide; a long one leaves little room.
 pub(super) const SERVERS: &[&str] = &["a", "a__b", "git", "a-server-with-such-a-long-name-as-this"];
+/// Names of profiles.
+pub(super) const PROFILES: &[&str] = &["one", "other"];
 pub(super) const VERSIONS: &[&str] = &["2025-06-18", "2025-11-25"];
 pub(super) const ROOTS: &[&str] = &["/w/a", "/w/b"];
 
@@ -33,11 +36,16 @@ pub(crate) struct AggregatePlan {
     pub(super) asks: bool,
     pub(super) reloads: bool,
     pub(super) restarts: bool,
-    /// Some clients see a part of the servers.
+    /// Some clients may use a part of what there is.
     pub(super) has_profiles: bool,
 }
 
 impl AggregatePlan {
+    /// Whether clients may get other rights while they are there.
+    pub(super) fn changes_rights(&self) -> bool {
+        self.reloads && self.has_profiles
+    }
+
     pub(super) fn draw(rng: &mut Rng) -> Self {
         Self {
             clients: rng.weighted(&[(2, 1), (3, 2), (3, 3), (1, 5)]),
@@ -49,7 +57,7 @@ impl AggregatePlan {
             asks: rng.percent(40),
             reloads: rng.percent(40),
             restarts: rng.percent(30),
-            has_profiles: rng.percent(30),
+            has_profiles: rng.percent(40),
         }
     }
 }
@@ -88,6 +96,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
     let servers: Vec<_> = (0..count).map(|at| server(rng, SERVERS[at], plan.style)).collect();
     let only = servers[0].name.clone();
     let rule = vec![("notifications/custom".to_owned(), vec![only])];
+    let profile = |rng: &mut Rng, name: &&str| ((*name).to_owned(), Arc::new(rights::draw(rng, SERVERS)));
+    let profiles = PROFILES.iter().filter(|_| plan.has_profiles).map(|name| profile(rng, name)).collect();
     Settings {
         servers,
         pool: Pool {
@@ -108,6 +118,7 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
             ..Limits::default()
         },
         linger: rng.weighted(&[(1, None), (1, Some(secs(2))), (1, Some(secs(60)))]),
+        profiles,
         aggregates: aggregates(rng, rule),
         stays: false,
         first_question: 1,

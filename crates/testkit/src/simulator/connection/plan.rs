@@ -91,6 +91,7 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         shutdown_grace: rng.millis(200..=5000),
         limits: if rng.percent(50) { Limits::default() } else { tight_limits(rng) },
         linger: None,
+        profiles: Vec::new(),
         aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,

@@ -101,6 +101,7 @@ pub(super) fn settings(rng: &mut Rng, seed: u64) -> Settings {
         shutdown_grace: rng.millis(200..=3000),
         limits: Limits::default(),
         linger: rng.weighted(&[(4, None), (1, Some(secs(2))), (1, Some(secs(30)))]),
+        profiles: Vec::new(),
         aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,
