@@ -1,9 +1,15 @@
 //! Wording of all error answers: what happened, which server it concerns, and what to do next. No other
 //! module words an error that a client or its user reads. Must not change any state.
+//!
+//! # Layout
+//! - `access`: refusals because of a client's rights.
+
+mod access;
+
+pub(crate) use access::Asked;
 
 use crate::backends::Backend;
 use crate::catalogue::List;
-use crate::clients::Client;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
 use crate::servers::{LastWords, Limit};
@@ -105,16 +111,6 @@ impl fmt::Display for Overload {
             Self::Questions => f.write_str("too many requests to the client are still unanswered"),
         }
     }
-}
-
-/// What a client asked for and may not use, as it spelled it.
-#[derive(Debug)]
-pub(crate) enum Asked<'a> {
-    Server(&'a str),
-    Method(&'a str),
-    /// A tool or prompt, and visible ones with similar names.
-    Item(List, &'a str, Vec<String>),
-    Resource(&'a str),
 }
 
 /// Reason why a server is not started without a client.
@@ -472,39 +468,6 @@ impl Core {
             .retryable(false)
             .hint(hint)
             .with("nearest", json!(nearest))
-    }
-
-    /// The same answer for everything that a client may not use, and for everything that does not exist.
-    pub(crate) fn forbidden(&self, c: &Client, asked: Asked<'_>) -> ErrorAnswer {
-        let (what, name, nearest) = match asked {
-            Asked::Server(name) => ("server", name, None),
-            Asked::Method(name) => ("method", name, None),
-            Asked::Item(List::Prompts, name, nearest) => ("prompt", name, Some(nearest)),
-            Asked::Item(_, name, nearest) => ("tool", name, Some(nearest)),
-            Asked::Resource(uri) => ("resource", uri, None),
-        };
-        let who = self.who(c);
-        let remedy = "whoever administers its token or profile can allow it";
-        let hint = match nearest.as_ref().and_then(|nearest| nearest.first()) {
-            Some(first) => format!("did you mean `{first}`? Otherwise, {remedy}"),
-            None => remedy.to_owned(),
-        };
-        let text = format!("the {what} `{name}` is not available to {who}");
-        let answer = ErrorAnswer::new(ErrorKind::Forbidden, text).retryable(false).hint(hint);
-        match nearest {
-            Some(nearest) => answer.with("nearest", json!(nearest)),
-            None => answer,
-        }
-    }
-
-    /// A client's identity, and the profiles that narrow its rights.
-    fn who(&self, c: &Client) -> String {
-        let name = &c.identity().name;
-        // Delegates share the profiles of their client.
-        match self.clients.get(&c.connection()).and_then(Client::profiled) {
-            Some(profiled) => format!("`{name}` with the profile `{}`", profiled.profiles.join("` and `")),
-            None => format!("`{name}`"),
-        }
     }
 
     pub(crate) fn unknown_task(&self, task: &str) -> ErrorAnswer {

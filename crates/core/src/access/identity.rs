@@ -46,6 +46,12 @@ impl Identity {
     pub fn allows_method(&self, name: &str) -> bool {
         self.rights.iter().all(|rights| rights.allows_method(name))
     }
+
+    /// Whether a method is allowed by a pattern, rather than for want of one.
+    pub fn names_method(&self, name: &str) -> bool {
+        let names = |rights: &Arc<Rights>| !rights.methods.allow.is_empty();
+        self.allows_method(name) && self.rights.iter().any(names)
+    }
 }
 
 impl Default for Identity {

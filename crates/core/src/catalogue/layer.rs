@@ -58,9 +58,13 @@ impl Layer {
     }
 
     /// A denied name is denied in every form in which people see it: a pattern that misses its target because
-    /// of a rename would go unnoticed.
+    /// of a rename would go unnoticed. Ignores case, and what a server may trim.
     fn denies_by(&self, glob: &str, own: &str, renamed: &str) -> bool {
-        let is_it = |name: &str| matches(glob, name);
+        let lower = glob.to_lowercase();
+        let is_it = |name: &str| {
+            let trimmed = name.trim_matches(|c: char| c.is_whitespace() || c.is_control());
+            matches(glob, name) || matches(&lower, &trimmed.to_lowercase())
+        };
         let joined = |name: &str| format!("{}{SEPARATOR}{name}", self.server);
         is_it(own)
             || is_it(renamed)
@@ -112,5 +116,9 @@ mod tests {
             assert_eq!(layer(&[], &[glob]).allows_name("old", "new"), expect, "{glob}");
         }
         assert!(!layer(&[], &["inner__read"]).allows_name("inner__read", "inner__read"));
+        for disguised in ["Old", " old", "old\n", "OLD\0"] {
+            assert!(!layer(&[], &["old"]).allows_name(disguised, disguised), "{disguised:?}");
+            assert!(!layer(&["old"], &[]).allows_name(disguised, disguised), "{disguised:?}");
+        }
     }
 }

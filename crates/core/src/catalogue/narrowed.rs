@@ -33,6 +33,11 @@ impl Naming {
         }
     }
 
+    /// Whether the rights of a client exclude some of the server's items.
+    pub fn is_narrowed(&self) -> bool {
+        [&self.tools, &self.prompts, &self.resources].into_iter().any(|filter| !filter.layers.is_empty())
+    }
+
     /// Whether a list has no visible items, whatever the server offers.
     pub fn hides_all(&self, list: List) -> bool {
         self.filter(list).hides_all()

@@ -88,6 +88,10 @@ impl Core {
             return None;
         }
         let naming = c.naming();
+        // Rights are stricter than filters: such a method needs a pattern of its own.
+        if naming.is_narrowed() && !c.identity().names_method(&message.method_name()) {
+            return Some(self.unscreened_method(c, &message.method_name()));
+        }
         // Another letter case must not lead around the filter.
         let name = message.method_name().to_ascii_lowercase();
         let is_filtered = |list: List| !naming.filter(list).is_open();
@@ -280,6 +284,9 @@ impl Core {
         let naming = c.naming();
         if naming.is_open() {
             return Screened::Passes;
+        }
+        if let Some(error) = self.unknown_request(c, message) {
+            return Screened::Refused(error);
         }
         let verdicts = named_in(message).into_iter().map(|named| match named {
             NamedPart::Name(list, part) => {

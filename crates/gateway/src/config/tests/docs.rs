@@ -66,6 +66,18 @@ fn docs_and_schema_agree() {
         assert_eq!(documented("## Keys of `tools` and `prompts`"), defined(full(server, filter)));
     }
     assert_eq!(documented("## Keys of `resources`"), defined(full(server, "resources")));
+    let profile = profile(&file);
+    assert_eq!(documented("## Keys of a profile"), defined(profile));
+    for key in profile["properties"].as_object().unwrap().keys() {
+        assert_eq!(documented("## Keys of the rights of a profile"), defined(full(profile, key)));
+    }
+}
+
+/// Schema of the object form of a profile.
+fn profile(file: &Value) -> &Value {
+    let forms = &file["properties"]["profiles"]["additionalProperties"]["anyOf"];
+    assert_eq!(forms[0]["type"], "array");
+    &forms[1]
 }
 
 /// Schema of the object form of a key that also accepts an array.
@@ -80,7 +92,7 @@ fn every_key_has_a_description() {
     let file = schema();
     let server = &file["properties"]["servers"]["additionalProperties"];
     let filters = ["tools", "prompts", "resources"].map(|key| full(server, key));
-    let objects = [&file, server, &file["properties"]["pool"], &file["properties"]["log"]];
+    let objects = [&file, server, profile(&file), &file["properties"]["pool"], &file["properties"]["log"]];
     for object in objects.into_iter().chain(filters) {
         for (key, value) in object["properties"].as_object().unwrap() {
             assert!(value["description"].is_string(), "{key}");
@@ -123,6 +135,15 @@ fn loader_takes_defaults_and_examples() {
             let server = format!(r#""command": "c", "{object}": {{ "{key}": {value} }}"#);
             check(format!(r#"{{ "mcpServers": {{ "s": {{ {server} }} }} }}"#));
         }
+    }
+    for (key, value) in all("## Keys of a profile") {
+        let servers = r#""mcpServers": { "github": { "command": "c" }, "files": { "command": "c" } }"#;
+        check(format!(r#"{{ {servers}, "profiles": {{ "p": {{ "{key}": {value} }} }} }}"#));
+    }
+    for (key, value) in all("## Keys of the rights of a profile") {
+        check(format!(
+            r#"{{ "mcpServers": {{}}, "profiles": {{ "p": {{ "tools": {{ "{key}": {value} }} }} }} }}"#
+        ));
     }
     for object in ["pool", "log"] {
         for (key, value) in all(&format!("## Keys of `{object}`")) {

@@ -3,6 +3,7 @@
 
 use super::AggregateWorld;
 use super::menu::{fits, is_shown};
+use super::verb::Verb;
 use crate::simulator::engine::{Check, Rng};
 use serde_json::Value;
 use std::sync::Arc;
@@ -104,6 +105,13 @@ impl Seen<'_> {
     }
 }
 
+/// Whether some items are excluded: an unknown method may name them.
+fn restricts_items(rights: &Rights) -> bool {
+    let uses = ["tools/call", "prompts/get", "resources/read"];
+    [&rights.tools, &rights.prompts, &rights.resources].iter().any(|patterns| !patterns.is_open())
+        || uses.iter().any(|method| !allows_method(rights, method))
+}
+
 pub(super) fn allows_server(rights: &Rights, server: &str) -> bool {
     let Patterns { allow, deny } = &rights.servers;
     deny.is_empty() && (allow.is_empty() || allow.iter().any(|known| known == server))
@@ -138,7 +146,8 @@ impl AggregateWorld {
         let request = &self.ledger.requests[tag];
         let Some(rights) = self.rights_of(request.client) else { return Ok(()) };
         let method = request.verb.method();
-        if !allows_server(rights, self.name_of(server)) || !allows_method(rights, method) {
+        let is_unknown = request.verb == Verb::Unknown && restricts_items(rights);
+        if !allows_server(rights, self.name_of(server)) || !allows_method(rights, method) || is_unknown {
             return Err(format!("{} may not ask {} for {method}", request.client, self.name_of(server)));
         }
         let Some(list) = request.verb.list() else { return Ok(()) };
@@ -180,6 +189,7 @@ impl AggregateWorld {
                 !self.own.servers[item.server].namings.iter().all(may)
             };
             !allows_method(rights, request.verb.method())
+                || (request.verb == Verb::Unknown && restricts_items(rights))
                 || server.is_some_and(|server| !allows_server(rights, self.name_of(server)))
                 || match (server, request.meant) {
                     (None, Some(mark)) => is_hidden(mark),
