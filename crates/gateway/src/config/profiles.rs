@@ -60,7 +60,7 @@ file_object! {
 /// A profile, or its short form: the names of its servers.
 pub(super) enum ProfileForm {
     Servers(WordList),
-    Full(ProfileEntry),
+    Full(Box<ProfileEntry>),
 }
 
 /// Patterns, or their short form: those that allow.
@@ -90,7 +90,7 @@ pub(super) fn profiles(
                     ..Rights::default()
                 }
             }
-            ProfileForm::Full(entry) => rights(entry, servers, report),
+            ProfileForm::Full(entry) => rights(*entry, servers, report),
         };
         profiles.push((name, Arc::new(rights)));
     }
@@ -172,7 +172,7 @@ impl Read for ProfileForm {
             Value::Array(_) => WordList::read(value, place, report).map(Self::Servers),
             Value::Object(object) => {
                 refuse_unknown_keys(object, ProfileEntry::KEYS, place, report)?;
-                Some(Self::Full(ProfileEntry::read_keys(object, place, report)))
+                Some(Self::Full(Box::new(ProfileEntry::read_keys(object, place, report))))
             }
             Value::StringLit(_) | Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => {
                 let remedy = r#"write { "servers": ["…"], "tools": ["…"] }, or only its servers: ["…"]"#;

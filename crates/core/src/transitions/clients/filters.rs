@@ -396,11 +396,11 @@ fn said(message: &Message, part: Part) -> String {
 
 /// The URI in a request, as the client spelled it.
 fn said_uri(message: &Message) -> String {
-    let uris = named_in(message).into_iter().filter_map(|named| match named {
+    let uri = |named| match named {
         NamedPart::Uri(part) => Some(said(message, part)),
         NamedPart::Name(..) => None,
-    });
-    uris.last().unwrap_or_default()
+    };
+    named_in(message).into_iter().find_map(uri).unwrap_or_default()
 }
 
 fn text(message: &Message, part: Part) -> String {
