@@ -88,22 +88,25 @@ fn profile_needs_a_config_file() {
     }
 }
 
-/// The window asks each daemon for its profile anew.
+/// The window asks each daemon for its profile anew, whether it hands over its streams or relays messages.
 #[test]
 fn next_daemon_keeps_to_the_profile() {
-    let servers = servers();
-    let mut client = servers.shared().args(["--profile", "part"]).start();
-    client.initialize();
-    assert_eq!(tools(&mut client), ["one__echo"]);
-    servers.say(&["daemon", "stop"]);
-    assert_eq!(tools(&mut client), ["one__echo"]);
-    error(&client.call("one__write", json!({})), -32603, "forbidden");
-    error(&client.call("two__echo", json!({})), -32603, "forbidden");
-    assert_eq!(servers.told("one", "write") + servers.told("two", "echo"), 0);
+    for relays in [false, true] {
+        let servers = servers();
+        let start = servers.shared().args(["--profile", "part"]);
+        let mut client = if relays { start.over_sockets() } else { start }.start();
+        client.initialize();
+        assert_eq!(tools(&mut client), ["one__echo"]);
+        servers.say(&["daemon", "stop"]);
+        assert_eq!(tools(&mut client), ["one__echo"]);
+        error(&client.call("one__write", json!({})), -32603, "forbidden");
+        error(&client.call("two__echo", json!({})), -32603, "forbidden");
+        assert_eq!(servers.told("one", "write") + servers.told("two", "echo"), 0);
+    }
 }
 
 #[test]
-fn unknown_profile_over_http_names_the_nearest() {
+fn nearest_profile_is_named_over_http() {
     let served = Served::with(json!({ "profiles": { "part": ["fake"] } }), json!({}), &[]);
     let ask = served.web.post("/profiles/prat/mcp", hello("2025-11-25", json!({})).to_string());
     let said: Value = serde_json::from_str(&refused(ask, 404)).unwrap();

@@ -53,7 +53,7 @@ pub enum Event {
         server: ServerId,
         surroundings: Surroundings,
     },
-    /// A client that wants all servers as one that its rights include.
+    /// A client that wants, as one, all servers that its rights include.
     AggregateConnected {
         client: ClientId,
         surroundings: Surroundings,

@@ -99,13 +99,10 @@ impl Narrowings {
         narrowed
     }
 
-    /// Number of namings in use. For tests.
-    pub fn len(&self) -> usize {
+    /// Number of namings in use.
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.0.iter().filter(|known| known.naming.strong_count() > 0).count()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

@@ -294,4 +294,17 @@ mod tests {
         assert!(!is_newer("0.1.0", "0.1.1"));
         assert!(!is_newer("0.1.0-beta", "0.1.0"));
     }
+
+    /// A daemon that does not know profiles must not serve a client with one.
+    #[test]
+    fn profile_is_confirmed() {
+        let newcomer = Newcomer { profile: Some("work".into()), ..Newcomer::default() };
+        for takes_streams in [true, false] {
+            let reply = Reply::welcome(&newcomer, takes_streams);
+            assert_eq!(reply.takes_streams(), takes_streams);
+            assert!(reply.grants_profile(Some("work")) && !reply.grants_profile(Some("other")));
+            let other = Reply::welcome(&Newcomer::default(), takes_streams);
+            assert!(other.grants_profile(None) && !other.grants_profile(Some("work")));
+        }
+    }
 }
