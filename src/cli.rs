@@ -180,6 +180,10 @@ pub(crate) struct StdioArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
 
+    /// Serve only what this profile of the config file allows.
+    #[arg(long, value_name = "NAME", conflicts_with = "launched")]
+    pub(crate) profile: Option<String>,
+
     #[command(flatten)]
     pub(crate) roots: RootArgs,
 
@@ -264,6 +268,7 @@ impl StdioArgs {
             && self.backend.is_none()
             && self.config.is_none()
             && self.server.is_none()
+            && self.profile.is_none()
             && self.roots.root.is_empty()
             && !self.solo
     }

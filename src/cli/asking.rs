@@ -38,6 +38,10 @@ pub(crate) struct GatewayArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
 
+    /// Use only what this profile of the config file allows.
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub(crate) profile: Option<String>,
+
     #[command(flatten)]
     pub(crate) roots: RootArgs,
 
@@ -68,6 +72,7 @@ impl GatewayArgs {
         add("--config", self.config.clone().map(Into::into));
         add("--config-owner", self.owner.config_owner.map(|owner| owner.to_string().into()));
         add("--server", self.server.as_deref().or(server).map(Into::into));
+        add("--profile", self.profile.as_deref().map(Into::into));
         for root in &self.roots.root {
             add("--root", Some(root.into()));
         }
@@ -177,6 +182,7 @@ mod tests {
     fn gateway_is_started_with_the_same_flags() {
         assert_eq!(words("switchboard tools"), "stdio");
         assert_eq!(words("switchboard tools github --json"), "stdio --server github");
+        assert_eq!(words("switchboard tools --profile work"), "stdio --profile work");
         assert_eq!(
             words("switchboard call --config c --server s --root a --root b --default-root d --solo t k=v"),
             "stdio --config c --server s --root a --root b --default-root d --solo"
@@ -186,7 +192,13 @@ mod tests {
 
     #[test]
     fn a_server_is_named_once() {
-        for line in ["tools a --server b", "tools --server b -- c", "tools a -- c", "call t --timeout 0"] {
+        for line in [
+            "tools a --server b",
+            "tools --server b -- c",
+            "tools a -- c",
+            "call t --timeout 0",
+            "tools --profile p -- c",
+        ] {
             let words = ["switchboard"].into_iter().chain(line.split(' '));
             assert!(Cli::try_parse_from(words).is_err(), "{line}");
         }

@@ -19,7 +19,7 @@ use switchboard_gateway::runtime::refusing::{self, Refusal};
 use switchboard_gateway::runtime::solo::{self, Solo};
 use switchboard_gateway::telemetry::{LogOptions, WindowLog};
 use switchboard_gateway::tokens::{Secret, TOKEN_VARIABLE};
-use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, take_stdio};
+use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, take_stdio, unknown_profile};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     let (config, choice, source, roots) = match prepare(&args) {
@@ -53,9 +53,8 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
         };
         let ignore_parent = args.ignore_parent;
         let as_one = matches!(choice, Choice::All(_));
-        let servers = choice.servers();
-        let token = client_token();
-        let solo = Solo { config, servers, as_one, roots, state_folder, log, token, ignore_parent };
+        let (servers, profile, token) = (choice.servers(), args.profile, client_token());
+        let solo = Solo { config, servers, as_one, profile, roots, state_folder, log, token, ignore_parent };
         solo::run(solo, stdio).await?;
         Ok(Exit::Ok)
     })?
@@ -78,8 +77,29 @@ fn for_people() -> String {
 fn prepare(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Source>, RootOptions)> {
     let (config, choice, source) = choose(args)?;
     let config_file = source.as_ref().map(|source| source.path.as_path());
+    if let (Some(profile), Some(file)) = (&args.profile, config_file) {
+        check_profile(profile, &config, &choice, file)?;
+    }
     let roots = super::root_options(&args.roots, &config, config_file)?;
     Ok((config, choice, source, roots))
+}
+
+/// Fails if a profile does not exist, or does not include the requested server.
+fn check_profile(profile: &str, config: &Config, choice: &Choice, file: &Path) -> anyhow::Result<()> {
+    let file = file.display();
+    let told = match (config.profiles.iter().find(|(name, _)| name == profile), choice) {
+        (None, _) => {
+            let (problem, hint) = unknown_profile(profile, &config.profiles);
+            format!("{file}: {problem}\n  hint: {hint}")
+        }
+        (Some((_, rights)), Choice::One(server)) if !rights.allows_server(&server.name) => format!(
+            "the profile `{profile}` does not include the server `{}`\n  \
+             hint: add it to `profiles.{profile}` in {file}",
+            server.name
+        ),
+        (Some(_), Choice::One(_) | Choice::All(_)) => return Ok(()),
+    };
+    Err(fatal_told(Exit::Config, told.clone(), Some(told)))
 }
 
 /// Servers to serve.
@@ -165,9 +185,20 @@ async fn attach(
     // The attachment starts no servers: the daemon has them.
     let config = Config { servers: Vec::new(), ..config };
     let (state_folder, log, ignore_parent) = (super::state_folder(), window_log(args), args.ignore_parent);
-    let token = client_token();
-    let attach =
-        Attach { config, server, ad_hoc, roots, address, state_folder, command, log, token, ignore_parent };
+    let (profile, token) = (args.profile.clone(), client_token());
+    let attach = Attach {
+        config,
+        server,
+        profile,
+        ad_hoc,
+        roots,
+        address,
+        state_folder,
+        command,
+        log,
+        token,
+        ignore_parent,
+    };
     Ok(match attach::run(attach, stdio).await {
         Ok(()) => Attached::Served,
         Err(Alone { stdio, why }) => alone(stdio, &why),

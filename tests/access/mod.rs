@@ -1,6 +1,9 @@
 //! Access control: who may connect, what they may use and how often, and what servers may ask.
 //!
 //! - `token`: tokens of a home, and clients that have one.
+//! - `rights`: each kind of right on every route, in lists and in calls.
+//! - `profiles`: profiles of the config, by name, and their changes.
+//! - `admin`: what no client can do.
 //! - the rest: one group of promises per file.
 
 pub(crate) mod token;
@@ -17,5 +20,8 @@ mod canary;
 mod core_files;
 mod probes;
 mod policy;
+mod rights;
+mod profiles;
+mod admin;
 mod limits;
 mod asks;

@@ -27,6 +27,15 @@ fn filters() -> Value {
     })
 }
 
+/// Checks the error for a hidden name. A profile restricts rights, and then all refusals are the same.
+#[track_caller]
+pub(super) fn hidden<'a>(route: Route, answer: &'a Value, code: i64, kind: &str) -> &'a Value {
+    match route {
+        Route::HttpProfile => error(answer, -32603, "forbidden"),
+        _ => error(answer, code, kind),
+    }
+}
+
 /// Checks the filtered lists of a route.
 #[track_caller]
 fn check_lists(client: &mut Guest) {
@@ -87,16 +96,16 @@ fn hidden_names_are_unknown() {
             site.open_gate();
             for tool in ["write", "write_all", "echo"] {
                 let answer = client.call(tool, json!({}));
-                let told = error(&answer, -32602, "unknown_name");
-                assert_eq!(told["message"], format!("Unknown tool: {}", site.route.tool(tool)));
+                let told = hidden(site.route, &answer, -32602, "unknown_name");
+                assert!(told["message"].to_string().contains(&site.route.tool(tool)), "{answer}");
                 assert!(!told["data"]["nearest"].to_string().contains("write"), "{answer}");
             }
             for prompt in ["secret", "hello"] {
                 let name = site.route.tool(prompt);
                 let answer = client.request("prompts/get", json!({ "name": name }));
-                error(&answer, -32602, "unknown_name");
+                hidden(site.route, &answer, -32602, "unknown_name");
                 let params = json!({ "ref": { "type": "ref/prompt", "name": name }, "argument": {} });
-                error(&client.request("completion/complete", params), -32602, "unknown_name");
+                hidden(site.route, &client.request("completion/complete", params), -32602, "unknown_name");
             }
             check_not_forwarded(site, &mut client, ["write", "echo", "secret", "hello"]);
         },
@@ -115,12 +124,13 @@ fn hidden_resources_are_not_found() {
             for uri in [&*uri, &*site.route.template("file:///p/.env"), "file:///p/.env"] {
                 for method in ["read", "subscribe", "unsubscribe"] {
                     let answer = client.request(&format!("resources/{method}"), json!({ "uri": uri }));
-                    error(&answer, -32002, "resource_not_found");
+                    hidden(site.route, &answer, -32002, "resource_not_found");
                 }
             }
             for uri in [uri, template] {
                 let params = json!({ "ref": { "type": "ref/resource", "uri": uri }, "argument": {} });
-                error(&client.request("completion/complete", params), -32002, "resource_not_found");
+                let answer = client.request("completion/complete", params);
+                hidden(site.route, &answer, -32002, "resource_not_found");
             }
             check_not_forwarded(site, &mut client, [".env"]);
             assert!(client.read("file:///p/a").get("result").is_some());
@@ -174,7 +184,7 @@ fn allowed_templates_are_expanded() {
             let answer = read(&mut client, "db://7");
             assert!(answer.get("result").is_some(), "{answer}");
             for uri in ["db://7/8", "file:///p/a", "file:///x.env"] {
-                error(&read(&mut client, uri), -32002, "resource_not_found");
+                hidden(site.route, &read(&mut client, uri), -32002, "resource_not_found");
             }
             assert_eq!(site.told("resources/read"), 1);
         },
@@ -197,7 +207,7 @@ fn reload_applies_filters_and_announces() {
             site.servers.edit(SERVER, &filters());
             client.told("notifications/tools/list_changed");
             check_lists(&mut client);
-            error(&client.call("write_all", json!({})), -32602, "unknown_name");
+            hidden(site.route, &client.call("write_all", json!({})), -32602, "unknown_name");
             assert_eq!(site.told("write_all"), 0);
             // Removing the filters shows everything again.
             let none = json!({ "tools": {}, "prompts": {}, "resources": {} });

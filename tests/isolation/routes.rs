@@ -67,10 +67,14 @@ impl Route {
     }
 
     fn path(self) -> Option<String> {
+        self.path_for(PROFILE)
+    }
+
+    fn path_for(self, profile: &str) -> Option<String> {
         match self {
             Self::HttpOne => Some(format!("/servers/{SERVER}/mcp")),
             Self::HttpAll => Some("/mcp".to_owned()),
-            Self::HttpProfile => Some(format!("/profiles/{PROFILE}/mcp")),
+            Self::HttpProfile => Some(format!("/profiles/{profile}/mcp")),
             Self::WindowOne | Self::WindowAll | Self::SoloOne | Self::SoloAll => None,
         }
     }
@@ -91,7 +95,7 @@ impl Route {
 
     /// URI of a resource on this route.
     pub(crate) fn uri(self, uri: &str) -> String {
-        if self.is_to_one() { uri.to_owned() } else { wrapped(uri) }
+        if self.is_to_one() { uri.to_owned() } else { wrapped(SERVER, uri) }
     }
 
     /// A template, or a URI expanded from one, on this route.
@@ -212,24 +216,42 @@ impl Site {
         self.open_on(self.route, capabilities)
     }
 
+    /// A client with the rights of a profile. Not for HTTP paths without a profile.
     #[track_caller]
-    fn open_on(&self, route: Route, capabilities: Value) -> Guest {
-        let line = match (route, &self.served) {
-            (_, Some((_, web))) => {
-                let talk = Talk::open_as(web, &route.path().unwrap(), VERSION, capabilities);
-                let told = listen(&talk);
-                Line::Web { talk, told }
-            }
-            (Route::WindowOne, None) => self.window(&["--server", SERVER], capabilities),
-            (Route::SoloOne, None) => self.window(&["--solo", "--server", SERVER], capabilities),
-            (Route::SoloAll, None) => self.window(&["--solo"], capabilities),
-            (_, None) => self.window(&[], capabilities),
-        };
-        Guest { route, line, next: 1, heard: VecDeque::new(), open: Vec::new() }
+    pub(crate) fn open_profile(&self, profile: &str) -> Guest {
+        self.open_with_profile(self.route, json!({}), Some(profile))
     }
 
     #[track_caller]
-    fn window(&self, flags: &[&str], capabilities: Value) -> Line {
+    fn open_on(&self, route: Route, capabilities: Value) -> Guest {
+        self.open_with_profile(route, capabilities, None)
+    }
+
+    #[track_caller]
+    fn open_with_profile(&self, route: Route, capabilities: Value, profile: Option<&str>) -> Guest {
+        let mut flags: Vec<&str> = match route {
+            Route::WindowOne => vec!["--server", SERVER],
+            Route::SoloOne => vec!["--solo", "--server", SERVER],
+            Route::SoloAll => vec!["--solo"],
+            Route::WindowAll | Route::HttpOne | Route::HttpAll | Route::HttpProfile => Vec::new(),
+        };
+        let (line, greeting) = match &self.served {
+            Some((_, web)) => {
+                let path = profile.map_or_else(|| route.path(), |profile| route.path_for(profile)).unwrap();
+                let talk = Talk::open_as(web, &path, VERSION, capabilities);
+                let (told, greeting) = (listen(&talk), talk.greeting.clone());
+                (Line::Web { talk, told }, greeting)
+            }
+            None => {
+                flags.extend(profile.iter().flat_map(|profile| ["--profile", profile]));
+                self.window(&flags, capabilities)
+            }
+        };
+        Guest { route, line, next: 1, heard: VecDeque::new(), open: Vec::new(), received: vec![greeting] }
+    }
+
+    #[track_caller]
+    fn window(&self, flags: &[&str], capabilities: Value) -> (Line, Value) {
         let mut client = self.servers.shared().args(flags).start();
         let params = json!({ "capabilities": capabilities });
         let mut hello = initialize_params();
@@ -237,7 +259,7 @@ impl Site {
         let answer = client.request("initialize", hello);
         assert!(answer.get("result").is_some(), "{answer}");
         client.notify("notifications/initialized", json!({}));
-        Line::Pipe(Box::new(client))
+        (Line::Pipe(Box::new(client)), answer)
     }
 
     /// Number of messages to the server that contain `text`, from any client.
@@ -262,10 +284,10 @@ fn listen(talk: &Talk) -> Receiver<Value> {
 }
 
 /// Returns `proxy://resource/` and, as base64url, the server's name, a line feed and the URI.
-fn wrapped(uri: &str) -> String {
+pub(crate) fn wrapped(server: &str, uri: &str) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut public = String::from("proxy://resource/");
-    for chunk in format!("{SERVER}\n{uri}").as_bytes().chunks(3) {
+    for chunk in format!("{server}\n{uri}").as_bytes().chunks(3) {
         let mut word = [0; 4];
         word[1..=chunk.len()].copy_from_slice(chunk);
         let word = u32::from_be_bytes(word);
@@ -289,6 +311,8 @@ pub(crate) struct Guest {
     heard: VecDeque<Value>,
     /// HTTP requests whose answers are not awaited.
     open: Vec<Wire>,
+    /// Answers so far, that to the handshake first.
+    received: Vec<Value>,
 }
 
 enum Line {
@@ -310,6 +334,13 @@ impl Guest {
     /// Sends a request with params in this spelling.
     #[track_caller]
     pub(crate) fn request_text(&mut self, method: &str, params: &str) -> Value {
+        let answer = self.answer_to(method, params);
+        self.received.push(answer.clone());
+        answer
+    }
+
+    #[track_caller]
+    fn answer_to(&mut self, method: &str, params: &str) -> Value {
         // Above the ids that the clients use themselves.
         let id = 1_000_000 + self.next;
         self.next += 1;
@@ -334,6 +365,27 @@ impl Guest {
                 }
             }
         }
+    }
+
+    /// Everything that it has received so far: answers, and messages that were not awaited.
+    #[track_caller]
+    pub(crate) fn everything(&mut self) -> Vec<Value> {
+        let mut all = self.received.clone();
+        match &mut self.line {
+            Line::Pipe(client) => {
+                // Messages that were set aside come first, then the answer.
+                client.send(r#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#);
+                loop {
+                    let message = client.recv_json();
+                    if message["id"] == "last" {
+                        return all;
+                    }
+                    all.push(message);
+                }
+            }
+            Line::Web { told, .. } => all.extend(self.heard.drain(..).chain(told.try_iter())),
+        }
+        all
     }
 
     /// Sends a request without waiting; returns its id.

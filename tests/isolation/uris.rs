@@ -1,7 +1,7 @@
 //! URIs: resource filters compare their meaning, subscriptions their strings, in every spelling.
 
+use super::filters::hidden;
 use super::routes::{Guest, on_every_route, servers};
-use crate::support::error;
 use serde_json::json;
 
 const OFFER: &str = r#"{
@@ -15,7 +15,7 @@ const OFFER: &str = r#"{
 fn check_refused(client: &mut Guest, uri: &str) {
     for said in [client.route.uri(uri), client.route.template(uri), uri.to_owned()] {
         let answer = client.request("resources/read", json!({ "uri": said }));
-        error(&answer, -32002, "resource_not_found");
+        hidden(client.route, &answer, -32002, "resource_not_found");
     }
 }
 
@@ -46,7 +46,8 @@ fn disguised_uris_are_denied() {
                 check_refused(&mut client, uri);
             }
             let escaped = r#"{"uri":"file:\/\/\/docs\/\u002eenv"}"#;
-            error(&client.request_text("resources/read", escaped), -32002, "resource_not_found");
+            let answer = client.request_text("resources/read", escaped);
+            hidden(site.route, &answer, -32002, "resource_not_found");
             assert_eq!(site.told("resources/read"), 0);
             // The server gets the client's own spelling.
             let uri = "file:///docs/%61.md?raw#x";

@@ -3,8 +3,12 @@
 //!
 //! # Layout
 //! - `limited`: calls beyond a limit.
+//! - `access`: refusals because of a client's rights.
 
 mod limited;
+mod access;
+
+pub(crate) use access::Asked;
 
 use crate::access::Unproven;
 use crate::backends::Backend;

@@ -3,11 +3,12 @@
 //!
 //! # Layout
 //! - [`names`]: public names of tools and prompts. [`uris`]: public URIs of resources and templates.
-//! - [`filter`]: the visible items. `readings`: possible meanings of a URI.
+//! - [`filter`]: the visible items. `layer`: the rights of a client over them. `readings`: possible meanings of a URI.
 //! - [`list`]: the kinds of lists. [`listing`]: one list of one server, parsed and named.
 //! - [`offer`]: all lists of one server, in memory and on disk. `stored`: an offer parsed on first use.
 //!   `offers`: offers by kind of client. `raw`: unparsed lists.
 //! - [`view`]: several servers as one. [`single`]: one server alone, under its own names.
+//! - `narrowed`: what clients with restricted rights see.
 //! - [`cursor`]: the page cursors that clients get.
 //! - `scan`, `index`, `template`: parts of the above.
 
@@ -20,19 +21,23 @@ mod template;
 
 pub mod names;
 pub mod uris;
+mod layer;
 pub mod filter;
 pub mod list;
 pub mod listing;
 pub mod offer;
 mod raw;
+mod narrowed;
 pub mod cursor;
 pub mod view;
 pub mod single;
 
 pub use filter::Filter;
+pub use layer::Layer;
 pub use list::{List, Naming};
 pub use listing::{Listing, Unreadable, next_cursor};
 pub use names::{Collision, NameStyle};
+pub use narrowed::Narrowings;
 pub use offer::Offer;
 pub use offers::{OfferKey, Offers};
 pub use raw::{RawList, RawOffer};

@@ -20,6 +20,8 @@ pub struct Surroundings {
     pub identity: Arc<Identity>,
     /// How it proves that.
     pub proof: Proof,
+    /// Profiles of the config that narrow its rights further. A profile that does not exist allows nothing.
+    pub profiles: Vec<Arc<str>>,
     /// Its environment for its server.
     pub environment: Environment,
     /// The root that it is pinned to.
@@ -53,14 +55,12 @@ pub enum Event {
         server: ServerId,
         surroundings: Surroundings,
     },
-    /// A client that wants all servers of the config as one.
+    /// A client that wants, as one, all servers that its rights include.
     AggregateConnected {
         client: ClientId,
         surroundings: Surroundings,
         /// Its environment per server, in place of the one in the surroundings.
         environments: Vec<(ServerId, Environment)>,
-        /// The servers that it wants; `None` means all.
-        only: Option<Vec<ServerId>>,
     },
     FromClient {
         client: ClientId,

@@ -1,6 +1,6 @@
 //! Policies and limits from the config. Must not know where they come from.
 
-use crate::access::{Asks, Authenticator, IdentityLimits, NewLimiter, ServerLimits};
+use crate::access::{Asks, Authenticator, IdentityLimits, NewLimiter, Rights, ServerLimits};
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
 use crate::record::{FramingChoice, Record};
 use crate::routing::Policy;
@@ -368,6 +368,8 @@ pub struct Settings {
     pub first_question: u64,
     /// Settings for aggregate clients.
     pub aggregates: Aggregates,
+    /// Rights of clients with a profile, by its name.
+    pub profiles: Vec<(String, Arc<Rights>)>,
     /// Seed for the jitter of restarts.
     pub seed: u64,
     /// Recognises the tokens of clients.

@@ -18,6 +18,7 @@ mod budget;
 mod prefetch;
 mod stored;
 mod filters;
+mod rights;
 mod subscriptions;
 mod dialect;
 mod noise;

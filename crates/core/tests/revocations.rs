@@ -145,7 +145,7 @@ impl World {
             Surroundings { proof, working_folder: Some("/p".into()), ..Surroundings::default() };
         let event = match self.below(2) {
             0 => Event::ClientConnected { client, server: ServerId(0), surroundings },
-            _ => Event::AggregateConnected { client, surroundings, environments: Vec::new(), only: None },
+            _ => Event::AggregateConnected { client, surroundings, environments: Vec::new() },
         };
         self.tell(event);
     }

@@ -7,7 +7,7 @@
 //! | event | meaning |
 //! |---|---|
 //! | `given shared; linger 30s` | settings, for the whole story; see `given.rs` |
-//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; identity ci; limits 5/min burst 1; proof required; elsewhere yes; pinned /p; server 1` | a client connects, to the first server, to another, or to all of them (`server all`) |
+//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; identity ci; limits 5/min burst 1; proof required; elsewhere yes; pinned /p; server 1; rights tools read* -read_all, servers files; profile work` | a client connects, to the first server, to another, or to all of them (`server all`) |
 //! | `A greets`, `A greets with CAPABILITIES`, `A greets as NAME` | the client sends `initialize` under the id 0 |
 //! | `A confirms` | the client sends `notifications/initialized` |
 //! | `A> MESSAGE`, `1> MESSAGE` | a client or a process sends a message; `(too long) TEXT` exceeds the limit |
@@ -20,7 +20,7 @@
 //! | `found /p /q` | the paths of the last `look up`, resolved |
 //! | `revoke NAME` | the token `swb_NAME` is revoked; `tokens.rs` has those that are known |
 //! | `owner restarts`, `owner stops /p`, `owner starts`, `owner keeps` | the owner's orders, for all roots or for one |
-//! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config limits 5/min burst 1`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5` |
+//! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config limits 5/min burst 1`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5; profile work tools read*` |
 //! | `+5s`, `+0.1s`, `+10min` | time passes |
 //! | `drain`, `kill` | Switchboard is to end |
 //!
@@ -43,7 +43,7 @@ mod given;
 mod shorthand;
 
 use claims::check_claims;
-use events::{from_backend, from_wire, of_client};
+use events::{from_backend, from_wire, of_client, rights};
 pub(crate) use given::settings;
 use given::{call_limits, duration, environment};
 use std::collections::{BTreeMap, BTreeSet};
@@ -216,6 +216,10 @@ impl Stage {
         let what = parts.next().expect("a change");
         let (mut environments, mut server) = (Vec::new(), ServerId(0));
         for part in parts {
+            if let Some((name, text)) = part.strip_prefix("profile ").and_then(|it| it.split_once(' ')) {
+                self.settings.profiles = vec![(name.to_owned(), rights(text).into())];
+                continue;
+            }
             match part.split_whitespace().collect::<Vec<_>>()[..] {
                 ["env", client, number] => {
                     environments.push((client_of(client), server, environment(number)));
@@ -251,14 +255,24 @@ impl Stage {
             }
             other => panic!("unknown change: {other}"),
         }
-        let Settings { pool, roots, dialect, shutdown_grace, linger, aggregates, identity_limits, .. } =
-            self.settings.clone();
+        let Settings {
+            pool,
+            roots,
+            dialect,
+            shutdown_grace,
+            linger,
+            aggregates,
+            identity_limits,
+            profiles,
+            ..
+        } = self.settings.clone();
         let policy = roots.policy;
         let change = Change {
             servers,
             shown,
             call_limits: limits,
             identity_limits,
+            profiles,
             environments,
             pool,
             policy,

@@ -11,7 +11,8 @@
 //!   whose config leaves it open.
 //! - `stored_file`: files that are replaced atomically; [`tokens`]: tokens of clients; `launches`: stored records
 //!   of launches; `catalogue`: stored lists of servers; `doubtful`: servers whose lists hint at client state.
-//! - `environments`: variables of clients; `settings`: settings of the core, from the config; `collisions`:
+//! - `profiles`: names of profiles; `environments`: variables of clients; `settings`: settings of the core, from
+//!   the config; `collisions`:
 //!   colliding names in stored lists; [`explain`]: the routing decision for one request.
 //! - `io`: reading and writing of messages, tasks; `keeping`: background writes of stored files.
 //! - `hub`: the core behind its lock.
@@ -38,6 +39,7 @@ pub mod tokens;
 mod launches;
 mod catalogue;
 mod doubtful;
+mod profiles;
 mod environments;
 mod settings;
 mod collisions;
@@ -60,6 +62,7 @@ pub use daemon::reload::{Overrides, Source};
 pub use doubtful::doubtful_servers;
 pub use fronts::local::hello::AdHoc;
 pub use io::task;
+pub use profiles::unknown_profile;
 pub use settings::RootOptions;
 pub use switchboard_core::Principal;
 pub use switchboard_core::access;

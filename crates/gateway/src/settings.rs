@@ -11,12 +11,12 @@ use crate::known;
 use crate::launches::Launches;
 use crate::paths;
 use crate::scope;
-use crate::tokens::{Profiles, Secret};
+use crate::tokens::Secret;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::access::{Authenticator, NewLimiter, Patterns, Proof, Rights, ServerLimits};
+use switchboard_core::access::{Authenticator, NewLimiter, Proof, ServerLimits};
 use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOffer};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
@@ -41,6 +41,7 @@ pub(crate) fn own_surroundings(roots: &RootOptions, proof: Proof) -> Surrounding
     Surroundings {
         identity: Arc::default(),
         proof,
+        profiles: Vec::new(),
         environment: Environment::default(),
         pinned: roots.pinned.as_deref().and_then(paths::canonical),
         given: roots.given.iter().filter_map(|root| paths::canonical(root)).collect(),
@@ -62,16 +63,6 @@ pub(crate) fn proof(token: Option<&Secret>, access: StdioAccess) -> Proof {
     }
 }
 
-/// Rights of the profiles of a config.
-pub(crate) fn profiles(config: &Config) -> Profiles {
-    let rights = |servers: &Vec<String>| {
-        // An empty list of patterns would allow every server.
-        let deny = if servers.is_empty() { vec!["*".to_owned()] } else { Vec::new() };
-        Arc::new(Rights { servers: Patterns { allow: servers.clone(), deny }, ..Rights::default() })
-    };
-    config.profiles.iter().map(|(name, servers)| (name.clone(), rights(servers))).collect()
-}
-
 /// Settings of the core.
 pub(crate) fn of_config(
     config: &Config,
@@ -91,6 +82,7 @@ pub(crate) fn of_config(
     Settings {
         servers: servers.iter().zip(stored).map(server_settings).collect(),
         aggregates: aggregates(config),
+        profiles: config.profiles.clone(),
         pool: pool(config),
         roots: Roots { home: paths::home(&|name| vars.get(name)), policy: policy(config) },
         dialect: learnt_dialect(config.dialect),
@@ -128,6 +120,7 @@ pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
         allow: filter.allow.clone(),
         deny: filter.deny.clone(),
         rename: filter.rename.clone(),
+        ..Filter::default()
     };
     Arc::new(Naming {
         server: server.name.clone(),

@@ -40,6 +40,17 @@ impl ErrorAnswer {
         self.with("server", json!(name))
     }
 
+    /// The server that it concerns, if set.
+    pub fn server_name(&self) -> Option<&str> {
+        self.data.get("server").and_then(Value::as_str)
+    }
+
+    /// The same error without this part of its data.
+    pub fn without(mut self, key: &str) -> Self {
+        self.data.remove(key);
+        self
+    }
+
     /// Whether a retry of the same request may succeed.
     pub fn retryable(self, retryable: bool) -> Self {
         self.with("retryable", json!(retryable))

@@ -42,6 +42,31 @@ impl Identity {
             false => self.limits.or(given.limits),
         }
     }
+
+    /// Whether its rights exclude anything.
+    pub fn is_restricted(&self) -> bool {
+        self.rights.iter().any(|rights| !rights.is_open())
+    }
+
+    /// The same identity with further rights, all of which must allow a request.
+    pub fn narrowed_by(&self, more: impl IntoIterator<Item = Arc<Rights>>) -> Self {
+        Self { rights: self.rights.iter().cloned().chain(more).collect(), ..self.clone() }
+    }
+
+    /// Whether a server may be used, by its name in the config.
+    pub fn allows_server(&self, name: &str) -> bool {
+        self.rights.iter().all(|rights| rights.allows_server(name))
+    }
+
+    pub fn allows_method(&self, name: &str) -> bool {
+        self.rights.iter().all(|rights| rights.allows_method(name))
+    }
+
+    /// Whether a method is allowed by a pattern, rather than for want of one.
+    pub fn names_method(&self, name: &str) -> bool {
+        let names = |rights: &Arc<Rights>| !rights.methods.allow.is_empty();
+        self.allows_method(name) && self.rights.iter().any(names)
+    }
 }
 
 impl Default for Identity {

@@ -31,8 +31,6 @@ use std::sync::Arc;
 pub(crate) struct Aggregate {
     /// The client's environment for each server.
     environments: BTreeMap<ServerId, Environment>,
-    /// The servers that the client wants; `None` means all.
-    only: Option<Vec<ServerId>>,
     delegates: BTreeMap<ServerId, Delegate>,
     /// The client's unanswered handshake, which waits for servers to start.
     opening: Option<u64>,
@@ -49,13 +47,8 @@ pub(crate) struct Aggregate {
 }
 
 impl Aggregate {
-    pub(crate) fn new(environments: Vec<(ServerId, Environment)>, only: Option<Vec<ServerId>>) -> Self {
-        Self { environments: environments.into_iter().collect(), only, ..Self::default() }
-    }
-
-    /// Whether the client wants to see a server.
-    pub(crate) fn wants(&self, server: ServerId) -> bool {
-        self.only.as_ref().is_none_or(|only| only.contains(&server))
+    pub(crate) fn new(environments: Vec<(ServerId, Environment)>) -> Self {
+        Self { environments: environments.into_iter().collect(), ..Self::default() }
     }
 
     pub(crate) fn environment_at(&self, server: ServerId) -> Option<&Environment> {

@@ -1,5 +1,6 @@
 //! The visible items of a server and their new names. All names here are the server's own.
 
+use super::layer::Layer;
 use super::list::List;
 use super::readings;
 use crate::text::glob::matches;
@@ -13,24 +14,41 @@ pub struct Filter {
     pub deny: Vec<String>,
     /// From the server's name to another, before the prefix. Not for resources.
     pub rename: Vec<(String, String)>,
+    /// Rights of a client: each must allow an item as well.
+    pub layers: Vec<Layer>,
 }
 
 impl Filter {
     pub fn allows(&self, name: &str) -> bool {
-        (self.allow.is_empty() || any(&self.allow, name)) && !self.denies(name)
-    }
-
-    pub fn denies(&self, name: &str) -> bool {
-        any(&self.deny, name)
+        (self.allow.is_empty() || any(&self.allow, name))
+            && !any(&self.deny, name)
+            && self.layers.iter().all(|layer| layer.allows_name(name, self.renamed(name)))
     }
 
     /// Same as [`allows`](Self::allows) for URIs and templates, which are compared by meaning, not by spelling.
     pub fn allows_uri(&self, uri: &str) -> bool {
-        (self.allow.is_empty() || readings::allows(&self.allow, uri)) && !self.denies_uri(uri)
+        (self.allow.is_empty() || readings::allows(&self.allow, uri))
+            && !readings::denies(&self.deny, uri)
+            && self.layers.iter().all(|layer| layer.allows_uri(uri))
     }
 
     pub fn denies_uri(&self, uri: &str) -> bool {
-        readings::denies(&self.deny, uri)
+        readings::denies(&self.deny, uri) || self.layers.iter().any(|layer| layer.denies_uri(uri))
+    }
+
+    /// Whether only named items are visible, so that a template may allow a URI that is not named.
+    pub fn is_selective(&self) -> bool {
+        !self.allow.is_empty() || self.layers.iter().any(Layer::is_selective)
+    }
+
+    /// Whether some items may be hidden.
+    pub fn hides(&self) -> bool {
+        !(self.allow.is_empty() && self.deny.is_empty() && self.layers.is_empty())
+    }
+
+    /// Whether no item can be visible, whatever its name.
+    pub fn hides_all(&self) -> bool {
+        self.deny.iter().any(|glob| glob == "*") || self.layers.iter().any(Layer::hides_all)
     }
 
     /// Whether an item of this list is visible, by its name, URI or template.
@@ -56,7 +74,7 @@ impl Filter {
 
     /// Whether everything is visible under its own name.
     pub fn is_open(&self) -> bool {
-        self.allow.is_empty() && self.deny.is_empty() && self.rename.is_empty()
+        !self.hides() && self.rename.is_empty()
     }
 
     /// The new name, before the prefix.
@@ -83,7 +101,7 @@ mod tests {
         let filter = |allow: &[&str], deny: &[&str]| Filter {
             allow: allow.iter().map(|&s| s.into()).collect(),
             deny: deny.iter().map(|&s| s.into()).collect(),
-            rename: vec![],
+            ..Filter::default()
         };
         assert!(filter(&[], &[]).allows("x"));
         assert!(filter(&["read*"], &[]).allows("read"));

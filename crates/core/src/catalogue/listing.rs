@@ -220,9 +220,12 @@ impl Listing {
     /// expansions, and nothing that merely looks like one.
     pub fn has_template_for(&self, naming: &Naming, uri: &str) -> bool {
         let filter = naming.filter(self.list);
+        // The list may have been read under a wider naming.
+        let is_shown = |template: &str| filter.layers.is_empty() || filter.allows_uri(template);
         let is_of = |template: &str| {
             template::matches(template, uri)
-                && (filter.allow.is_empty() || readings::allows(&[template::as_glob(template)], uri))
+                && is_shown(template)
+                && (!filter.is_selective() || readings::allows(&[template::as_glob(template)], uri))
         };
         (0..self.entries.len() as u32).any(|entry| is_of(self.label(entry))) && !filter.denies_uri(uri)
     }

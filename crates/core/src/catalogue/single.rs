@@ -59,7 +59,7 @@ impl Single<'_> {
             return Access::Granted;
         }
         // Allowing a template allows its expansions.
-        if filter.allow.is_empty() || filter.denies_uri(&uri) {
+        if !filter.is_selective() || filter.denies_uri(&uri) {
             return Access::Refused;
         }
         // Only a template can still allow it, and the templates are unknown.
@@ -144,7 +144,7 @@ fn screen_items(filter: &Filter, list: List, page: &[u8], start: usize, cuts: &m
 fn shown_keys(filter: &Filter, list: List, page: &[u8], keys: &[Span]) -> Option<Vec<Cut>> {
     if keys.is_empty() {
         // Without a name it cannot be judged.
-        return (filter.allow.is_empty() && filter.deny.is_empty()).then(Vec::new);
+        return (!filter.hides()).then(Vec::new);
     }
     let mut renames = Vec::new();
     for key in keys {
@@ -187,7 +187,7 @@ mod tests {
     fn naming(allow: &[&str], deny: &[&str], rename: &[(&str, &str)]) -> Naming {
         let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
         let rename = rename.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect();
-        let filter = Filter { allow: texts(allow), deny: texts(deny), rename };
+        let filter = Filter { allow: texts(allow), deny: texts(deny), rename, ..Filter::default() };
         let resources = Filter { rename: Vec::new(), ..filter.clone() };
         Naming { tools: filter, resources, ..Naming::new("s", NameStyle::Prefixed) }
     }

@@ -21,7 +21,7 @@ pub(crate) use role::Role;
 use self::leases::Leases;
 use self::outbox::ClientOutbox;
 use crate::access::{Identity, Standing};
-use crate::catalogue::Listing;
+use crate::catalogue::{Listing, Naming};
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
 use crate::clients::roots::ClientRoots;
@@ -49,18 +49,36 @@ enum Presence {
     Lost,
 }
 
+/// A client's identity apart from its profiles, and the names of these.
+#[derive(Debug)]
+pub(crate) struct Profiled {
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) profiles: Vec<Arc<str>>,
+}
+
+impl Profiled {
+    /// The same profiles for another identity.
+    fn of(&self, identity: Arc<Identity>) -> Self {
+        Self { identity, profiles: self.profiles.clone() }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Client {
     id: ClientId,
     role: Role,
     server: ServerId,
     settings: Arc<ServerSettings>,
+    /// The naming of its server, narrowed by the client's rights.
+    naming: Arc<Naming>,
     since: Moment,
-    /// The party on whose behalf the client acts.
+    /// The party on whose behalf the client acts, with the rights that its profiles leave.
     identity: Arc<Identity>,
     standing: Standing,
     /// The identity of the token that it has shown, by which a revocation names it.
     token: Option<Arc<Identity>>,
+    /// `None` for nearly all clients.
+    profiled: Option<Arc<Profiled>>,
     environment: Environment,
     /// The client's known folders.
     known: Shared<Known>,
@@ -103,8 +121,29 @@ impl Client {
         &self.settings
     }
 
-    pub(crate) fn set_settings(&mut self, settings: Arc<ServerSettings>) {
+    /// Applies other settings of its server, and their naming as the client sees it.
+    pub(crate) fn set_settings(&mut self, settings: Arc<ServerSettings>, naming: Arc<Naming>) {
         self.settings = settings;
+        self.naming = naming;
+    }
+
+    /// The naming of its server, narrowed by the client's rights.
+    pub(crate) fn naming(&self) -> &Arc<Naming> {
+        &self.naming
+    }
+
+    /// Applies another naming. Returns the previous one.
+    pub(crate) fn set_naming(&mut self, naming: Arc<Naming>) -> Arc<Naming> {
+        std::mem::replace(&mut self.naming, naming)
+    }
+
+    /// Its profiles, if it has any.
+    pub(crate) fn profiled(&self) -> Option<&Arc<Profiled>> {
+        self.profiled.as_ref()
+    }
+
+    pub(crate) fn set_identity(&mut self, identity: Arc<Identity>) {
+        self.identity = identity;
     }
 
     /// The party on whose behalf the client acts.
@@ -140,10 +179,10 @@ impl Client {
         self.standing = Standing::Settled;
     }
 
-    /// Settles who the client is: the party of this token.
+    /// Settles who the client is: the party of this token. Its rights follow by `set_identity`.
     pub(crate) fn settle_as(&mut self, token: Arc<Identity>) {
         self.standing = Standing::Settled;
-        self.identity = token.clone();
+        self.profiled = self.profiled.take().map(|it| Arc::new(it.of(token.clone())));
         self.token = Some(token);
     }
 
@@ -154,6 +193,16 @@ impl Client {
 
     pub(crate) fn principal(&self) -> Principal {
         self.identity.principal
+    }
+
+    /// Whether its rights exclude anything.
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.identity.is_restricted()
+    }
+
+    /// Whether its rights include its server.
+    pub(crate) fn may_use_server(&self) -> bool {
+        self.identity.allows_server(&self.settings.name)
     }
 
     pub(crate) fn environment(&self) -> &Environment {
@@ -302,6 +351,6 @@ mod tests {
     /// A window has one of these per server.
     #[test]
     fn client_stays_small() {
-        assert!(size_of::<Client>() <= 400, "{} bytes", size_of::<Client>());
+        assert!(size_of::<Client>() <= 416, "{} bytes", size_of::<Client>());
     }
 }

@@ -25,6 +25,7 @@ pub(crate) use followups::{Followup, Followups};
 use crate::access::{CallLimiter, Refusals};
 use crate::aggregate::Views;
 use crate::backends::Backends;
+use crate::catalogue::Narrowings;
 use crate::clients::Clients;
 use crate::event::Action;
 use crate::fact::Fact;
@@ -48,6 +49,8 @@ pub struct Core {
     pub(crate) numbers: Numbers,
     /// Merged catalogues, shared by clients that see the same.
     pub(crate) views: Views,
+    /// Namings of servers for clients with restricted rights.
+    pub(crate) narrowings: Narrowings,
     pub(crate) servers: Servers,
     /// Placeholder where a client or backend has no server.
     no_server: Arc<ServerSettings>,
@@ -82,6 +85,7 @@ impl Core {
             backends: Backends::default(),
             numbers: Numbers::new(),
             views: Views::new(seed | 1),
+            narrowings: Narrowings::default(),
             servers,
             no_server: Arc::new(ServerSettings::new("?")),
             has_standbys: false,

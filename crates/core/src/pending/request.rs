@@ -55,6 +55,8 @@ pub(crate) struct Pending {
     is_retried: bool,
     /// Whether the request may be sent depends on its server's lists: see `filters`.
     is_undecided: bool,
+    /// A reload has hidden what it names since it was sent.
+    is_hidden: bool,
     /// The request occupies one of the backend's turns.
     has_turn: bool,
     /// The right to be in progress, under a limit on calls.
@@ -85,6 +87,7 @@ impl Pending {
             state: RequestState::Waiting(message),
             is_retried: false,
             is_undecided: false,
+            is_hidden: false,
             has_turn: false,
             permit: None,
             accepted,
@@ -112,6 +115,7 @@ impl Pending {
             is_task: false,
             is_retried: false,
             is_undecided: false,
+            is_hidden: false,
             has_turn: false,
             permit: None,
             accepted,
@@ -234,6 +238,15 @@ impl Pending {
 
     pub(crate) fn set_undecided(&mut self, is_undecided: bool) {
         self.is_undecided = is_undecided;
+    }
+
+    /// Whether a reload has hidden what it names since it was sent.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.is_hidden
+    }
+
+    pub(crate) fn mark_hidden(&mut self) {
+        self.is_hidden = true;
     }
 
     pub(crate) fn has_turn(&self) -> bool {

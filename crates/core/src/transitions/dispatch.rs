@@ -88,8 +88,8 @@ impl Core {
             Event::ClientConnected { client, server, surroundings } => {
                 self.client_connected(client, server, surroundings);
             }
-            Event::AggregateConnected { client, surroundings, environments, only } => {
-                self.aggregate_connected(client, surroundings, environments, only);
+            Event::AggregateConnected { client, surroundings, environments } => {
+                self.aggregate_connected(client, surroundings, environments);
             }
             Event::OfferRead { launch, round, offer } => self.offer_read(launch, round, offer),
             Event::FromClient { client, frame, paths } => self.client_sent(client, frame, paths),

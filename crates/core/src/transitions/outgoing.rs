@@ -55,7 +55,7 @@ impl Core {
         error: &ErrorAnswer,
     ) {
         let Some(c) = self.clients.get(&client) else { return };
-        let out = error.to_outgoing(id, c.dialect());
+        let out = self.disclosed(c, error).to_outgoing(id, c.dialect());
         self.put_answer(client, id, batch, out);
     }
 

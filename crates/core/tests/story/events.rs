@@ -2,7 +2,7 @@
 
 use super::given::{call_limits, environment};
 use bytes::Bytes;
-use switchboard_core::access::{Identity, Proof};
+use switchboard_core::access::{Identity, Patterns, Proof, Rights};
 use switchboard_core::routing::{NamedBy, NamedPath};
 use switchboard_core::{ClientId, Event, Launch, MemberPath, Principal, ServerId, Surroundings};
 use switchboard_protocol::hunt::Hunter;
@@ -72,6 +72,11 @@ fn connected(client: ClientId, options: &str) -> Event {
             ("proof", "optional") => surroundings.proof = Proof::Optional,
             ("proof", "required") => surroundings.proof = Proof::Required,
             ("proof", token) => surroundings.proof = Proof::Shown(ShownToken::Text(token.into())),
+            ("rights", text) => {
+                let rights = vec![rights(text).into()];
+                surroundings.identity = Identity { name: "ci".into(), rights, ..Identity::default() }.into();
+            }
+            ("profile", name) => surroundings.profiles.push(name.into()),
             ("env", text) => surroundings.environment = environment(text),
             ("server", "all") => server = None,
             ("server", number) => server = Some(ServerId(number.parse().expect("a number"))),
@@ -80,8 +85,29 @@ fn connected(client: ClientId, options: &str) -> Event {
     }
     match server {
         Some(server) => Event::ClientConnected { client, server, surroundings },
-        None => Event::AggregateConnected { client, surroundings, environments: Vec::new(), only: None },
+        None => Event::AggregateConnected { client, surroundings, environments: Vec::new() },
     }
+}
+
+/// `tools read* -read_all, methods -tools/list`: the patterns of each kind; `-` denies. `everything` has none.
+pub(super) fn rights(text: &str) -> Rights {
+    let mut rights = Rights::default();
+    for kind in text.split(", ").filter(|kind| *kind != "everything") {
+        let (kind, globs) = kind.split_once(' ').expect("a kind and its patterns");
+        let (deny, allow): (Vec<&str>, Vec<&str>) = globs.split(' ').partition(|glob| glob.starts_with('-'));
+        let allow = allow.into_iter().map(str::to_owned).collect();
+        let deny = deny.into_iter().map(|glob| glob[1..].to_owned()).collect();
+        let patterns = match kind {
+            "servers" => &mut rights.servers,
+            "tools" => &mut rights.tools,
+            "prompts" => &mut rights.prompts,
+            "resources" => &mut rights.resources,
+            "methods" => &mut rights.methods,
+            other => panic!("unknown kind of rights: {other}"),
+        };
+        *patterns = Patterns { allow, deny };
+    }
+    rights
 }
 
 fn from_client(client: ClientId, text: &str, place: Option<&str>) -> Event {

@@ -1,6 +1,7 @@
 //! Settings of a story: `given WORD VALUE; WORD VALUE`. A word is named after its field, and concerns the first server
 //! until `server NUMBER` names another.
 
+use super::events::rights;
 use bytes::Bytes;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub(crate) fn settings() -> Settings {
         limiter: NewLimiter::default(),
         linger: None,
         aggregates: Aggregates::default(),
+        profiles: Vec::new(),
         stays: false,
         first_question: 1,
         seed: 1,
@@ -50,6 +52,10 @@ pub(super) fn apply(settings: &mut Settings, line: &str) {
                 let more =
                     value.split(' ').map(|name| ServerSettings { framing, ..ServerSettings::new(name) });
                 servers.extend(more);
+            }
+            "profile" => {
+                let (name, text) = value.split_once(' ').expect("a name and rights");
+                settings.profiles.push((name.to_owned(), rights(text).into()));
             }
             "linger" => settings.linger = Some(duration(value)),
             "stays" => settings.stays = true,

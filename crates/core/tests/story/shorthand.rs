@@ -13,7 +13,7 @@
 //!
 //! | option | meaning |
 //! |---|---|
-//! | `folder /q`, `env X=1` | of the client |
+//! | `folder /q`, `env X=1`, `rights RIGHTS`, `profile NAME` | of the client |
 //! | `with CAPABILITIES`, `as NAME` | of the client, in `initialize` |
 //! | `offers CAPABILITIES` | of the server, in its answer |
 //! | `id 3` | the id of `initialize` towards the process; 1, if nothing is said |
@@ -32,6 +32,8 @@ pub(super) fn expand(story: &str) -> String {
 struct Options<'a> {
     folder: Option<&'a str>,
     env: Option<&'a str>,
+    rights: Option<&'a str>,
+    profile: Option<&'a str>,
     with: Option<&'a str>,
     name: Option<&'a str>,
     offers: Option<&'a str>,
@@ -50,6 +52,8 @@ impl<'a> Options<'a> {
             match part.split_once(' ').unwrap_or((part, "")) {
                 ("folder", path) => options.folder = Some(path),
                 ("env", text) => options.env = Some(text),
+                ("rights", text) => options.rights = Some(text),
+                ("profile", name) => options.profile = Some(name),
                 ("with", capabilities) => options.with = Some(capabilities),
                 ("as", name) => options.name = Some(name),
                 ("offers", capabilities) => options.offers = Some(capabilities),
@@ -71,7 +75,9 @@ impl<'a> Options<'a> {
 
     fn comes(&self, who: &str) -> String {
         let env = self.env.map(|env| format!("; env {env}")).unwrap_or_default();
-        format!("{who} comes; folder {}{env}", self.folder())
+        let rights = self.rights.map(|rights| format!("; rights {rights}")).unwrap_or_default();
+        let profile = self.profile.map(|name| format!("; profile {name}")).unwrap_or_default();
+        format!("{who} comes; folder {}{env}{rights}{profile}", self.folder())
     }
 
     fn greets(&self, who: &str) -> String {

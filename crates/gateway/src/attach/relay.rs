@@ -21,7 +21,12 @@ const HEALTH_CHECK_INTERVAL: Duration = Duration::from_secs(4);
 const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// Description of our client for the daemon.
-pub(crate) fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
+pub(crate) fn newcomer(
+    server: Option<&str>,
+    profile: Option<String>,
+    ad_hoc: Option<AdHoc>,
+    roots: &RootOptions,
+) -> Newcomer {
     // The daemon decides about the proof, by its own config.
     let own = settings::own_surroundings(roots, Proof::Unneeded);
     let text = |pair: (std::ffi::OsString, std::ffi::OsString)| {
@@ -31,6 +36,7 @@ pub(crate) fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &Root
     Newcomer {
         server: server.unwrap_or_default().to_owned(),
         everything: server.is_none(),
+        profile,
         ad_hoc,
         working_folder: own.working_folder,
         pinned: own.pinned,
@@ -71,6 +77,8 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         // The relay ends with its one client.
         linger: None,
         aggregates: Aggregates::default(),
+        // The daemon has them.
+        profiles: Vec::new(),
         stays: false,
         first_question: 1,
         seed: u64::from(std::process::id()),

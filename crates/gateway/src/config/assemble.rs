@@ -13,7 +13,7 @@ use super::server_keys::ServerEntry;
 use super::syntax::{self, span};
 use super::{
     Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, access, defaults, offers,
-    preset_keys, remote, run_keys, serve, sharing,
+    preset_keys, profiles, remote, run_keys, serve, sharing,
 };
 
 const MIN_MESSAGE_LIMIT_BYTES: usize = 1 << 10;
@@ -109,7 +109,7 @@ fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
         list_grace: entry.list_grace.or(Time(defaults::LIST_GRACE)).0,
         page_size: entry.page_size.value().map(|Count(count)| count),
         notifications: offers::notifications(entry.notifications, &written, report),
-        profiles: offers::profiles(entry.profiles, &written, report),
+        profiles: profiles::profiles(entry.profiles, &written, report),
         limits: access::identity_limits(entry.limits, report),
         stdio_access: entry.access.value().map_or(defaults::STDIO_ACCESS, |entry| {
             // A wrong word is reported, and the config is not used.

@@ -13,6 +13,7 @@ use super::default_keys::DefaultsEntry;
 use super::defaults;
 use super::lists::{ByName, WordList};
 use super::object::{file_object, nothing_required, object};
+use super::profiles::ProfileForm;
 use super::quantity::{spell_size, spell_time};
 use super::read::{Count, Key, Read, Size, Time, warn_of_unknown};
 use super::report::{FilePlace, Report};
@@ -100,9 +101,9 @@ file_object! {
         #[schemars(extend("default" = {}), example = json!({ "notifications/editor/opened": ["search"] }))]
         "notifications" => notifications: ByName<WordList>,
 
-        /// Selections of servers, by name, each served as one at `/profiles/NAME/mcp`.
-        #[schemars(example = json!({ "work": ["github", "files"] }))]
-        "profiles" => profiles: ByName<WordList>,
+        /// What clients with a profile may use, by the profile's name: `stdio --profile NAME`, `/profiles/NAME/mcp`.
+        #[schemars(example = json!({ "work": ["github", "files"], "review": { "servers": ["github"], "tools": ["get_*"] } }))]
+        "profiles" => profiles: ByName<ProfileForm>,
 
         /// Limits on the calls of each identity without limits of its own: a token, or clients without one.
         #[schemars(example = json!({ "rate": "600/min", "burst": 50, "concurrent": 20 }))]

@@ -12,8 +12,9 @@
 //! - `excerpt`, `problem`, `report`: problems, each with its line of the file.
 //! - `syntax`: JSON with comments. `read`: single values. `lists`: lists and tables.
 //!   `object`: objects and their keys.
-//! - `access_keys`, `server_keys`, `default_keys`, `keys`: every key, stated once. `schema`: the JSON Schema made from them.
-//! - `access`, `sharing`, `offers`, `remote`, `serve`, `preset_keys`: checked parts of a config. `assemble`: the whole.
+//! - `access_keys`, `server_keys`, `default_keys`, `profiles`, `keys`: every key, stated once; `offers`: filters and
+//!   names. `schema`: the JSON Schema made from the keys.
+//! - `access`, `sharing`, `remote`, `serve`, `preset_keys`: checked parts of a config. `assemble`: the whole.
 //! - [`owners`]: users whose files are accepted. [`trust`]: approved project files.
 //!   [`discover`]: search for the file.
 //! - [`preset`]: presets as servers, with their programs located on this machine.
@@ -41,11 +42,12 @@ mod object;
 mod access_keys;
 mod server_keys;
 mod default_keys;
+mod offers;
+mod profiles;
 mod keys;
 mod schema;
 mod access;
 mod sharing;
-mod offers;
 mod remote;
 mod serve;
 mod preset_keys;

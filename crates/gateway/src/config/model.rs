@@ -1,9 +1,10 @@
 //! The config as the rest of the program sees it: complete, checked, with defaults applied. Must
 //! not know the file it came from.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::access::{Asks, IdentityLimits, ServerLimits};
+use switchboard_core::access::{Asks, IdentityLimits, Rights, ServerLimits};
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
@@ -45,8 +46,8 @@ pub struct Config {
     pub page_size: Option<usize>,
     /// Servers that receive a client's notification, by method. Other methods are routed by the core.
     pub notifications: Vec<(String, Vec<String>)>,
-    /// Selections of servers, by name.
-    pub profiles: Vec<(String, Vec<String>)>,
+    /// Rights of clients with a profile, by its name.
+    pub profiles: Vec<(String, Arc<Rights>)>,
     /// Limits on the calls of identities without limits of their own.
     pub limits: IdentityLimits,
     /// Whether clients over stdio need a token.

@@ -1,5 +1,4 @@
-//! The servers' offers as clients see them: filters, names and profiles, with the
-//! checks across several values.
+//! The servers' offers as clients see them: filters and names, with the checks across several values.
 
 use std::collections::{HashMap, HashSet};
 
@@ -56,7 +55,7 @@ pub(super) fn resource_filter(
     }
 }
 
-fn allowed(allow: Key<WordList>, deny: Key<WordList>, report: &mut Report<'_>) -> FilterConfig {
+pub(super) fn allowed(allow: Key<WordList>, deny: Key<WordList>, report: &mut Report<'_>) -> FilterConfig {
     // An empty list allows nothing; as a filter it would mean everything.
     let allows_nothing = matches!(&allow, Key::Given(WordList(words), _) if words.is_empty());
     let allow = patterns(allow, report);
@@ -103,58 +102,30 @@ fn renames(given: Key<ByName<String>>, kind: Kind, report: &mut Report<'_>) -> V
     renames
 }
 
-/// Servers by notification. `servers` are all servers of the file.
+/// Servers by notification. `servers` are all servers of the file; others are refused.
 pub(super) fn notifications(
     given: Key<ByName<WordList>>,
     servers: &[String],
     report: &mut Report<'_>,
 ) -> Vec<(String, Vec<String>)> {
-    lists_of_servers(given, servers, report, |method, named, report| {
-        if !method.starts_with("notifications/") {
-            let message = format!("`{}` is not the method of a notification", shown(method));
-            let remedy = "write its full name, such as \"notifications/roots/list_changed\"";
-            report.error(&named.readable(), message, remedy);
-        }
-    })
-}
-
-pub(super) fn profiles(
-    given: Key<ByName<WordList>>,
-    servers: &[String],
-    report: &mut Report<'_>,
-) -> Vec<(String, Vec<String>)> {
-    lists_of_servers(given, servers, report, |name, named, report| {
-        if name.trim().is_empty() {
-            report.error(
-                &named.readable(),
-                "a profile without a name",
-                "give it a name: it is part of the profile's URL",
-            );
-        }
-    })
-}
-
-/// Lists of servers by name. Refuses servers that are not in the file.
-fn lists_of_servers(
-    given: Key<ByName<WordList>>,
-    servers: &[String],
-    report: &mut Report<'_>,
-    check_name: impl Fn(&str, &FilePlace, &mut Report<'_>),
-) -> Vec<(String, Vec<String>)> {
     let Some(ByName(entries)) = given.value() else { return Vec::new() };
     let known: HashSet<&String> = servers.iter().collect();
     let mut lists = Vec::with_capacity(entries.len());
-    for NamedEntry { name, named, value: WordList(words), valued: _ } in entries {
-        check_name(&name, &named, report);
+    for NamedEntry { name: method, named, value: WordList(words), valued: _ } in entries {
+        if !method.starts_with("notifications/") {
+            let message = format!("`{}` is not the method of a notification", shown(&method));
+            let remedy = "write its full name, such as \"notifications/roots/list_changed\"";
+            report.error(&named.readable(), message, remedy);
+        }
         for (server, place) in words.iter().filter(|(server, _)| !known.contains(server)) {
             refuse_unknown(server, servers, place, report);
         }
-        lists.push((name, words.into_iter().map(|(server, _)| server).collect()));
+        lists.push((method, words.into_iter().map(|(server, _)| server).collect()));
     }
     lists
 }
 
-fn refuse_unknown(name: &str, servers: &[String], place: &FilePlace, report: &mut Report<'_>) {
+pub(super) fn refuse_unknown(name: &str, servers: &[String], place: &FilePlace, report: &mut Report<'_>) {
     const MAX_LISTED_NAMES: usize = 12;
     let message = format!("there is no server `{}`", shown(name));
     if report.is_full_of(Severity::Error) {

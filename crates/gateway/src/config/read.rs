@@ -42,6 +42,13 @@ impl<T> Key<T> {
         self.value().unwrap_or(default)
     }
 
+    pub(super) fn as_given(&self) -> Option<&T> {
+        match self {
+            Key::Given(value, _) => Some(value),
+            Key::Absent | Key::Wrong => None,
+        }
+    }
+
     pub(super) fn is_absent(&self) -> bool {
         matches!(self, Key::Absent)
     }

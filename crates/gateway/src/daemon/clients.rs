@@ -55,7 +55,7 @@ impl DaemonState {
             }
         };
         let found = self.server_for(&newcomer).await;
-        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::accepting(offers_streams));
+        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::welcome(&newcomer, offers_streams));
         let is_told = hello::say(&connection.writer, &reply).await.is_ok();
         // No client is registered yet, so one that cannot be told leaves no trace.
         let (Ok(id), true) = (found, is_told) else { return };
@@ -129,6 +129,9 @@ impl DaemonState {
     /// command line is accepted only if our own config allows it: otherwise any process that reaches
     /// the socket could run commands.
     async fn server_for(&self, newcomer: &Newcomer) -> Result<Option<ServerId>, String> {
+        if let Some(name) = newcomer.profile.as_deref().filter(|name| self.profiles.find(name).is_none()) {
+            return Err(self.profiles.there_is_no(name));
+        }
         if newcomer.everything {
             return Ok(None);
         }
@@ -156,6 +159,7 @@ fn surroundings(
         // Only processes of this user can connect to the socket.
         identity: Arc::default(),
         proof,
+        profiles: newcomer.profile.iter().map(|name| name.as_str().into()).collect(),
         environment,
         pinned: newcomer.pinned,
         given: newcomer.given,

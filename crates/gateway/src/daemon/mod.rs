@@ -25,7 +25,7 @@ use crate::environments::{Vars, environment};
 use crate::fronts::ClientHost;
 use crate::hub::Hub;
 use crate::paths;
-use crate::settings;
+use crate::profiles::Profiles;
 use crate::tokens::TokenStore;
 use reload::{CurrentConfig, Overrides, Source};
 use standby::StartedServers;
@@ -83,8 +83,7 @@ pub(crate) struct DaemonState {
     tokens: Arc<TokenStore>,
     /// Whether clients over stdio need a token.
     stdio_access: Lock<StdioAccess>,
-    /// Selections of servers, by name.
-    profiles: Lock<Vec<(String, Vec<String>)>>,
+    profiles: Profiles,
     next_client: AtomicU32,
     /// Clients that were admitted and whose streams have not arrived.
     arriving: AtomicUsize,
@@ -113,7 +112,7 @@ impl DaemonState {
             started: StartedServers::load(&setup.state_folder, stored_for),
             tokens: setup.tokens,
             stdio_access: Lock::new(config.stdio_access),
-            profiles: Lock::new(config.profiles.clone()),
+            profiles: Profiles::new(&config.profiles),
             current: CurrentConfig::new(config, source, overrides),
             next_client: AtomicU32::new(1),
             arriving: AtomicUsize::new(0),
@@ -126,8 +125,8 @@ impl DaemonState {
     fn set_access(&self, config: &Config) {
         // For new windows; connected ones have proved who they are.
         *self.stdio_access.lock() = config.stdio_access;
-        self.profiles.lock().clone_from(&config.profiles);
-        self.tokens.set_profiles(settings::profiles(config));
+        self.profiles.set(&config.profiles);
+        self.tokens.set_profiles(config.profiles.clone());
     }
 
     fn clients(&self) -> LockGuard<'_, BTreeMap<ClientId, ClientEntry>> {
@@ -156,10 +155,8 @@ impl ClientHost for DaemonState {
         &*self.tokens
     }
 
-    fn profile(&self, name: &str) -> Option<Vec<ServerId>> {
-        let profiles = self.profiles.lock();
-        let (_, servers) = profiles.iter().find(|(known, _)| known == name)?;
-        Some(servers.iter().filter_map(|server| self.servers.find(server)).map(|(id, _)| id).collect())
+    fn profiles(&self) -> &Profiles {
+        &self.profiles
     }
 
     fn environment(&self, server: &ServerConfig) -> Environment {

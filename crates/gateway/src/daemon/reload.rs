@@ -336,6 +336,7 @@ fn change(
         shutdown_grace: config.shutdown_grace,
         linger: Some(config.linger),
         aggregates: settings::aggregates(config),
+        profiles: config.profiles.clone(),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::backends::servers::Servers;
 use crate::config::ServerConfig;
 use crate::hub::Hub;
 use crate::io::reader::ClientReader;
+use crate::profiles::Profiles;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::access::Authenticator;
@@ -33,8 +34,7 @@ pub(crate) trait ClientHost: Send + Sync {
     /// Recognises the tokens of clients.
     fn authenticator(&self) -> &dyn Authenticator;
 
-    /// Servers of a profile of the config.
-    fn profile(&self, name: &str) -> Option<Vec<ServerId>>;
+    fn profiles(&self) -> &Profiles;
 
     /// Environment at a server for a client without variables of its own.
     fn environment(&self, server: &ServerConfig) -> Environment;
@@ -72,22 +72,15 @@ pub(crate) struct StreamOptions {
 /// Servers that a client uses.
 pub(crate) enum Wanted {
     One(ServerId),
-    /// All servers of the config, as one, with the environment for each.
+    /// All servers that its rights include, as one, with the environment for each.
     All(Vec<(ServerId, Environment)>),
-    /// Some of them.
-    Some(Vec<(ServerId, Environment)>, Vec<ServerId>),
 }
 
 impl Wanted {
     pub(crate) fn event(self, client: ClientId, surroundings: Surroundings) -> Event {
         match self {
             Self::One(server) => Event::ClientConnected { client, server, surroundings },
-            Self::All(environments) => {
-                Event::AggregateConnected { client, surroundings, environments, only: None }
-            }
-            Self::Some(environments, only) => {
-                Event::AggregateConnected { client, surroundings, environments, only: Some(only) }
-            }
+            Self::All(environments) => Event::AggregateConnected { client, surroundings, environments },
         }
     }
 }

@@ -80,6 +80,7 @@ async fn lost_client_does_not_overtake_actions() {
         limiter: NewLimiter::default(),
         linger: None,
         aggregates: Aggregates::default(),
+        profiles: Vec::new(),
         stays: false,
         first_question: 1,
         seed: 1,

@@ -36,6 +36,8 @@ pub struct Attach {
     pub config: Config,
     /// Name of the server; `None` for all servers of the config, as one.
     pub server: Option<String>,
+    /// Profile of the config that narrows the client's rights.
+    pub profile: Option<String>,
     /// Launch of a server that is not in the config.
     pub ad_hoc: Option<AdHoc>,
     pub roots: RootOptions,
@@ -69,7 +71,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
         // The default is not sent, so that the daemon opens no separate log for this window.
         log: Some(attach.log).filter(|log| !log.is_default()),
         token: attach.token,
-        ..relay::newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots)
+        ..relay::newcomer(attach.server.as_deref(), attach.profile, attach.ad_hoc, &attach.roots)
     };
     let limit = attach.config.max_message_bytes;
     let link = Link::new(attach.address, attach.command, newcomer, limit, sweeps.clone());

@@ -57,7 +57,7 @@ impl Gateway {
             Lifetime::Client { policy } => (None, false, policy),
             Lifetime::Daemon { linger, stays } => (Some(linger), stays, Policy::default()),
         };
-        let tokens = TokenStore::new(state_folder, settings::profiles(config));
+        let tokens = TokenStore::new(state_folder, config.profiles.clone());
         let authenticator = policy.authenticator.unwrap_or_else(|| tokens.clone());
         let stored = (&launches, &shelf);
         let mut settings =

@@ -71,6 +71,7 @@ fn settings() -> Settings {
         limiter: NewLimiter::default(),
         linger: None,
         aggregates: Aggregates::default(),
+        profiles: Vec::new(),
         stays: false,
         first_question: 1,
         seed: u64::from(std::process::id()),

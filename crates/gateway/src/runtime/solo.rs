@@ -20,6 +20,8 @@ pub struct Solo {
     pub servers: Vec<ServerConfig>,
     /// The client sees all servers as one, rather than the only server directly.
     pub as_one: bool,
+    /// Profile of the config that narrows the client's rights.
+    pub profile: Option<String>,
     pub roots: RootOptions,
     pub state_folder: PathBuf,
     pub log: LogOptions,
@@ -34,7 +36,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     // Watched from the start: the parent may end while the servers are prepared.
     let parent = Parent::watch();
     let signals = Signals::new()?;
-    let Solo { config, servers, as_one, roots, state_folder, log, token, ignore_parent } = solo;
+    let Solo { config, servers, as_one, profile, roots, state_folder, log, token, ignore_parent } = solo;
     let reports_routes = matches!(log.level, LogLevel::Debug | LogLevel::Trace);
     let telemetry = Telemetry::start(log);
     let lifetime = Lifetime::Client { policy: Policy::default() };
@@ -45,7 +47,8 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     tasks.obey(hub, signals);
     // Without `as_one` there is exactly one server, which has the first number.
     let proof = settings::proof(token.as_ref(), config.stdio_access);
-    let arrival = gateway.own_client(client, (!as_one).then_some(ServerId(0)), &roots, proof);
+    let mut arrival = gateway.own_client(client, (!as_one).then_some(ServerId(0)), &roots, proof);
+    arrival.surroundings.profiles.extend(profile.map(Into::into));
     let (framing, limit) = (settings::fixed(config.framing), config.max_message_bytes);
     let streams = (stdio.input, stdio.output);
     tasks.spawn("serving", fronts::stdio::serve(hub.clone(), arrival, streams, framing, limit));

@@ -23,5 +23,5 @@ pub const TOKEN_VARIABLE: &str = "SWITCHBOARD_TOKEN";
 pub use entry::{NewToken, RightsEntry, TokenEntry};
 pub use file::{TokenFile, TokensError};
 pub use secret::Secret;
-pub(crate) use store::{Profiles, TokenStore};
+pub(crate) use store::TokenStore;
 pub(crate) use watch::watch;

@@ -15,7 +15,7 @@ use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::Notify;
 
 /// Rights of the profiles of a config, by name.
-pub(crate) type Profiles = Vec<(String, Arc<Rights>)>;
+pub(crate) type ProfileRights = Vec<(String, Arc<Rights>)>;
 
 /// Bytes of a digest by which tokens are found. The rest is compared in constant time.
 type Prefix = [u8; 8];
@@ -34,7 +34,7 @@ struct Inside {
     tokens: HashMap<Prefix, Vec<Known>>,
     /// A number per token, for as long as the process runs: a token that comes back is the same party.
     principals: HashMap<Digest, Principal>,
-    profiles: Profiles,
+    profiles: ProfileRights,
     /// Reason why the tokens cannot be read.
     fault: Option<String>,
 }
@@ -78,7 +78,7 @@ impl Content {
 
 impl TokenStore {
     /// Reads the tokens of a state folder. [`refresh`](Self::refresh) reports a fault.
-    pub(crate) fn new(state_folder: &Path, profiles: Profiles) -> Arc<Self> {
+    pub(crate) fn new(state_folder: &Path, profiles: ProfileRights) -> Arc<Self> {
         let inside = Inside { profiles, ..Inside::default() };
         let store =
             Self { folder: state_folder.to_owned(), inside: Lock::new(inside), changed: Notify::new() };
@@ -103,7 +103,7 @@ impl TokenStore {
     }
 
     /// Sets the rights of profiles after a reload.
-    pub(crate) fn set_profiles(&self, profiles: Profiles) {
+    pub(crate) fn set_profiles(&self, profiles: ProfileRights) {
         let mut inside = self.lock();
         if inside.profiles != profiles {
             inside.profiles = profiles;

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Talk {
     pub web: Web,
     pub session: String,
+    /// The answer to its handshake, if it made one.
+    pub greeting: Value,
     path: String,
     next: AtomicU64,
 }
@@ -29,14 +31,20 @@ impl Talk {
             panic!("no handshake: {} {answer}", reply.status);
         };
         let web = web.with("MCP-Protocol-Version", version);
-        let talk = Self::of(&web, path, &session);
+        let talk = Self { greeting: answer, ..Self::of(&web, path, &session) };
         talk.notify("notifications/initialized", json!({}));
         talk
     }
 
     /// A session that another client began, or that does not exist.
     pub fn of(web: &Web, path: &str, session: &str) -> Self {
-        Self { web: web.clone(), path: path.into(), session: session.into(), next: AtomicU64::new(1) }
+        Self {
+            web: web.clone(),
+            session: session.into(),
+            greeting: Value::Null,
+            path: path.into(),
+            next: AtomicU64::new(1),
+        }
     }
 
     /// A POST of this session, ready to be sent.

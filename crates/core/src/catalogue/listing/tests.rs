@@ -102,6 +102,7 @@ fn filters_and_renames_apply_to_lists() {
         allow: vec!["read*".into(), "write".into()],
         deny: vec!["*secret*".into()],
         rename: vec![("write".into(), "put".into())],
+        ..Filter::default()
     };
     let result = r#"{"tools":[{"name":"read"},{"name":"read_secret"},{"name":"drop"},{"name":"write"}]}"#;
     let listing = read(List::Tools, result, &naming);

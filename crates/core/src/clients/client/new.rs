@@ -2,7 +2,7 @@
 
 use crate::access::{Identity, Standing};
 use crate::aggregate::Aggregate;
-use crate::clients::client::{ClientOutbox, Leases, Presence, Role};
+use crate::clients::client::{ClientOutbox, Leases, Presence, Profiled, Role};
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
 use crate::clients::roots::ClientRoots;
@@ -34,6 +34,7 @@ pub(crate) struct ClientOrigin {
     pub(crate) standing: Standing,
     /// The identity of the token that it has shown.
     pub(crate) token: Option<Arc<Identity>>,
+    pub(crate) profiled: Option<Arc<Profiled>>,
     pub(crate) environment: Environment,
     pub(crate) known: Known,
     pub(crate) goes_by_request: bool,
@@ -47,11 +48,13 @@ impl Client {
             id: new.id,
             role,
             server: new.server,
+            naming: new.settings.naming.clone(),
             settings: new.settings,
             since: new.now,
             identity: Arc::default(),
             standing: Standing::ByConnection,
             token: None,
+            profiled: None,
             environment: Environment::default(),
             known,
             roots: ClientRoots::default(),
@@ -87,6 +90,7 @@ impl Client {
             identity: origin.identity,
             standing: origin.standing,
             token: origin.token,
+            profiled: origin.profiled,
             environment: origin.environment,
             goes_by_request: origin.goes_by_request,
             refusal_mark: origin.refusal_mark,

@@ -8,7 +8,6 @@ use crate::environment::Environment;
 use crate::event::Surroundings;
 use crate::ids::{ClientId, ServerId};
 use crate::messages::initialized_notice;
-use crate::servers::Server;
 use crate::transitions::Route;
 use switchboard_protocol::{Message, Method};
 
@@ -56,9 +55,8 @@ impl Core {
         id: ClientId,
         surroundings: Surroundings,
         environments: Vec<(ServerId, Environment)>,
-        only: Option<Vec<ServerId>>,
     ) {
-        let aggregate = Aggregate::new(environments, only);
+        let aggregate = Aggregate::new(environments);
         // Each of its delegates has its own environment.
         let origin = ClientOrigin { environment: Environment::default(), ..self.origin_of(surroundings) };
         let new = self.newcomer(id, ServerId::EVERY, self.no_server());
@@ -68,13 +66,9 @@ impl Core {
 
     /// The servers that an aggregate client sees.
     pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
+        let Some(c) = self.clients.get(&client) else { return Vec::new() };
         let listed = self.servers.iter().filter(|(_, it)| !it.is_removed() && it.settings().is_listed);
-        let aggregate = self.aggregate(client);
-        let is_wanted = |server: &ServerId| aggregate.is_none_or(|aggregate| aggregate.wants(*server));
-        let rights = self.clients.get(&client).map(|c| &c.identity().rights[..]).unwrap_or_default();
-        let may_see = |it: &Server| rights.iter().all(|rights| rights.servers.allows(it.name()));
-        let seen = listed.filter(|(_, it)| may_see(it)).map(|(server, _)| server);
-        seen.filter(is_wanted).collect()
+        listed.filter(|(_, it)| c.identity().allows_server(it.name())).map(|(server, _)| server).collect()
     }
 
     /// Creates all delegates afresh: a new handshake starts from nothing.
@@ -117,6 +111,7 @@ impl Core {
         if let Some(before) = self.clients.get(&ClientId(id.0 - 1)) {
             delegate.share_profile(before);
         }
+        delegate.set_naming(self.naming_for(&delegate));
         self.clients.insert(id, delegate);
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.add_delegate(server, id);
@@ -304,8 +299,12 @@ impl Core {
             let new = all.iter().filter(|server| !aggregate.has_delegate_at(**server));
             let new: Vec<ServerId> = new.copied().collect();
             for (server, delegate) in gone {
-                // Its instances end once their work is done.
-                self.move_client(delegate);
+                match self.is_gone(server) {
+                    // Its instances end once their work is done.
+                    true => self.move_client(delegate),
+                    // The client may not use it any more.
+                    false => self.refuse_hidden(&[delegate]),
+                }
                 self.retire_delegate(delegate);
                 if let Some(aggregate) = self.aggregate_mut(client) {
                     aggregate.remove_delegate(server);

@@ -111,9 +111,9 @@ impl Core {
         self.offer_for(c.id()).or_else(live)
     }
 
-    /// A client's servers, with the known offer of each.
+    /// A client's servers, with the known offer of each as its rights allow.
     pub(super) fn members(
-        &self,
+        &mut self,
         client: ClientId,
         known: impl Fn(&Self, &Client) -> Option<Arc<Offer>>,
     ) -> Vec<Member> {
@@ -121,9 +121,14 @@ impl Core {
         let member = |delegate: &Delegate| {
             let c = self.clients.get(&delegate.client())?;
             let offer = known(self, c);
-            Some(Member { server: c.server(), naming: c.settings().naming.clone(), offer })
+            Some(Member { server: c.server(), naming: c.naming().clone(), offer })
         };
-        aggregate.delegates().filter_map(|(_, delegate)| member(delegate)).collect()
+        let mut members: Vec<Member> =
+            aggregate.delegates().filter_map(|(_, delegate)| member(delegate)).collect();
+        for Member { naming, offer, .. } in &mut members {
+            *offer = offer.as_ref().map(|offer| self.narrowings.offer(naming, offer));
+        }
+        members
     }
 }
 

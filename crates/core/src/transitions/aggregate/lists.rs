@@ -166,7 +166,9 @@ impl Core {
         let cursor = message.text(Part::Cursor)?;
         let (number, offset) = View::read_cursor(&cursor)?;
         let view = self.aggregate(client)?.earlier_view(number)?;
-        Some((view.clone(), Page::At(offset)))
+        // A filter or a right may have hidden some of its items since.
+        let is_current = (0..view.members().len()).all(|at| self.seen_delegate(client, view, at).is_some());
+        is_current.then(|| (view.clone(), Page::At(offset)))
     }
 
     /// Schedules a check whether the lists of a delegate's client have changed.

@@ -95,7 +95,7 @@ impl Core {
                             && !self.may_see_uri(delegate, message.part(Part::RefUri)) =>
                     {
                         let uri = message.text(Part::RefUri).unwrap_or_default();
-                        RequestOwner::Nobody(self.unknown_resource(&uri, &[]))
+                        RequestOwner::Nobody(self.no_resource(client, &uri))
                     }
                     owner => owner,
                 }
@@ -155,7 +155,7 @@ impl Core {
             Found::Nobody => {
                 let name = message.text(part).unwrap_or_default();
                 let nearest = view.nearest(list, &name);
-                RequestOwner::Nobody(self.unknown_name(list, &name, nearest))
+                RequestOwner::Nobody(self.no_item(client, list, &name, nearest))
             }
         }
     }
@@ -163,7 +163,7 @@ impl Core {
     fn owner_by_uri(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
         let Some(view) = self.view(client) else { return RequestOwner::Later };
         let Some(uri) = message.text(Part::Uri) else {
-            return RequestOwner::Nobody(self.unknown_resource("", &[]));
+            return RequestOwner::Nobody(self.no_resource(client, ""));
         };
         if let Some(seen) = self.seen_before(client, List::Resources, &view)
             && let FoundUri::Owner { member, uri: original } = seen.find_uri(&uri)
@@ -193,14 +193,14 @@ impl Core {
                 let names: Vec<&str> = names.map(|member| member.naming.server.as_str()).collect();
                 RequestOwner::Nobody(self.unknown_resource(&uri, &names))
             }
-            FoundUri::Perhaps(_) | FoundUri::Nobody => RequestOwner::Nobody(self.unknown_resource(&uri, &[])),
+            FoundUri::Perhaps(_) | FoundUri::Nobody => RequestOwner::Nobody(self.no_resource(client, &uri)),
         }
     }
 
     fn owner_by_template(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
         let Some(view) = self.view(client) else { return RequestOwner::Later };
         let Some(template) = message.text(Part::RefUri) else {
-            return RequestOwner::Nobody(self.unknown_resource("", &[]));
+            return RequestOwner::Nobody(self.no_resource(client, ""));
         };
         match view.find_template(&template) {
             FoundUri::Owner { uri, .. } if uri == *template && !self.is_settled(client) => {
@@ -214,7 +214,7 @@ impl Core {
             }
             _ if !self.is_settled(client) => RequestOwner::Later,
             FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody => {
-                RequestOwner::Nobody(self.unknown_resource(&template, &[]))
+                RequestOwner::Nobody(self.no_resource(client, &template))
             }
         }
     }
@@ -235,11 +235,11 @@ impl Core {
     }
 
     /// The delegate at a server that a client has seen, unless its naming has changed since.
-    fn seen_delegate(&self, client: ClientId, seen: &View, member: usize) -> Option<ClientId> {
+    pub(super) fn seen_delegate(&self, client: ClientId, seen: &View, member: usize) -> Option<ClientId> {
         let member = seen.members().get(member)?;
         let delegate = self.aggregate(client)?.delegate_at(member.server)?.client();
         let c = self.clients.get(&delegate)?;
-        Arc::ptr_eq(&c.settings().naming, &member.naming).then_some(delegate)
+        Arc::ptr_eq(c.naming(), &member.naming).then_some(delegate)
     }
 
     fn delegate_at(&self, client: ClientId, view: &View, member: usize) -> RequestOwner {

@@ -14,7 +14,7 @@ impl Core {
     /// Translates a server's notification.
     pub(crate) fn name_server(&self, c: &Client, message: &Message, out: &mut Outgoing) {
         match message.method() {
-            Method::LogMessage => name_logger(&c.settings().naming.server, message, out),
+            Method::LogMessage => name_logger(&c.naming().server, message, out),
             Method::ResourceUpdated => {
                 let Some(uri) = message.part(Part::Uri).map(same_spelling) else { return };
                 let Some(aggregate) = self.aggregate(c.connection()) else { return };

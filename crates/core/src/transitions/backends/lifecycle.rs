@@ -372,6 +372,8 @@ impl Core {
                         && !pending.is_retried()
                         && (pending.method().is_repeatable()
                             || (settings.relays && pending.method() == Method::Initialize))
+                        // A reload may have hidden what it names since it was sent.
+                        && pending.client().is_none_or(|client| self.still_passes(client, &message))
                         // The first message always fits, as in an empty outbox.
                         && (again.is_empty() || (again.len() < most && message.bytes().len() <= room)) =>
                 {

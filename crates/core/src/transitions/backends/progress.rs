@@ -2,6 +2,7 @@
 //! the server whose request did; no other peer can use it. An unknown token passes unchanged where it cannot
 //! be mistaken for another's.
 
+use crate::clients::Client;
 use crate::core::Core;
 use crate::event::About;
 use crate::fact::Fact;
@@ -45,7 +46,11 @@ impl Core {
         // A minted number that passed unchanged would name another request of the client.
         let was_minted = minted.is_some_and(|minted| self.pending.has_minted(minted));
         let only_user = self.sole_user(launch.backend).filter(|_| !was_minted);
-        match only_user.filter(|&client| !self.awaits_progress_elsewhere(client, launch.backend)) {
+        let may_hear = |client: &ClientId| {
+            self.clients.get(client).is_some_and(Client::may_use_server)
+                && !self.awaits_progress_elsewhere(*client, launch.backend)
+        };
+        match only_user.filter(may_hear) {
             Some(client) => {
                 let out = self.for_client(client, message);
                 self.tell_client_about(client, out, About::Nothing);

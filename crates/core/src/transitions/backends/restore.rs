@@ -25,8 +25,12 @@ impl Core {
             // The client is gone, so the subscription has no recipient.
             Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.is_lost()) => {}
             Method::Subscribe => {
-                if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
-                    self.subscribed(backend, client, same_spelling(uri).into_owned());
+                let uri = pending.sent().and_then(|request| request.part(Part::Uri));
+                if let Some(uri) = uri.map(|uri| same_spelling(uri).into_owned()) {
+                    self.subscribed(backend, client, uri.clone());
+                    if pending.is_hidden() {
+                        self.drop_subscription(backend, client, uri);
+                    }
                 }
             }
             Method::Unsubscribe => {

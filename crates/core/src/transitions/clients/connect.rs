@@ -1,7 +1,7 @@
 //! New clients: their origin, and whether their backend is started at once.
 
 use crate::access::Standing;
-use crate::clients::{Client, ClientOrigin, NewClient};
+use crate::clients::{Client, ClientOrigin, NewClient, Profiled};
 use crate::core::Core;
 use crate::event::Surroundings;
 use crate::ids::{ClientId, ServerId};
@@ -16,7 +16,8 @@ impl Core {
         let Some(settings) = self.servers.get(server).map(|server| server.settings().clone()) else {
             return;
         };
-        let client = Client::plain(self.newcomer(id, server, settings), self.origin_of(surroundings));
+        let mut client = Client::plain(self.newcomer(id, server, settings), self.origin_of(surroundings));
+        client.set_naming(self.naming_for(&client));
         self.clients.insert(id, client);
         self.report_connected(id);
         self.start_early(id);
@@ -25,10 +26,13 @@ impl Core {
     /// The origin of a client, from its connection.
     pub(crate) fn origin_of(&self, surroundings: Surroundings) -> ClientOrigin {
         let Proved { identity, standing, token } = self.proved(surroundings.identity, surroundings.proof);
+        let profiled = (!surroundings.profiles.is_empty())
+            .then(|| Arc::new(Profiled { identity: identity.clone(), profiles: surroundings.profiles }));
         ClientOrigin {
-            identity,
+            identity: profiled.as_ref().map_or(identity, |profiled| self.narrowed(profiled)),
             standing,
             token,
+            profiled,
             environment: surroundings.environment,
             known: Known {
                 pinned: surroundings.pinned,
@@ -65,6 +69,10 @@ impl Core {
         }
         let is_first = self.backends.values().all(|b| b.server() != c.server());
         if !self.is_running() || c.settings().is_split() || !(is_first || self.is_private(c.server())) {
+            return;
+        }
+        // Not even a start may tell a client about a server that it may not use.
+        if !c.may_use_server() {
             return;
         }
         if let Route::To(home) = self.find_home(client) {

@@ -1,11 +1,15 @@
-//! The filters of a server's entry (`allow`, `deny`, `rename`), for clients that see this server alone. Names
-//! are checked before a request is sent, and hidden items are cut out of the server's answers. Aggregate
-//! clients have views for that (`aggregate`). A server without filters costs nothing here.
+//! The filters of a server's entry (`allow`, `deny`, `rename`), narrowed by the rights of the client, for clients
+//! that see this server alone. Names are checked before a request is sent, and hidden items are cut out of the
+//! server's answers. Aggregate clients have views for that (`aggregate`). Without filters and rights this costs
+//! nothing.
 
+use crate::answers::Asked;
+use crate::backends::Backend;
 use crate::catalogue::{Access, List, Naming, Offer, Single};
 use crate::clients::Client;
 use crate::core::Core;
-use crate::ids::{BackendId, ClientId, ServerId};
+use crate::ids::{BackendId, ClientId};
+use crate::messages::same_spelling;
 use crate::pending::Pending;
 use crate::routing::NamedPath;
 use serde_json::json;
@@ -31,18 +35,18 @@ impl Core {
     /// The naming of a client's server, if the client sees it alone and with filters.
     fn filters_of(&self, client: ClientId) -> Option<&Arc<Naming>> {
         let c = self.clients.get(&client)?;
-        let naming = &c.settings().naming;
+        let naming = c.naming();
         (c.is_plain() && !naming.is_open()).then_some(naming)
     }
 
     /// Checks the names in a request, and replaces them with the server's own.
     pub(crate) fn screen(&self, client: ClientId, message: &mut Message) -> Screened {
         let Some(c) = self.clients.get(&client) else { return Screened::Passes };
-        let naming = &c.settings().naming;
+        let naming = c.naming();
         if naming.is_open() {
             return Screened::Passes;
         }
-        if let Some(error) = self.unknown_request(naming, message) {
+        if let Some(error) = self.unknown_request(c, message) {
             return Screened::Refused(error);
         }
         // For a delegate, the view has checked and replaced the names.
@@ -73,15 +77,20 @@ impl Core {
         let offer = self.offer_for(client);
         match single(naming, offer.as_deref()).uri(message.part(part)) {
             Access::Granted | Access::GrantedAs(_) => Screened::Passes,
-            Access::Refused => Screened::Refused(self.unknown_resource(&text(message, part), &[])),
+            Access::Refused => Screened::Refused(self.no_resource(client, &text(message, part))),
             Access::Undecided => Screened::Undecided,
         }
     }
 
     /// Refuses an unknown method about a filtered kind of item: it may name one in a way that we do not know.
-    fn unknown_request(&self, naming: &Naming, message: &Message) -> Option<ErrorAnswer> {
+    fn unknown_request(&self, c: &Client, message: &Message) -> Option<ErrorAnswer> {
         if message.method() != Method::Other {
             return None;
+        }
+        let naming = c.naming();
+        // Rights are stricter than filters: such a method needs a pattern of its own.
+        if naming.is_narrowed() && !c.identity().names_method(&message.method_name()) {
+            return Some(self.unscreened_method(c, &message.method_name()));
         }
         // Another letter case must not lead around the filter.
         let name = message.method_name().to_ascii_lowercase();
@@ -93,7 +102,7 @@ impl Core {
             "completion" => is_filtered(List::Prompts) || is_filtered(List::Resources),
             _ => false,
         };
-        is_about.then(|| self.filtered_method(&message.method_name()))
+        is_about.then(|| self.unscreened_method(c, &message.method_name()))
     }
 
     /// The answer for a hidden name: the same as for a name that does not exist.
@@ -101,12 +110,21 @@ impl Core {
         let offer = self.offer_for(client);
         let naming = self.filters_of(client);
         let nearest = naming.map(|naming| single(naming, offer.as_deref()).nearest(list, name));
-        self.unknown_name(list, name, nearest.unwrap_or_default())
+        self.no_item(client, list, name, nearest.unwrap_or_default())
+    }
+
+    /// The refusal of what a request names, in the client's spelling, or of its method.
+    pub(super) fn forbidden_part(&self, c: &Client, message: &Message) -> ErrorAnswer {
+        match named_in(message).into_iter().next() {
+            Some(NamedPart::Name(list, part)) => self.no_item(c.id(), list, &said(message, part), Vec::new()),
+            Some(NamedPart::Uri(part)) => self.no_resource(c.id(), &said(message, part)),
+            None => self.forbidden(c, Asked::Method(&message.method_name())),
+        }
     }
 
     /// Whether a client's requests may depend on its server's lists.
     pub(crate) fn needs_templates(&self, client: ClientId) -> bool {
-        self.filters_of(client).is_some_and(|naming| !naming.resources.allow.is_empty())
+        self.filters_of(client).is_some_and(|naming| naming.resources.is_selective())
     }
 
     /// Handles an accepted request that cannot be judged before the server's templates are known.
@@ -204,7 +222,7 @@ impl Core {
     /// Whether a client's server shows this quoted URI; for an aggregate client, ask for one of its delegates.
     pub(crate) fn may_see_uri(&self, client: ClientId, quoted: Option<&[u8]>) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
-        let naming = &c.settings().naming;
+        let naming = c.naming();
         if naming.resources.is_open() {
             return true;
         }
@@ -212,83 +230,133 @@ impl Core {
         single(naming, offer.as_deref()).uri(quoted) == Access::Granted
     }
 
-    /// Ends subscriptions to resources that a changed filter hides.
-    fn drop_hidden_subscriptions(&mut self, server: ServerId) {
-        let own = self.backends.of_server(server);
-        let all = own.flat_map(|b| {
-            b.subscriptions().iter().map(|(uri, clients)| (b.id(), uri.to_vec(), clients.to_vec()))
-        });
-        for (backend, uri, clients) in all.collect::<Vec<_>>() {
-            for client in clients {
-                if self.may_see_uri(client, Some(&uri)) {
-                    continue;
-                }
-                self.unsubscribed(backend, client, &uri);
-                let launch = self
-                    .backends
-                    .get(&backend)
-                    .filter(|b| b.handshake().is_initialized())
-                    .and_then(|b| b.launch());
-                if let Some(launch) = launch {
-                    self.unsubscribe(launch, client, vec![uri.clone()]);
-                }
+    /// Ends a client's subscriptions to resources that are hidden from it now; those that the server is being told
+    /// of, with its answer.
+    fn drop_hidden_subscriptions(&mut self, client: ClientId) {
+        let own =
+            |b: &Backend| b.subscriptions().of_client(client).into_iter().map(|uri| (b.id(), uri)).collect();
+        let all: Vec<(BackendId, Vec<u8>)> =
+            self.backends.values().flat_map(|b| -> Vec<_> { own(b) }).collect();
+        for (backend, uri) in all {
+            if !self.may_subscribe(client, &uri) {
+                self.drop_subscription(backend, client, uri);
+            }
+        }
+        let is_sent = |p: &Pending| p.is_of(client) && p.method() == Method::Subscribe && p.sent().is_some();
+        for minted in self.pending.ids(is_sent) {
+            let Some(pending) = self.pending.get(minted) else { continue };
+            let uri = pending.sent().and_then(|request| request.part(Part::Uri)).map(same_spelling);
+            let is_hidden = uri.is_some_and(|uri| !self.may_subscribe(client, &uri));
+            if let Some(pending) = self.pending.get_mut(minted).filter(|_| is_hidden) {
+                pending.mark_hidden();
             }
         }
     }
 
-    /// The refusal that a queued request would get now: a reload may have hidden what it names. Its names are
-    /// the server's own by now; the answer uses the client's.
-    pub(crate) fn hidden_since(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
-        let naming = &self.clients.get(&client)?.settings().naming;
-        if naming.is_open() {
-            return None;
+    /// Ends a subscription in place of its client.
+    pub(crate) fn drop_subscription(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
+        self.unsubscribed(backend, client, &uri);
+        let b = self.backends.get(&backend).filter(|b| b.handshake().is_initialized());
+        if let Some(launch) = b.and_then(|b| b.launch()) {
+            self.unsubscribe(launch, client, vec![uri]);
         }
-        named_in(message).into_iter().find_map(|named| match named {
+    }
+
+    /// The refusal that a queued request would get now: a reload may have hidden what it names.
+    pub(crate) fn hidden_since(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
+        match self.screen_queued(client, message) {
+            Screened::Refused(error) => Some(error),
+            Screened::Passes | Screened::Undecided => None,
+        }
+    }
+
+    /// Whether a request may be sent once more: everything that it names is visible now.
+    pub(crate) fn still_passes(&self, client: ClientId, message: &Message) -> bool {
+        matches!(self.screen_queued(client, message), Screened::Passes)
+    }
+
+    /// Verdict on a queued request. Its names are the server's own by now; a refusal uses the client's.
+    fn screen_queued(&self, client: ClientId, message: &Message) -> Screened {
+        let Some(c) = self.clients.get(&client) else { return Screened::Passes };
+        if let Some(error) = self.not_permitted(c, message) {
+            return Screened::Refused(error);
+        }
+        let naming = c.naming();
+        if naming.is_open() {
+            return Screened::Passes;
+        }
+        if let Some(error) = self.unknown_request(c, message) {
+            return Screened::Refused(error);
+        }
+        let verdicts = named_in(message).into_iter().map(|named| match named {
             NamedPart::Name(list, part) => {
                 let filter = naming.filter(list);
                 // As on arrival: without a filter on this list, the server judges a missing name.
                 let is_shown = filter.is_open() || message.text(part).is_some_and(|own| filter.allows(&own));
-                (!is_shown).then(|| self.unknown_name(list, &said(message, part), Vec::new()))
+                match is_shown {
+                    true => Screened::Passes,
+                    false => Screened::Refused(self.no_item(client, list, &said(message, part), Vec::new())),
+                }
             }
             NamedPart::Uri(part) => {
                 let offer = self.offer_for(client);
-                let access = single(naming, offer.as_deref()).uri(message.part(part));
-                (access == Access::Refused).then(|| self.unknown_resource(&said(message, part), &[]))
+                match single(naming, offer.as_deref()).uri(message.part(part)) {
+                    Access::Granted | Access::GrantedAs(_) => Screened::Passes,
+                    Access::Refused => Screened::Refused(self.no_resource(client, &said(message, part))),
+                    Access::Undecided => Screened::Undecided,
+                }
             }
-        })
+        });
+        verdicts.reduce(stricter).unwrap_or(Screened::Passes)
     }
 
-    /// Refuses queued requests whose names are hidden now.
-    pub(crate) fn refuse_hidden(&mut self, server: ServerId) {
-        let is_of = |p: &Pending| {
-            let owner = p.client().and_then(|client| self.clients.get(&client));
-            p.waiting().is_some() && owner.is_some_and(|c| c.server() == server)
-        };
+    /// Refuses queued requests of these clients that name something hidden.
+    pub(crate) fn refuse_hidden(&mut self, clients: &[ClientId]) {
+        let is_of =
+            |p: &Pending| p.waiting().is_some() && p.client().is_some_and(|client| clients.contains(&client));
         for minted in self.pending.ids(is_of) {
             let Some(pending) = self.pending.get(minted) else { continue };
             let (Some(client), Some(message)) = (pending.client(), pending.waiting()) else { continue };
-            let (backend, error) = (pending.backend(), self.hidden_since(client, message));
-            if let Some(error) = error {
-                self.unqueue(backend, minted);
-                self.fail_one(minted, &error);
+            let (backend, is_ping) = (pending.backend(), pending.method() == Method::Ping);
+            let is_plain = self.clients.get(&client).is_some_and(Client::is_plain);
+            let error = match self.screen_queued(client, message) {
+                Screened::Passes => continue,
+                // Decided before it is sent.
+                Screened::Undecided if is_plain => {
+                    if let Some(pending) = self.pending.get_mut(minted) {
+                        pending.set_undecided(true);
+                    }
+                    continue;
+                }
+                // For a delegate, only the view could tell, and the request has left it behind.
+                Screened::Undecided => self.no_resource(client, &said_uri(message)),
+                Screened::Refused(error) => error,
+            };
+            self.unqueue(backend, minted);
+            match is_ping {
+                // It asks whether we are there.
+                true => self.conclude_empty(minted),
+                false => self.fail_one(minted, &error),
             }
         }
     }
 
-    /// Applies changed filters: notifies clients of the lists that differ.
-    pub(crate) fn filters_changed(&mut self, server: ServerId, before: &Naming, naming: &Naming) {
-        if before.resources != naming.resources {
-            self.drop_hidden_subscriptions(server);
+    /// Applies changed filters or rights of clients, each with its previous naming: ends what is hidden now,
+    /// and notifies clients of the lists that differ. Aggregate clients compare their views instead.
+    pub(crate) fn shown_otherwise(&mut self, changed: &[(ClientId, Arc<Naming>)]) {
+        let clients: Vec<ClientId> = changed.iter().map(|(client, _)| *client).collect();
+        for client in &clients {
+            self.drop_hidden_subscriptions(*client);
         }
-        self.refuse_hidden(server);
-        let notices = List::change_notices(|list| before.filter(list) != naming.filter(list));
-        let is_concerned = |c: &&Client| {
-            let is_greeted = c.greeting().is_some();
-            c.server() == server && c.is_plain() && is_greeted && !c.is_lost()
-        };
-        for client in self.clients.values().filter(is_concerned).map(|c| c.id()).collect::<Vec<ClientId>>() {
-            for method in &notices {
-                self.notify_client(client, json!({ "method": method }));
+        self.refuse_hidden(&clients);
+        for (client, before) in changed {
+            let Some(c) = self.clients.get(client) else { continue };
+            if !c.is_plain() || c.greeting().is_none() || c.is_lost() {
+                continue;
+            }
+            let naming = c.naming().clone();
+            for method in List::change_notices(|list| before.filter(list) != naming.filter(list)) {
+                self.notify_client(*client, json!({ "method": method }));
             }
         }
     }
@@ -327,6 +395,15 @@ fn stricter(one: Screened, other: Screened) -> Screened {
 pub(super) fn said(message: &Message, part: Part) -> String {
     let quoted = &message.bytes()[message.span(part).range()];
     serde_json::from_slice(quoted).unwrap_or_default()
+}
+
+/// The URI in a request, as the client spelled it.
+fn said_uri(message: &Message) -> String {
+    let uri = |named| match named {
+        NamedPart::Uri(part) => Some(said(message, part)),
+        NamedPart::Name(..) => None,
+    };
+    named_in(message).into_iter().find_map(uri).unwrap_or_default()
 }
 
 fn text(message: &Message, part: Part) -> String {

@@ -111,6 +111,7 @@ impl Core {
     ) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let is_proved = c.is_proved(&message);
+        let mut is_restricted = c.is_restricted();
         // Before anything is answered, since the answer is written in this dialect.
         if c.learn_dialect(&message) {
             self.share_dialect(client);
@@ -118,11 +119,15 @@ impl Core {
         let message = match is_proved {
             true => message,
             false => match self.prove(client, message, batch) {
-                Some(message) => message,
+                Some(message) => {
+                    is_restricted = self.clients.get(&client).is_some_and(|c| c.is_restricted());
+                    message
+                }
                 None => return,
             },
         };
         match message.kind() {
+            Kind::Request if is_restricted => self.restricted_request(client, message, batch, paths),
             Kind::Request => self.client_request(client, message, batch, paths),
             Kind::Notification => {
                 self.client_notification(client, message);

@@ -8,7 +8,8 @@
 //! - `notices`: notifications and answers.
 //! - `handshake`: `initialize`, shared by all clients of a backend.
 //! - `stored_lists`: answers from the stored catalogue while a server starts.
-//! - `filters`: `allow`, `deny` and `rename` for clients of one server.
+//! - `rights`: requests that a client's rights exclude, and changes of rights.
+//! - `filters`: `allow`, `deny`, `rename` and rights for clients of one server.
 //! - `roots`: the clients' workspace folders.
 //! - `allowance`: limits on open requests and subscriptions.
 //! - `calls`: limits on calls.
@@ -20,6 +21,7 @@ mod from_client;
 mod notices;
 mod handshake;
 mod stored_lists;
+mod rights;
 mod filters;
 mod roots;
 mod allowance;

@@ -1,5 +1,5 @@
 //! Who a client is: by its connection, or by a token that it shows. Tokens are removed here from every message,
-//! whether or not they were needed. Must not know rights and limits.
+//! whether or not they were needed. Must not know limits.
 
 use crate::access::{Identity, Proof, Standing, Unproven};
 use crate::clients::Client;
@@ -127,11 +127,13 @@ impl Core {
     }
 
     /// Makes a client act for the party of its token.
-    fn become_known(&mut self, client: ClientId, identity: Arc<Identity>) {
+    fn become_known(&mut self, client: ClientId, token: Arc<Identity>) {
         // A backend that was started in advance belongs to another party.
         self.leave_all(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.settle_as(identity);
+        c.settle_as(token.clone());
+        let profiled = c.profiled().cloned();
+        self.set_identity(client, profiled.map_or(token, |profiled| self.narrowed(&profiled)));
         self.report_connected(client);
     }
 

@@ -2,7 +2,7 @@
 //! backend with their next request, and their subscriptions move along; the old backends finish their
 //! requests and end.
 
-use crate::access::{IdentityLimits, ServerLimits};
+use crate::access::{IdentityLimits, Rights, ServerLimits};
 use crate::answers::Cause;
 use crate::backends::Backend;
 use crate::catalogue::Naming;
@@ -30,6 +30,8 @@ pub struct Change {
     /// Servers of which only the limits on calls changed. Their instances are not affected either.
     pub call_limits: Vec<(ServerId, Option<Arc<ServerLimits>>)>,
     pub identity_limits: IdentityLimits,
+    /// Rights of clients with a profile, by its name.
+    pub profiles: Vec<(String, Arc<Rights>)>,
     /// The environments of those servers' clients, since the settings decide which variables reach a server.
     pub environments: Vec<(ClientId, ServerId, Environment)>,
     pub pool: Pool,
@@ -83,13 +85,14 @@ impl Core {
             }
         }
         for (id, naming) in change.shown {
-            self.show_otherwise(id, naming);
+            self.rename(id, naming);
         }
+        self.set_profiles(change.profiles);
         self.renew_delegates();
         self.followups.push(Followup::CheckStandbys);
     }
 
-    fn show_otherwise(&mut self, id: ServerId, naming: Arc<Naming>) {
+    fn rename(&mut self, id: ServerId, naming: Arc<Naming>) {
         let Some(server) = self.servers.get_mut(id) else { return };
         let before = server.rename(&naming);
         let settings = server.settings().clone();
@@ -98,10 +101,13 @@ impl Core {
         for b in self.backends.values_mut().filter(|b| b.server() == id && has_it(b.settings())) {
             b.rename(&settings);
         }
+        let mut changed = Vec::new();
         for c in self.clients.values_mut().filter(|c| c.server() == id && has_it(c.settings())) {
-            c.set_settings(settings.clone());
+            changed.push((c.id(), c.naming().clone()));
+            let own = self.narrowings.naming(&naming, &c.identity().rights);
+            c.set_settings(settings.clone(), own);
         }
-        self.filters_changed(id, &before, &naming);
+        self.shown_otherwise(&changed);
     }
 
     pub(crate) fn is_gone(&self, server: ServerId) -> bool {
@@ -149,11 +155,13 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let Some(server) = self.servers.get(c.server()) else { return };
         let (id, is_gone) = (c.server(), server.is_removed());
-        let before = c.settings().clone();
+        let before = c.naming().clone();
         if !is_gone {
-            c.set_settings(server.settings().clone());
+            let settings = server.settings().clone();
+            let naming = self.narrowings.naming(&settings.naming, &c.identity().rights);
+            c.set_settings(settings, naming);
         }
-        let is_filtered_anew = before.naming.resources != c.settings().naming.resources;
+        let is_filtered_anew = before.resources != c.naming().resources;
         let (home, settings) = (c.home(), server.settings().clone());
         let changed = home.and_then(|home| self.backends.get(&home));
         let changed = changed.filter(|b| !Arc::ptr_eq(b.settings(), &settings));
@@ -185,7 +193,7 @@ impl Core {
             }
         }
         self.rest_retired(id);
-        self.refuse_hidden(id);
+        self.refuse_hidden(&[client]);
         self.unpark(client);
         if is_gone {
             return;
@@ -194,7 +202,7 @@ impl Core {
             self.lists_changed(client, &welcome);
         }
         if is_filtered_anew {
-            wanted.retain(|(_, uri)| self.may_see_uri(client, Some(uri)));
+            wanted.retain(|(_, uri)| self.may_subscribe(client, uri));
         }
         self.subscribe_anew(client, wanted);
         if self.clients.get(&client).is_some_and(|c| c.is_delegate()) {

@@ -2,6 +2,7 @@
 //! wrong client would be worse than an error.
 
 use crate::backends::{Backend, BackendKey, Principals};
+use crate::catalogue::{List, Naming};
 use crate::clients::{Client, rank_in};
 use crate::core::Core;
 use crate::fact::Fact;
@@ -112,7 +113,7 @@ impl Core {
     fn if_here(&self, client: ClientId) -> Addressee {
         let is_here = self.clients.get(&client).is_some_and(|c| {
             // A server may be ready before the aggregate client has its answer to `initialize`.
-            c.is_here() && (!c.is_delegate() || self.may_be_asked(client))
+            c.is_here() && c.may_use_server() && (!c.is_delegate() || self.may_be_asked(client))
         });
         if is_here { Addressee::Client(client) } else { Addressee::Absent }
     }
@@ -123,8 +124,15 @@ impl Core {
         self.backends.get(&backend)?.tasks().owner_of(task)
     }
 
-    /// The clients that a backend's notification concerns.
+    /// The clients that a backend's notification concerns, and that may use its server.
     pub(crate) fn audience(&self, backend: BackendId, message: &Message) -> Vec<ClientId> {
+        let mut clients = self.concerned(backend, message);
+        // Its rights may exclude the server since a client has used the process.
+        clients.retain(|client| self.clients.get(client).is_some_and(Client::may_use_server));
+        clients
+    }
+
+    fn concerned(&self, backend: BackendId, message: &Message) -> Vec<ClientId> {
         let Some(b) = self.backends.get(&backend) else { return Vec::new() };
         let lessees = || self.lessees(backend);
         match message.method() {
@@ -143,8 +151,9 @@ impl Core {
             // A client's lists come from its home.
             method if method.is_list_change() => lessees()
                 .filter(|client| {
+                    let Some(c) = self.clients.get(client) else { return false };
                     // Delegates are notified once it is known what has changed.
-                    self.clients.get(client).is_some_and(|c| c.home() == Some(backend) && !c.is_delegate())
+                    c.home() == Some(backend) && !c.is_delegate() && !hides_change(c.naming(), method)
                 })
                 .collect(),
             Method::TaskStatus => match self.related_owner(backend, message) {
@@ -169,6 +178,11 @@ impl Core {
         if let Some(client) = self.sole_user(b.id()) {
             return vec![client];
         }
+        // Its only user may no longer use the server; the message is for no one else.
+        let is_here = |user: &ClientId| self.clients.get(user).is_some_and(|c| !c.is_lost());
+        if b.users().sole().is_some_and(|user| is_here(&user)) {
+            return Vec::new();
+        }
         let may_hear = |c: &Client| match b.users().principals() {
             Principals::Nobody => self.real_lessees(b.id()).all(|other| {
                 self.clients.get(&other).is_some_and(|other| other.principal() == c.principal())
@@ -189,6 +203,7 @@ impl Core {
         let is_it = |p: &Pending| {
             p.was_sent_to(backend)
                 && p.method() == Method::Subscribe
+                && !p.is_hidden()
                 && p.sent().is_some_and(|request| names_uri(request, uri))
         };
         let asks = |p: &Pending| p.client().filter(|_| is_it(p));
@@ -199,7 +214,7 @@ impl Core {
         match asking.is_empty() {
             true => self
                 .sole_user(backend)
-                .filter(|client| self.may_see_uri(*client, Some(uri)))
+                .filter(|client| self.may_subscribe(*client, uri))
                 .into_iter()
                 .collect(),
             false => asking,
@@ -263,4 +278,13 @@ impl Core {
         }
         self.report(Fact::StateLost { backend, why: why.to_owned() });
     }
+}
+
+/// Whether a changed list has no visible items, whatever has changed.
+fn hides_change(naming: &Naming, method: Method) -> bool {
+    naming.hides_all(match method {
+        Method::ToolsChanged => List::Tools,
+        Method::PromptsChanged => List::Prompts,
+        _ => List::Resources,
+    })
 }

@@ -70,6 +70,18 @@ fn docs_and_schema_agree() {
         assert_eq!(documented("## Keys of `tools` and `prompts`"), defined(full(server, filter)));
     }
     assert_eq!(documented("## Keys of `resources`"), defined(full(server, "resources")));
+    let profile = profile(&file);
+    assert_eq!(documented("## Keys of a profile"), defined(profile));
+    for key in profile["properties"].as_object().unwrap().keys() {
+        assert_eq!(documented("## Keys of the rights of a profile"), defined(full(profile, key)));
+    }
+}
+
+/// Schema of the object form of a profile.
+fn profile(file: &Value) -> &Value {
+    let forms = &file["properties"]["profiles"]["additionalProperties"]["anyOf"];
+    assert_eq!(forms[0]["type"], "array");
+    &forms[1]
 }
 
 /// Schema of the object form of a key that also accepts an array.
@@ -85,9 +97,9 @@ fn every_key_has_a_description() {
     let server = &file["properties"]["servers"]["additionalProperties"];
     let filters = ["tools", "prompts", "resources"].map(|key| full(server, key));
     let (for_all, own) = (&file["properties"], &server["properties"]);
-    let objects =
-        [&file, server, &for_all["pool"], &for_all["log"], &for_all["limits"], &own["limits"], &own["asks"]];
-    for object in objects.into_iter().chain(filters) {
+    let of_file = [&for_all["pool"], &for_all["log"], &for_all["limits"], profile(&file)];
+    let objects = [&file, server, &own["limits"], &own["asks"]].into_iter().chain(of_file);
+    for object in objects.chain(filters) {
         for (key, value) in object["properties"].as_object().unwrap() {
             assert!(value["description"].is_string(), "{key}");
         }
@@ -132,6 +144,15 @@ fn loader_takes_defaults_and_examples() {
             let server = format!(r#""command": "c", "{object}": {{ {rate}"{key}": {value} }}"#);
             check(format!(r#"{{ "mcpServers": {{ "s": {{ {server} }} }} }}"#));
         }
+    }
+    for (key, value) in all("## Keys of a profile") {
+        let servers = r#""mcpServers": { "github": { "command": "c" }, "files": { "command": "c" } }"#;
+        check(format!(r#"{{ {servers}, "profiles": {{ "p": {{ "{key}": {value} }} }} }}"#));
+    }
+    for (key, value) in all("## Keys of the rights of a profile") {
+        check(format!(
+            r#"{{ "mcpServers": {{}}, "profiles": {{ "p": {{ "tools": {{ "{key}": {value} }} }} }} }}"#
+        ));
     }
     for object in ["pool", "log", "limits", "access"] {
         for (key, value) in all(&format!("## Keys of `{object}`")) {

@@ -8,6 +8,7 @@ mod hostile;
 mod loading;
 mod offers;
 mod presets;
+mod profiles;
 mod problems;
 
 use std::fs;

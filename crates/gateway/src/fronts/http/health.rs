@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::LastStart;
+use switchboard_core::access::Identity;
 use switchboard_core::status::ServerStatus;
 use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::{ErrorKind, Parsed, RawId, parse};
@@ -56,8 +57,8 @@ pub(super) fn alive() -> HttpReply {
 }
 
 impl Front {
-    /// Ready if every required server answers and not all of the others fail.
-    pub(super) fn readiness(self: &Arc<Self>, visitor: &Visitor) -> HttpReply {
+    /// Ready if every required server answers and not all of the others fail. Names servers that the caller may use.
+    pub(super) fn readiness(self: &Arc<Self>, identity: &Identity) -> HttpReply {
         let status = self.hub.turn().status();
         let (mut is_wanting, mut failing, mut starting) = (false, Vec::new(), Vec::new());
         for server in &status.servers {
@@ -78,13 +79,12 @@ impl Front {
         // A single failing server must not take the others out of service.
         let is_all = !failing.is_empty() && failing.len() == status.servers.len();
         let is_ready = !is_wanting && !is_all && self.hub.is_serving();
-        // Names of servers that the visitor may not use are not told; whether they work is.
-        let shown = |names: Vec<&String>| -> Vec<String> {
-            names.into_iter().filter(|name| visitor.may_use(name)).cloned().collect()
-        };
-        let (failing, starting) = (shown(failing), shown(starting));
         let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         let word = if is_ready { "ready" } else { "not ready" };
+        // Names of servers that the caller may not use are not told; whether they work is.
+        for names in [&mut failing, &mut starting] {
+            names.retain(|name| identity.allows_server(name));
+        }
         let body = json!({ "status": word, "failing": failing, "starting": starting });
         with(code, "application/json", AnswerBody::text(body.to_string()))
     }

@@ -174,13 +174,13 @@ impl Front {
             return refusal.unread();
         }
         match route {
-            Route::Readiness => self.readiness(&visitor),
+            Route::Readiness => self.readiness(visitor.identity()),
             Route::Health => status(StatusCode::METHOD_NOT_ALLOWED, "use GET"),
             Route::Home | Route::Nowhere => {
                 self.refuse(request, &HttpRefusal::unknown_name("nothing is served at this path")).await
             }
             Route::To(target, door) => {
-                if let Err(refusal) = self.check_target(&target, &visitor) {
+                if let Err(refusal) = self.check_target(&target, visitor.identity()) {
                     return self.refuse(request, &refusal).await;
                 }
                 let from = Recognised { visitor, caller };

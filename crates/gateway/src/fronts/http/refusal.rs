@@ -57,12 +57,10 @@ impl HttpRefusal {
         Self::new(StatusCode::FORBIDDEN, ErrorKind::Forbidden, message).hint(hint)
     }
 
-    /// Refusal of a server or profile that the client has no right to, whether or not there is one.
-    pub(super) fn no_right(identity: &str, what: &str) -> Self {
-        Self::forbidden(
-            format!("`{identity}` may not use {what}"),
-            "ask whoever made the token; `switchboard token list` shows what it may use",
-        )
+    /// Refusal of a server that a caller may not use, or that does not exist.
+    pub(super) fn no_server_for(server: &str, who: &str) -> Self {
+        let text = format!("the server `{server}` is not available to `{who}`");
+        Self::forbidden(text, "whoever administers its token or profile can allow it")
     }
 
     pub(super) fn unknown_name(message: impl Into<String>) -> Self {

@@ -6,7 +6,6 @@ use super::listen::CallerOrigin;
 use super::refusal::HttpRefusal;
 use super::route::RouteTarget;
 use super::session::{ClientTransport, Session, Who};
-use super::visitor::Visitor;
 use super::{Front, Recognised};
 use crate::fronts::Wanted;
 use crate::io::reader::ClientReader;
@@ -17,6 +16,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use switchboard_core::access::Identity;
 use switchboard_core::{Event, Peer, ServerId, Surroundings};
 use switchboard_process::lock::LockGuard;
 use switchboard_protocol::{Kind, Parsed};
@@ -29,49 +29,49 @@ impl Front {
         self.sessions.lock()
     }
 
-    /// Whether a target exists, and the visitor may use it. Runs at every request, so it allocates nothing in the
-    /// common case.
-    pub(super) fn check_target(&self, target: &RouteTarget, visitor: &Visitor) -> Result<(), HttpRefusal> {
-        let is_there = match target {
-            RouteTarget::Everything => true,
-            RouteTarget::Server(name) => visitor.may_use(name) && self.host.servers().find(name).is_some(),
-            // Looked up below, since that allocates the profile's list of servers.
-            RouteTarget::Profile(_) => false,
-        };
-        if is_there { Ok(()) } else { self.wanted(target, visitor).map(drop) }
+    /// Whether a target exists and may be used. Runs at every request, so it allocates nothing in the common case.
+    pub(super) fn check_target(&self, target: &RouteTarget, identity: &Identity) -> Result<(), HttpRefusal> {
+        match target {
+            RouteTarget::Everything => Ok(()),
+            RouteTarget::Server(name) => self.server_called(name, identity).map(drop),
+            RouteTarget::Profile(name) => self.profile_called(name, identity).map(drop),
+        }
     }
 
-    /// Servers of a target, if it exists and the visitor may use it. A visitor with restricted rights learns no
-    /// other name: what it may not use and what does not exist look alike.
-    fn wanted(&self, target: &RouteTarget, visitor: &Visitor) -> Result<Wanted, HttpRefusal> {
-        let host = &self.host;
-        let refused = |what: String, unknown: String| {
-            Err(match visitor.is_restricted() {
-                true => HttpRefusal::no_right(&visitor.identity().name, &what),
-                false => HttpRefusal::unknown_name(unknown),
-            })
-        };
-        match target {
-            RouteTarget::Everything => Ok(Wanted::All(host.environments())),
-            RouteTarget::Server(name) => match host.servers().find(name) {
-                Some((id, _)) if visitor.may_use(name) => Ok(Wanted::One(id)),
-                Some(_) | None => refused(format!("the server `{name}`"), host.servers().there_is_no(name)),
-            },
-            RouteTarget::Profile(name) => {
-                let is_usable = |server: &ServerId| {
-                    host.servers().server(*server).is_some_and(|server| visitor.may_use(&server.name))
-                };
-                match host.profile(name) {
-                    Some(servers) if !visitor.is_restricted() || servers.iter().any(is_usable) => {
-                        Ok(Wanted::Some(host.environments(), servers))
-                    }
-                    Some(_) | None => refused(
-                        format!("the profile `{name}`"),
-                        format!("there is no profile `{name}` in the config"),
-                    ),
-                }
-            }
+    fn server_called(&self, name: &str, identity: &Identity) -> Result<ServerId, HttpRefusal> {
+        let servers = self.host.servers();
+        // The same answer for a server that may not be used and for one that does not exist.
+        if identity.is_restricted() {
+            let found = servers.find(name).filter(|_| identity.allows_server(name));
+            return found.map(|(id, _)| id).ok_or_else(|| HttpRefusal::no_server_for(name, &identity.name));
         }
+        let found = servers.find(name).map(|(id, _)| id);
+        found.ok_or_else(|| HttpRefusal::unknown_name(servers.there_is_no(name)))
+    }
+
+    fn profile_called(&self, name: &str, identity: &Identity) -> Result<Arc<str>, HttpRefusal> {
+        let profiles = self.host.profiles();
+        profiles.find(name).ok_or_else(|| {
+            // Names of other profiles may describe what the caller may not use.
+            HttpRefusal::unknown_name(match identity.is_restricted() {
+                true => format!("there is no profile `{name}`"),
+                false => profiles.there_is_no(name),
+            })
+        })
+    }
+
+    /// Servers and profiles of a target, if it exists.
+    fn wanted(
+        &self,
+        target: &RouteTarget,
+        identity: &Identity,
+    ) -> Result<(Wanted, Vec<Arc<str>>), HttpRefusal> {
+        let all = || Wanted::All(self.host.environments());
+        Ok(match target {
+            RouteTarget::Everything => (all(), Vec::new()),
+            RouteTarget::Server(name) => (Wanted::One(self.server_called(name, identity)?), Vec::new()),
+            RouteTarget::Profile(name) => (all(), vec![self.profile_called(name, identity)?]),
+        })
     }
 
     /// Begins a session.
@@ -83,7 +83,7 @@ impl Front {
         from: &Recognised<'_>,
     ) -> Result<Arc<Session>, HttpRefusal> {
         let Recognised { visitor, caller } = from;
-        let wants = self.wanted(target, visitor)?;
+        let (wants, profiles) = self.wanted(target, visitor.identity())?;
         // Paths of another machine mean nothing here. A proxy on this machine connects on behalf of clients elsewhere.
         let is_here = caller.origin == CallerOrigin::Here && !is_forwarded(headers);
         let may_name_folders = is_here && visitor.may_name_folders();
@@ -102,7 +102,7 @@ impl Front {
             // Paths in the messages of such a client are not looked at.
             _ if !may_name_folders => None,
             Wanted::One(id) => host.servers().root_arguments(*id),
-            Wanted::All(_) | Wanted::Some(..) => Some(host.servers().every_root_argument()),
+            Wanted::All(_) => Some(host.servers().every_root_argument()),
         };
         let reader = root_arguments.map(ClientReader::new).unwrap_or_default();
         let who = Who {
@@ -127,12 +127,13 @@ impl Front {
         }
         let server = match &wants {
             Wanted::One(id) => host.servers().server(*id),
-            Wanted::All(_) | Wanted::Some(..) => None,
+            Wanted::All(_) => None,
         };
         let environment = server.map(|server| host.environment(&server)).unwrap_or_default();
         let surroundings = Surroundings {
             identity: visitor.identity().clone(),
             proof: visitor.proof(),
+            profiles,
             environment,
             pinned,
             default: host.default_root(),
@@ -143,7 +144,7 @@ impl Front {
         };
         let wanted = match &wants {
             Wanted::One(id) => Some(*id),
-            Wanted::All(_) | Wanted::Some(..) => None,
+            Wanted::All(_) => None,
         };
         host.enter(client, wanted);
         // The mailbox must exist before the core hears of the client, since it may answer at once.

@@ -37,7 +37,8 @@ impl Front {
         };
         let visitor = Visitor::of_body(&said, self.host.authenticator()).map_err(|refused| denied(&refused));
         let admitted = visitor.and_then(|visitor| caller.admit().map(|()| visitor));
-        let allowed = admitted.and_then(|visitor| self.check_target(&target, &visitor).map(|()| visitor));
+        let allowed =
+            admitted.and_then(|visitor| self.check_target(&target, visitor.identity()).map(|()| visitor));
         let from = match allowed {
             Ok(visitor) => Recognised { visitor, caller },
             Err(refusal) => return refusal.reply(&Asked::of(&said)),

@@ -83,16 +83,6 @@ impl Visitor {
     pub(super) fn may_name_folders(&self) -> bool {
         self.identity.principal == Principal::OWNER
     }
-
-    /// Whether the rights allow a server of this name, whether or not there is one.
-    pub(super) fn may_use(&self, server: &str) -> bool {
-        self.identity.rights.iter().all(|rights| rights.servers.allows(server))
-    }
-
-    /// Whether there are servers that it may not use, so that names of others must not be told.
-    pub(super) fn is_restricted(&self) -> bool {
-        self.identity.rights.iter().any(|rights| !rights.servers.is_open())
-    }
 }
 
 #[cfg(test)]

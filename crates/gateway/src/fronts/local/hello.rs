@@ -7,7 +7,7 @@ use crate::telemetry::WindowLog;
 use crate::tokens::Secret;
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::io::{self, IoSlice};
 use std::time::Duration;
@@ -85,6 +85,8 @@ pub(crate) struct Newcomer {
     pub(crate) server: String,
     /// All servers of the config, as one.
     pub(crate) everything: bool,
+    /// Profile of the config that narrows its rights. The reply confirms it.
+    pub(crate) profile: Option<String>,
     /// Launch of a server that is not in the config.
     #[serde(default)]
     pub(crate) ad_hoc: Option<AdHoc>,
@@ -210,15 +212,27 @@ impl Reply {
         Self { version: version(), pid: std::process::id(), error: None, result }
     }
 
-    /// The reply to an accepted client.
-    pub(crate) fn accepting(takes_streams: bool) -> Self {
-        Self::with(if takes_streams { json!({ "streams": true }) } else { Value::Null })
-    }
-
     /// Whether the daemon takes the client's own streams.
     pub(crate) fn takes_streams(&self) -> bool {
         // Absent in replies of daemons that do not know the offer.
         self.result["streams"] == true
+    }
+
+    /// The reply to an accepted client.
+    pub(crate) fn welcome(newcomer: &Newcomer, takes_streams: bool) -> Self {
+        let mut result = Map::new();
+        if takes_streams {
+            result.insert("streams".to_owned(), true.into());
+        }
+        if let Some(profile) = &newcomer.profile {
+            result.insert("profile".to_owned(), profile.as_str().into());
+        }
+        Self::with(if result.is_empty() { Value::Null } else { result.into() })
+    }
+
+    /// Whether the daemon applies this profile. Daemons that do not know profiles ignore the field of the request.
+    pub(crate) fn grants_profile(&self, profile: Option<&str>) -> bool {
+        profile.is_none_or(|profile| self.result["profile"] == profile)
     }
 
     pub(crate) fn refusal(why: impl Into<String>) -> Self {
@@ -294,5 +308,18 @@ mod tests {
         assert!(!is_newer("0.1.0", "0.1.0"));
         assert!(!is_newer("0.1.0", "0.1.1"));
         assert!(!is_newer("0.1.0-beta", "0.1.0"));
+    }
+
+    /// A daemon that does not know profiles must not serve a client with one.
+    #[test]
+    fn profile_is_confirmed() {
+        let newcomer = Newcomer { profile: Some("work".into()), ..Newcomer::default() };
+        for takes_streams in [true, false] {
+            let reply = Reply::welcome(&newcomer, takes_streams);
+            assert_eq!(reply.takes_streams(), takes_streams);
+            assert!(reply.grants_profile(Some("work")) && !reply.grants_profile(Some("other")));
+            let other = Reply::welcome(&Newcomer::default(), takes_streams);
+            assert!(other.grants_profile(None) && !other.grants_profile(Some("work")));
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::AggregateWorld;
 use super::client::Stage;
+use super::menu::is_shown;
+use super::rights::allows_server;
 use super::verb::{AggregateRequest, Verb};
 use crate::simulator::engine::{Answer, Check, Request, parsed};
 use serde_json::Value;
@@ -176,11 +178,18 @@ impl AggregateWorld {
         if matches!(kind, "unknown_name" | "resource_not_found") {
             self.check_hidden(tag)?;
         }
+        self.check_refusal(tag, kind, error)?;
         let request = &self.ledger.requests[tag];
         let server = error.pointer("/data/server").and_then(Value::as_str).filter(|name| !name.is_empty());
         let meant = request.meant.map(|mark| self.name_of(self.own.items[mark].server));
+        let is_hidden =
+            |name: &str| self.rights_of(client).is_some_and(|rights| !allows_server(rights, name));
+        if server.is_some_and(is_hidden) && !request.is_in_batch {
+            return Err(format!("{client} may not know of {server:?}: {error}"));
+        }
         match (kind, meant) {
-            ("unknown_name" | "resource_not_found", Some(_)) => {
+            // A reload may have hidden it while the request waited.
+            ("unknown_name" | "resource_not_found", Some(_)) if self.is_still_shown(tag) => {
                 Err(format!("{client} was shown {:?}, and nobody knows it: {error}", request.name))
             }
             ("shutting_down", _) if !self.is_ending => Err(format!("{client} is told that we end: {error}")),
@@ -195,6 +204,14 @@ impl AggregateWorld {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether what a request means is shown by the present filters.
+    fn is_still_shown(&self, tag: usize) -> bool {
+        self.ledger.requests[tag].meant.is_some_and(|mark| {
+            let item = &self.own.items[mark];
+            is_shown(self.own.servers[item.server].settings.naming.filter(item.list), &item.name)
+        })
     }
 
     fn check_stale(&self, client: ClientId, tag: usize) -> Check {

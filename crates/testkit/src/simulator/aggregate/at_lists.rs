@@ -1,12 +1,15 @@
 //! Pages of a list, for a client of several servers.
 
 use super::AggregateWorld;
+use super::rights::Seen;
 use super::verb::Verb;
 use crate::simulator::engine::{Check, Words, parsed};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use switchboard_core::ClientId;
+use switchboard_core::access::Rights;
 use switchboard_core::catalogue::{List, NameStyle, Naming, decode_resource, decode_template};
 
 impl AggregateWorld {
@@ -27,9 +30,6 @@ impl AggregateWorld {
         let mut page = Vec::new();
         for raw in raw {
             let (public, mark) = self.item_at_client(list, raw.get())?;
-            if !self.clients[&client].has_in_profile(self.own.items[mark].server) {
-                return Err(format!("{client} is shown {public}, which is not in its profile"));
-            }
             page.push((public, mark));
         }
         let (change, is_in_batch) = (self.own.change, self.ledger.requests[tag].is_in_batch);
@@ -51,7 +51,8 @@ impl AggregateWorld {
         let known = known.clone();
         self.stats.count_if("long_walks", known.cursor.is_some());
         self.check_single(client, &known.items)?;
-        if known.is_complete { self.check_states(client, list, &known.items) } else { Ok(()) }
+        self.check_allowed(client, tag, &known.items)?;
+        if known.is_complete { self.check_states(client, tag, list, &known.items) } else { Ok(()) }
     }
 
     /// The public name and the mark of an item, if it matches the server's bytes.
@@ -89,8 +90,26 @@ impl AggregateWorld {
         Ok(())
     }
 
+    /// Fails unless the client may use each item.
+    fn check_allowed(&self, client: ClientId, tag: usize, items: &[(String, usize)]) -> Check {
+        let candidates = self.rights_for(tag);
+        for (public, mark) in items {
+            let item = &self.own.items[*mark];
+            let may = |rights: &Option<Arc<Rights>>| {
+                let namings = &self.own.servers[item.server].namings;
+                let seen = |naming| Seen { naming, rights: rights.as_deref() };
+                namings.iter().any(|naming| seen(naming).may_use(item.list, &item.name))
+            };
+            if !candidates.iter().any(may) {
+                return Err(format!("{client} is shown {public}, which it may not use"));
+            }
+        }
+        Ok(())
+    }
+
     /// Fails unless a walk shows each server in one state that it had, in the server's order.
-    fn check_states(&self, client: ClientId, list: List, items: &[(String, usize)]) -> Check {
+    fn check_states(&self, client: ClientId, tag: usize, list: List, items: &[(String, usize)]) -> Check {
+        let candidates = self.rights_for(tag);
         let mut rest: Vec<usize> = items.iter().map(|(_, mark)| *mark).collect();
         let mut before = None;
         while let Some(&first) = rest.first() {
@@ -103,7 +122,9 @@ impl AggregateWorld {
             let own: Vec<usize> = rest.drain(..own).collect();
             let states = self.own.servers[server].told.iter().filter(|(of, _)| *of == list);
             let namings = &self.own.servers[server].namings;
-            let mut seen = states.flat_map(|(_, marks)| namings.iter().map(|it| self.visible(it, marks)));
+            let seen_by = |naming| candidates.iter().map(move |it| Seen { naming, rights: it.as_deref() });
+            let ways: Vec<Seen<'_>> = namings.iter().flat_map(|naming| seen_by(naming)).collect();
+            let mut seen = states.flat_map(|(_, marks)| ways.iter().map(|way| self.visible(*way, marks)));
             if !seen.any(|state| state == own) {
                 return Err(format!(
                     "{client} is shown {own:?} of {}, which never was so",
@@ -119,9 +140,10 @@ impl AggregateWorld {
         let shown: BTreeMap<String, Vec<&RawValue>> = parsed(result.get())?;
         let items = shown.get(list.member()).map(Vec::as_slice).unwrap_or_default();
         let server = self.clients[&client].server.map(|server| &self.own.servers[server]);
+        let rights = self.rights_of(client);
         let was_so = |naming: &Naming, marks: &[usize]| {
-            let shown =
-                marks.iter().filter_map(|mark| self.single_text(naming, list, &self.own.items[*mark]));
+            let seen = Seen { naming, rights };
+            let shown = marks.iter().filter_map(|mark| self.single_text(seen, list, &self.own.items[*mark]));
             shown.eq(items.iter().map(|raw| raw.get()))
         };
         let may_be = |server: &&super::menu::Server| {

@@ -1,8 +1,11 @@
 //! Unsolicited messages of processes, and the clients that get them.
 
 use super::AggregateWorld;
+use super::rights::{Seen, allows_method};
 use crate::simulator::engine::Check;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use switchboard_core::catalogue::{List, Naming};
 use switchboard_core::{ClientId, Launch};
 
 impl AggregateWorld {
@@ -23,6 +26,9 @@ impl AggregateWorld {
             };
             if words["params"]["logger"] != logger || words["params"]["data"]["by"] != launch.to_string() {
                 return Err(format!("{client} hears {words}, which {name} said"));
+            }
+            if !self.may_use_server(*client, p.server) {
+                return Err(format!("{client} may not use {name}, and hears {words}"));
             }
             if c.server.is_some_and(|own| own != p.server) {
                 return Err(format!("{client} is no client of {name}, and hears {words}"));
@@ -87,6 +93,7 @@ impl AggregateWorld {
         let listeners: Vec<ClientId> =
             p.listeners.iter().filter(|(of, _)| of == uri).map(|(_, client)| *client).collect();
         for (client, words) in &heard {
+            self.check_heard(*client, p.server, uri)?;
             let c = &self.clients[client];
             let used = c.spellings.get(&(p.server, uri.to_owned())).filter(|_| c.is_aggregate());
             let said = words["params"]["uri"].as_str().unwrap_or_default();
@@ -110,5 +117,20 @@ impl AggregateWorld {
         }
         self.stats.add("updates_heard", listeners.len() as u64);
         Ok(())
+    }
+
+    /// An update is about a resource that the client may use and subscribe to.
+    fn check_heard(&self, client: ClientId, server: usize, uri: &str) -> Check {
+        let Some(rights) = self.rights_of(client) else { return Ok(()) };
+        let may = |naming: &Arc<Naming>| {
+            let seen = Seen { naming, rights: Some(rights) };
+            seen.may_use(List::Resources, uri) || seen.has_template_for(uri)
+        };
+        let is_fine =
+            allows_method(rights, "resources/subscribe") && self.own.servers[server].namings.iter().any(may);
+        match is_fine {
+            true => Ok(()),
+            false => Err(format!("{client} may not use {uri}, and hears of it")),
+        }
     }
 }

@@ -61,10 +61,10 @@ impl AggregateWorld {
             {
                 Job::Other
             }
-            // An earlier level of the process counts again.
+            // An earlier level of the process counts again, or for another process too.
             ("logging/setLevel", Some(tag), _)
                 if !self.ledger.requests[tag].is_open()
-                    || self.ledger.requests[tag].handed.contains(&launch) =>
+                    || self.ledger.requests[tag].minted.is_some_and(|known| known != id) =>
             {
                 Job::Other
             }
@@ -74,6 +74,7 @@ impl AggregateWorld {
                     return Err(format!("{launch} was never greeted, and is asked for {words}"));
                 }
                 self.client_request_at_process(launch, tag, words, text)?;
+                self.ledger.requests[tag].own.minted = Some(id);
                 Job::Client(tag)
             }
             (_, None, None) => {
@@ -97,9 +98,7 @@ impl AggregateWorld {
         let request = &self.ledger.requests[tag];
         let c = &self.clients[&request.client];
         let server = p.server;
-        if !c.has_in_profile(server) {
-            return Err(format!("{launch} is no server of {}", c.id));
-        }
+        self.check_rights(server, tag, heard_name(request, words))?;
         let client = request.client;
         match c.is_aggregate() {
             true => self.check_owner(launch, tag, words, text)?,

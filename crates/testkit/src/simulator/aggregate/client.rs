@@ -1,6 +1,6 @@
 //! Clients: they connect, send, stop reading, answer questions, and leave.
 
-use super::plan::{ROOTS, VERSIONS};
+use super::plan::{PROFILES, ROOTS, VERSIONS};
 use super::verb::Verb;
 use super::{AggregateTurn, AggregateWorld, server_id};
 use crate::simulator::engine::{Check, Client, answer, environment as environment_of, notice, request};
@@ -32,8 +32,8 @@ pub(super) struct Walk {
 
 #[derive(Debug, Default)]
 pub(crate) struct AggregateClient {
-    /// The servers of the profile; `None` for all.
-    pub(super) only: Option<Vec<usize>>,
+    /// The number of the profile; `None` without one.
+    pub(super) profile: Option<usize>,
     pub(super) class: usize,
     pub(super) version: &'static str,
     pub(super) has_roots: bool,
@@ -64,10 +64,6 @@ pub(crate) struct AggregateClient {
 }
 
 impl AggregateClient {
-    pub(super) fn has_in_profile(&self, server: usize) -> bool {
-        self.only.as_ref().is_none_or(|only| only.contains(&server))
-    }
-
     pub(super) fn capabilities(&self) -> String {
         match (self.has_roots, self.class) {
             (true, 0) => r#"{"roots":{}}"#,
@@ -79,7 +75,7 @@ impl AggregateClient {
     }
 
     /// Capabilities, as the key of stored offers.
-    pub(super) fn profile(&self, capabilities: Capabilities) -> String {
+    pub(super) fn abilities(&self, capabilities: Capabilities) -> String {
         match capabilities {
             Capabilities::Shared => format!("\"{}\" null", self.version),
             Capabilities::Auto | Capabilities::Exact => {
@@ -99,21 +95,21 @@ impl AggregateWorld {
             (0..self.own.servers.len()).filter(|&at| !self.owner.is_removed(at)).collect();
         let server = (self.rng.percent(22) && !there.is_empty()).then(|| *self.rng.pick(&there));
         let environment = self.rng.below(self.plan.environments as usize) as u32;
-        let has_profile = server.is_none() && self.plan.has_profiles && self.rng.percent(50);
-        let only = has_profile.then(|| self.listed().into_iter().filter(|_| self.rng.percent(60)).collect());
+        let has_profile = self.plan.has_profiles && self.rng.percent(60);
+        let profile = has_profile.then(|| self.rng.below(PROFILES.len()));
         self.stats.count_if("profiles", has_profile);
-        let wanted = only.as_ref().map(|only: &Vec<usize>| only.iter().map(|at| server_id(*at)).collect());
         let class = self.rng.below(self.plan.classes);
         let version = VERSIONS[self.rng.below(self.plan.versions)];
         let has_roots = self.rng.percent(50);
         let fresh =
-            AggregateClient { only, class, version, has_roots, is_reading: true, ..Default::default() };
+            AggregateClient { profile, class, version, has_roots, is_reading: true, ..Default::default() };
         let id = self.add_client(server, environment, fresh);
         let of_all = |at| (server_id(at), environment_of(environment));
         let environments = (0..self.own.servers.len()).map(of_all).collect();
         let working_folder = Some(self.rng.pick(ROOTS).to_string());
         let environment = environment_of(environment);
-        let surroundings = Surroundings { environment, working_folder, ..Surroundings::default() };
+        let profiles = profile.iter().map(|at| PROFILES[*at].into()).collect();
+        let surroundings = Surroundings { environment, working_folder, profiles, ..Surroundings::default() };
         match server {
             Some(server) => {
                 let server = server_id(server);
@@ -122,10 +118,7 @@ impl AggregateWorld {
             None => {
                 let turn = AggregateTurn { must_not_start: true };
                 self.stats.count("aggregates");
-                self.handle_as(
-                    turn,
-                    Event::AggregateConnected { client: id, surroundings, environments, only: wanted },
-                )
+                self.handle_as(turn, Event::AggregateConnected { client: id, surroundings, environments })
             }
         }
     }
@@ -194,7 +187,7 @@ impl AggregateWorld {
         let c = &self.clients[&client];
         let is_known = |&at: &usize| {
             let settings = &self.own.servers[at].settings;
-            settings.lazy && self.own.known.contains(&(at, c.profile(settings.capabilities)))
+            settings.lazy && self.own.known.contains(&(at, c.abilities(settings.capabilities)))
         };
         c.is_aggregate() && self.listed_for(client).iter().all(is_known)
     }

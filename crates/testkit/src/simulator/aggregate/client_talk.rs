@@ -94,8 +94,18 @@ impl AggregateWorld {
         };
         let meant = self.meant(client, &verb, name.as_deref());
         let method = verb.method();
-        let own =
-            AggregateRequest { verb, name, meant, waits_since: self.now, is_in_batch: false, said: None };
+        let profile = self.clients[&client].profile;
+        let rights_from = profile.map_or(0, |profile| self.own.profiles[profile].len() - 1);
+        let own = AggregateRequest {
+            verb,
+            name,
+            meant,
+            waits_since: self.now,
+            is_in_batch: false,
+            rights_from,
+            minted: None,
+            said: None,
+        };
         self.book(client, None, method, id, None, own)
     }
 

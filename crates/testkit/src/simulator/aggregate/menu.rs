@@ -1,6 +1,7 @@
 //! Offers of servers. Each item is a text around its name, with a unique mark that identifies it anywhere.
 
 use super::AggregateWorld;
+use super::rights::Seen;
 use crate::simulator::engine::Rng;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -113,13 +114,13 @@ impl Server {
 }
 
 impl AggregateWorld {
-    /// The marks that a filter shows.
-    pub(super) fn visible(&self, naming: &Naming, marks: &[usize]) -> Vec<usize> {
+    /// The marks that a client sees.
+    pub(super) fn visible(&self, seen_as: Seen<'_>, marks: &[usize]) -> Vec<usize> {
         let mut seen = BTreeSet::new();
         let mut shown = Vec::new();
         for &mark in marks {
             let item = &self.own.items[mark];
-            if is_shown(naming.filter(item.list), &item.name) && seen.insert(&item.name) {
+            if seen_as.shows(item.list, &item.name) && seen.insert(&item.name) {
                 shown.push(mark);
             }
         }
@@ -182,12 +183,18 @@ impl AggregateWorld {
     }
 }
 
-/// Whether a name matches a pattern of the kinds used here: with a star at both ends, or none.
+/// Whether a name matches a pattern of the kinds used here: with a star at both ends, at the end, or none.
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(""), _) => true,
+        (Some(rest), Some(_)) => name.contains(rest.trim_end_matches('*')),
+        (None, Some(start)) => name.starts_with(start),
+        (Some(_), None) | (None, None) => pattern == name,
+    }
+}
+
 pub(super) fn is_shown(filter: &Filter, name: &str) -> bool {
-    let fits = |pattern: &String| match pattern.strip_prefix('*').and_then(|rest| rest.strip_suffix('*')) {
-        Some(part) => name.contains(part),
-        None => pattern == name,
-    };
+    let fits = |pattern: &String| fits(pattern, name);
     (filter.allow.is_empty() || filter.allow.iter().any(fits)) && !filter.deny.iter().any(fits)
 }
 
@@ -200,11 +207,13 @@ pub(super) fn naming(rng: &mut Rng, server: &str, style: NameStyle) -> Naming {
         allow: allow(rng.percent(15)),
         deny: deny(rng.percent(40)),
         rename: rename(rng.percent(30)),
+        ..Filter::default()
     };
     naming.prompts = Filter {
         allow: allow(rng.percent(10)),
         deny: deny(rng.percent(30)),
         rename: rename(rng.percent(20)),
+        ..Filter::default()
     };
     let some = ["*db*", "*mem*", "*secret*", "file:///w/{name}"].map(str::to_owned);
     naming.resources = Filter {

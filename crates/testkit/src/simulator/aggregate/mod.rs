@@ -17,14 +17,15 @@
 //! 10. The number of processes stays within the limit; at rest nothing is pending, and departed clients are forgotten.
 //! 11. After a drain every request is answered, and the core finishes.
 //! 12. A client of one server sees the server's own bytes without the filtered items, and reaches nothing else.
-//! 13. A client with a profile sees and reaches the servers of its profile, and no others.
+//! 13. A client with a profile sees and reaches what its rights leave, in every list and by every name, and is
+//!     refused everything else in the same way, whether it exists or not; also after the rights have changed.
 //! 14. A server that its owner has stopped stays stopped until it is enabled; a removed one gets no further request.
 //!
 //! Every item of every list carries a unique mark, so that anything shown can be traced to its server without
 //! knowing the naming rules.
 //!
 //! # Layout
-//! - `plan`: the character of a run. `menu`: offers of servers. `verb`: requests.
+//! - `plan`: the character of a run. `menu`: offers of servers. `rights`: rights of clients. `verb`: requests.
 //! - `owner`: reloads, orders, a restart of the program.
 //! - `client`, `client_talk`: acts and requests of clients. `process`, `process_talk`: acts and messages of processes.
 //! - `at_client`, `at_lists`, `at_single`, `at_notices`, `at_process`: checks of arrivals.
@@ -32,6 +33,7 @@
 
 mod plan;
 mod menu;
+mod rights;
 mod verb;
 mod owner;
 mod client;
@@ -56,7 +58,9 @@ use plan::AggregatePlan;
 use process::AggregateProcess;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::Rights;
 use switchboard_core::catalogue::{List, OfferKey, RawList, RawOffer, StoredOffer};
 use switchboard_core::{Action, ClientId, Event, Fact, Launch, Peer, ServerId, ServerSettings, Settings};
 use switchboard_protocol::Outgoing;
@@ -75,6 +79,8 @@ pub(crate) struct Servers {
     /// Items by mark.
     items: Vec<Item>,
     tasks: Vec<Task>,
+    /// Rights that each profile has had, the present ones last.
+    profiles: Vec<Vec<Arc<Rights>>>,
     /// Lists that a restarted program would load.
     kept: BTreeMap<(usize, String), Vec<u8>>,
     /// Servers whose lists this run knows, by profile.
@@ -102,7 +108,7 @@ pub(crate) struct OfferRead {
 
 impl Scenario for Servers {
     const TEST: &'static str = "aggregates";
-    const COUNTERS: &'static str = "aggregates profiles stopped_reading handshakes handshakes_anew warm_handshakes \
+    const COUNTERS: &'static str = "aggregates profiles rights_changed refused stopped_reading handshakes handshakes_anew warm_handshakes \
         warm_lists from_store answers batches batch_answers cancellations progress logs updates updates_heard \
         unsubscribed_by_us tasks asks questions_answered disputes separated tasks_hidden roots_asked list_changes \
         fetched pages_served refused_pages second_answers read read_too_late kept pages long_walks told \
@@ -110,7 +116,7 @@ impl Scenario for Servers {
         waits_for_room runs rests looks sections \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
         error_overloaded error_client_too_slow error_method_not_found error_unknown_name \
-        error_resource_not_found error_stale_cursor error_not_initialized let_go";
+        error_resource_not_found error_forbidden error_stale_cursor error_not_initialized let_go";
     const LONGEST_JUMP: (usize, usize) = (30_000, 120_000);
     // A retry that fell due while no client lacked the server becomes due again when one does, and is made at the next tick.
     const KEEPS_DEADLINES: bool = false;
@@ -127,8 +133,10 @@ impl Scenario for Servers {
         let settings = plan::settings(rng, &plan, seed);
         Run { settings, plan, own: Self::default(), steps: rng.within(30..=220), end: End::Drain }
     };
-    const BEGIN: fn(&mut AggregateWorld) =
-        |world| world.settings.servers.clone().into_iter().for_each(|settings| world.add_server(settings));
+    const BEGIN: fn(&mut AggregateWorld) = |world| {
+        world.own.profiles = world.settings.profiles.iter().map(|(_, rights)| vec![rights.clone()]).collect();
+        world.settings.servers.clone().into_iter().for_each(|settings| world.add_server(settings));
+    };
     const BEGIN_ANEW: fn(&mut AggregateWorld) -> Check<bool> = |world| world.begin_anew().map(|()| true);
     const CLIENT_ACTS: Act<Self> = AggregateWorld::client_acts;
     const PROCESS_ACTS: Act<Self> = AggregateWorld::process_acts;
@@ -138,7 +146,8 @@ impl Scenario for Servers {
         (!world.is_ending && here < world.plan.clients, !world.is_ending && here == 0)
     };
     const SPECIAL_ACT: fn(&mut AggregateWorld) -> Check<bool> = |world| {
-        let acts = !world.is_ending && world.rng.percent(2);
+        let chance = if world.plan.changes_rights() { 6 } else { 2 };
+        let acts = !world.is_ending && world.rng.percent(chance);
         if acts { world.owner_acts().map(|()| true) } else { Ok(false) }
     };
     const START: Make<Self> = |world, start| {
@@ -289,10 +298,9 @@ impl AggregateWorld {
         (0..self.own.servers.len()).filter(is_listed).collect()
     }
 
-    /// Servers that a client sees: those of its profile.
+    /// Servers that a client sees: those that its rights include.
     fn listed_for(&self, client: ClientId) -> Vec<usize> {
-        let c = &self.clients[&client];
-        self.listed().into_iter().filter(|at| c.has_in_profile(*at)).collect()
+        self.listed().into_iter().filter(|at| self.may_use_server(client, *at)).collect()
     }
 
     fn stored_settings(&self) -> Settings {

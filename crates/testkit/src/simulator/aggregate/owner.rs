@@ -2,6 +2,7 @@
 
 use super::menu::{Server, naming};
 use super::plan::{SERVERS, server};
+use super::rights;
 use super::{AggregateWorld, server_id};
 use crate::simulator::engine::{Check, environment};
 use std::collections::BTreeSet;
@@ -28,6 +29,9 @@ impl AggregateWorld {
     }
 
     pub(super) fn owner_acts(&mut self) -> Check {
+        if self.plan.changes_rights() && self.rng.percent(70) {
+            return self.changes_rights();
+        }
         match self.rng.below(10) {
             0..4 if self.plan.reloads => self.changes_config(),
             4..8 => self.orders(),
@@ -37,6 +41,24 @@ impl AggregateWorld {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The clients with a profile have other rights from now on.
+    fn changes_rights(&mut self) -> Check {
+        let at = self.rng.below(self.own.profiles.len());
+        let rights = match self.rng.percent(20) {
+            true => Arc::default(),
+            false => Arc::new(rights::draw(&mut self.rng, SERVERS)),
+        };
+        self.stats.count("rights_changed");
+        self.own.profiles[at].push(rights.clone());
+        self.settings.profiles[at].1 = rights;
+        let concerned = self.clients.values().filter(|c| c.profile == Some(at)).map(|c| c.id);
+        for client in concerned.collect::<Vec<ClientId>>() {
+            self.roots_moved(client);
+        }
+        self.own.change += 1;
+        self.set_profiles()
     }
 
     fn orders(&mut self) -> Check {

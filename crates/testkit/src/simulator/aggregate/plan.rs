@@ -1,6 +1,7 @@
 //! The character of a run: settings, and the behaviour of the parties.
 
 use super::menu::naming;
+use super::rights;
 use crate::simulator::engine::{ENVIRONMENTS, Rng};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,8 @@ use switchboard_protocol::{Dialect, Framing};
 
 /// Names of servers. One begins with another, so that public names may collide; a long one leaves little room.
 pub(super) const SERVERS: &[&str] = &["a", "a__b", "git", "a-server-with-such-a-long-name-as-this"];
+/// Names of profiles.
+pub(super) const PROFILES: &[&str] = &["one", "other"];
 pub(super) const VERSIONS: &[&str] = &["2025-06-18", "2025-11-25"];
 pub(super) const ROOTS: &[&str] = &["/w/a", "/w/b"];
 
@@ -39,6 +42,11 @@ pub(crate) struct AggregatePlan {
 }
 
 impl AggregatePlan {
+    /// Whether clients may get other rights while they are there.
+    pub(super) fn changes_rights(&self) -> bool {
+        self.reloads && self.has_profiles
+    }
+
     pub(super) fn draw(rng: &mut Rng) -> Self {
         Self {
             clients: rng.weighted(&[(2, 1), (3, 2), (3, 3), (1, 5)]),
@@ -50,7 +58,7 @@ impl AggregatePlan {
             asks: rng.percent(40),
             reloads: rng.percent(40),
             restarts: rng.percent(30),
-            has_profiles: rng.percent(30),
+            has_profiles: rng.percent(40),
         }
     }
 }
@@ -89,6 +97,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
     let servers: Vec<_> = (0..count).map(|at| server(rng, SERVERS[at], plan.style)).collect();
     let only = servers[0].name.clone();
     let rule = vec![("notifications/custom".to_owned(), vec![only])];
+    let profile = |rng: &mut Rng, name: &&str| ((*name).to_owned(), Arc::new(rights::draw(rng, SERVERS)));
+    let profiles = PROFILES.iter().filter(|_| plan.has_profiles).map(|name| profile(rng, name)).collect();
     Settings {
         servers,
         pool: Pool {
@@ -111,6 +121,7 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
         identity_limits: IdentityLimits::default(),
         limiter: NewLimiter::default(),
         linger: rng.weighted(&[(1, None), (1, Some(secs(2))), (1, Some(secs(60)))]),
+        profiles,
         aggregates: aggregates(rng, rule),
         stays: false,
         first_question: 1,

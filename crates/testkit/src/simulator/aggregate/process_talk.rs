@@ -103,6 +103,8 @@ impl AggregateWorld {
         let uri = self.own_uri(client, &uri);
         let is_subscribe = request.verb == Verb::Subscribe;
         let is_unsubscribe = request.verb == Verb::Unsubscribe;
+        // A subscription from before another handshake, or from before a move, has no effect.
+        let is_settled = tag >= self.clients[&client].settled_at;
         let p = self.process(launch);
         if is_unsubscribe || is_subscribe {
             p.listeners.retain(|known| *known != (uri.clone(), client));
@@ -110,7 +112,7 @@ impl AggregateWorld {
         if is_unsubscribe && is_open {
             p.deaf.insert((uri.clone(), client));
         }
-        if is_subscribe && is_open && p.clients.contains(&client) {
+        if is_subscribe && is_open && is_settled && p.clients.contains(&client) {
             p.listeners.push((uri, client));
         }
     }

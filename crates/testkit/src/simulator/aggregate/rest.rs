@@ -4,6 +4,7 @@
 use super::AggregateWorld;
 use super::client::{AggregateClient, Stage};
 use super::process::AggregateProcess;
+use super::rights::Seen;
 use super::verb::Verb;
 use crate::simulator::engine::{Check, Client, Phase, Presence, Process};
 use std::collections::BTreeMap;
@@ -106,7 +107,8 @@ impl AggregateWorld {
         for at in self.listed_for(client) {
             let server = &self.own.servers[at];
             let is_shown = shown.iter().any(|(_, mark)| self.own.items[*mark].server == at);
-            let has_nothing = |marks: &[usize]| self.visible(&server.settings.naming, marks).is_empty();
+            let seen = Seen { naming: &server.settings.naming, rights: self.rights_of(client) };
+            let has_nothing = |marks: &[usize]| self.visible(seen, marks).is_empty();
             let offers_nothing = |menu: &super::menu::Menu| {
                 !menu.declares(List::Tools) || has_nothing(&menu.lists[List::Tools as usize])
             };
@@ -218,7 +220,8 @@ impl AggregateWorld {
             let Some(launch) = homes.get(&(client, at)) else { continue };
             let menu = self.own.servers[at].menu(self.processes[launch].class.unwrap_or_default());
             let offered: &[usize] = if menu.declares(list) { &menu.lists[list as usize] } else { &[] };
-            let expected = self.visible(&self.own.servers[at].settings.naming, offered);
+            let seen = Seen { naming: &self.own.servers[at].settings.naming, rights: self.rights_of(client) };
+            let expected = self.visible(seen, offered);
             self.stats.count("sections");
             if own != expected {
                 let name = self.name_of(at);

@@ -78,6 +78,10 @@ pub(crate) struct AggregateRequest {
     pub(super) waits_since: Moment,
     /// Whether its answer may wait for others although it was cancelled.
     pub(super) is_in_batch: bool,
+    /// The number of its client's rights when it was sent.
+    pub(super) rights_from: usize,
+    /// Its id at the process that has it.
+    pub(super) minted: Option<u64>,
     /// The last answer of a process to it.
     pub(super) said: Option<String>,
 }

@@ -94,6 +94,7 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         identity_limits: IdentityLimits::default(),
         limiter: NewLimiter::default(),
         linger: None,
+        profiles: Vec::new(),
         aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,

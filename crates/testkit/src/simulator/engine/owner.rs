@@ -112,20 +112,35 @@ impl<S: Scenario> World<S> {
             Some(_) => format!("the config has other settings for server {server}"),
             None => format!("the config no longer has server {server}"),
         });
+        let servers = vec![(ServerId(server as u32), settings)];
+        self.take_over_change(Change { servers, environments, ..self.no_change() })
+    }
+
+    /// Takes over the profiles of the settings.
+    pub(crate) fn set_profiles(&mut self) -> Check {
+        self.tell(|| "the config has other profiles".to_owned());
+        self.take_over_change(self.no_change())
+    }
+
+    fn no_change(&self) -> Change {
         let all = &self.settings;
-        let change = Change {
-            servers: vec![(ServerId(server as u32), settings)],
+        Change {
+            servers: Vec::new(),
             shown: Vec::new(),
             call_limits: Vec::new(),
             identity_limits: all.identity_limits,
-            environments,
+            profiles: all.profiles.clone(),
+            environments: Vec::new(),
             pool: all.pool.clone(),
             policy: all.roots.policy,
             dialect: all.dialect,
             shutdown_grace: all.shutdown_grace,
             linger: all.linger,
             aggregates: all.aggregates.clone(),
-        };
+        }
+    }
+
+    fn take_over_change(&mut self, change: Change) -> Check {
         let now = self.now;
         self.handle_by(S::Turn::default(), |core, actions| core.reconfigure(now, change, actions))
     }

@@ -48,10 +48,10 @@ fn told_event(event: &Event) -> Option<String> {
             let environment = number_of(&surroundings.environment);
             format!("{client} connects to server {}, environment {environment:#b}", server.0)
         }
-        Event::AggregateConnected { client, only: None, .. } => format!("{client} connects to all servers"),
-        Event::AggregateConnected { client, only: Some(only), .. } => {
-            format!("{client} connects to the servers {:?}", only.iter().map(|id| id.0).collect::<Vec<_>>())
-        }
+        Event::AggregateConnected { client, surroundings, .. } => match &surroundings.profiles[..] {
+            [] => format!("{client} connects to all servers"),
+            profiles => format!("{client} connects with the profiles {profiles:?}"),
+        },
         Event::FromClient { client, frame, paths } => {
             let path = paths.first().map(|path| format!(", about {}", path.path.path)).unwrap_or_default();
             format!("{client} sends {}{path}", told_frame(frame))

@@ -107,6 +107,7 @@ pub(super) fn settings(rng: &mut Rng, seed: u64) -> Settings {
         identity_limits: IdentityLimits::default(),
         limiter: NewLimiter::default(),
         linger: rng.weighted(&[(4, None), (1, Some(secs(2))), (1, Some(secs(30)))]),
+        profiles: Vec::new(),
         aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,

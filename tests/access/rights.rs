@@ -1,0 +1,337 @@
+//! Rights: each kind of right on every route, in lists and in calls, at the first start and from the stored
+//! catalogue. What a client may not use appears nowhere in what it receives, and never reaches the server.
+
+use crate::aggregate::servers::Servers;
+use crate::isolation::routes::{Guest, Route, SERVER, Site, Visit, wrapped};
+use crate::support::error;
+use serde_json::{Value, json};
+use std::panic::AssertUnwindSafe;
+use switchboard_testkit::patience;
+
+/// How a client gets restricted rights on a route.
+type Open = fn(&Site, &str) -> Guest;
+
+/// Routes with rights. A route with a token is one more line.
+const ROUTES: [(Route, Open); 5] = [
+    (Route::WindowOne, Site::open_profile),
+    (Route::WindowAll, Site::open_profile),
+    (Route::SoloOne, Site::open_profile),
+    (Route::SoloAll, Site::open_profile),
+    (Route::HttpProfile, Site::open_profile),
+];
+
+/// The kinds of rights; each is also the name of a profile that excludes something of this kind.
+const KINDS: [&str; 5] = ["servers", "tools", "prompts", "resources", "methods"];
+
+/// The server that is hidden by the profile `servers`.
+const QUARRY: &str = "quarry";
+
+const QUARRY_OFFER: &str = r#"{
+    "instructions": "how to use the quarry",
+    "tools": [{ "name": "dig" }], "prompts": [{ "name": "plan" }], "resources": [{ "name": "r", "uri": "doc://open/quarry" }]
+}"#;
+
+/// Hidden items contain `canary`; only the profile of their own kind hides them.
+const OFFER: &str = r#"{
+    "capabilities": { "tools": {}, "prompts": {}, "resources": { "subscribe": true }, "completions": {}, "logging": {} },
+    "tools": [{ "name": "say" }, { "name": "canary_tool" }, { "name": "echo" }],
+    "prompts": [{ "name": "canary_prompt" }, { "name": "welcome" }],
+    "resources": [{ "name": "a", "uri": "doc://open/1" }, { "name": "c", "uri": "doc://canary/1" }],
+    "resourceTemplates": [{ "name": "t", "uriTemplate": "doc://open/{id}" }, { "name": "u", "uriTemplate": "doc://canary/{id}" }],
+    "pageSize": 1
+}"#;
+
+fn profiles() -> Value {
+    json!({
+        "servers": [SERVER],
+        "tools": { "tools": { "deny": ["canary_*"] } },
+        "prompts": { "prompts": ["welcome", "quarry__plan"] },
+        "resources": { "resources": ["doc://open/*"] },
+        "methods": { "methods": { "deny": [
+            "tools/call", "prompts/get", "resources/read", "resources/subscribe", "completion/*", "tasks/*", "odd/*",
+        ] } },
+    })
+}
+
+fn servers() -> Servers {
+    let servers = Servers::none().and_offer(QUARRY, json!({}), QUARRY_OFFER);
+    let (path, gate) = (servers.offers(SERVER, OFFER), servers.path("gate"));
+    let options = ["--offer", &path.display().to_string(), "--gate", &gate.display().to_string()];
+    servers.and(SERVER, json!({}), &options).with("profiles", profiles())
+}
+
+/// Runs a check on every route with rights, at the first and the second start.
+fn on_routes(check: impl Fn(&mut Site, Open) + Sync) {
+    let visit = |(route, open): (Route, Open)| {
+        for visit in [Visit::First, Visit::Second] {
+            let result = std::panic::catch_unwind(AssertUnwindSafe(|| {
+                check(&mut Site::new(route, visit, servers()), open);
+            }));
+            assert!(result.is_ok(), "failed on route {route:?}, {visit:?} visit");
+        }
+    };
+    std::thread::scope(|scope| {
+        for way in ROUTES {
+            scope.spawn(move || visit(way));
+        }
+    });
+}
+
+/// The items of the server `s` in a list that a kind of right leaves.
+fn left(kind: &str, list: &str) -> Vec<&'static str> {
+    let all: &[&str] = match list {
+        "tools" => &["say", "canary_tool", "echo"],
+        "prompts" => &["canary_prompt", "welcome"],
+        "resources" => &["doc://open/1", "doc://canary/1"],
+        _ => &["doc://open/{id}", "doc://canary/{id}"],
+    };
+    let is_left = |item: &&str| match kind {
+        "methods" => false,
+        "servers" => true,
+        _ => !list.starts_with(&kind[..4]) || !item.contains("canary"),
+    };
+    all.iter().copied().filter(is_left).collect()
+}
+
+/// All items in a list that a kind of right leaves, as a client sees them.
+fn expected(route: Route, kind: &str, list: &str) -> Vec<String> {
+    let quarry = match list {
+        _ if route.is_to_one() || kind == "servers" || kind == "methods" => None,
+        "tools" => Some(format!("{QUARRY}__dig")),
+        "prompts" => Some(format!("{QUARRY}__plan")),
+        "resources" => Some(wrapped(QUARRY, "doc://open/quarry")),
+        _ => None,
+    };
+    let own = left(kind, list).into_iter().map(|item| match list {
+        "tools" | "prompts" => route.tool(item),
+        "resources" => route.uri(item),
+        _ => route.template(item),
+    });
+    quarry.into_iter().chain(own).collect()
+}
+
+#[track_caller]
+fn check_lists(client: &mut Guest, kind: &str) {
+    for (list, member) in
+        [("tools", "name"), ("prompts", "name"), ("resources", "uri"), ("resourceTemplates", "uriTemplate")]
+    {
+        let items = client.items(list).into_iter().map(|item| item[member].as_str().unwrap().to_owned());
+        let items: Vec<String> = items.collect();
+        assert_eq!(items, expected(client.route, kind, list), "{kind}, {list}");
+    }
+}
+
+/// Requests about an item that a kind of right excludes. `word` is `canary` for one that exists.
+fn probes(route: Route, kind: &str, word: &str) -> Vec<(&'static str, Value)> {
+    let complete = |reference: Value| json!({ "ref": reference, "argument": { "name": "a", "value": "" } });
+    let name = |name: String| json!({ "name": name, "arguments": {} });
+    let uri = |uri: &str| json!({ "uri": uri });
+    match kind {
+        "tools" => {
+            let tool = route.tool(&format!("{word}_tool"));
+            let mut as_task = name(tool.clone());
+            as_task["task"] = json!({ "ttl": 1000 });
+            vec![("tools/call", name(tool.clone())), ("tools/call", as_task), ("Tools/Call", name(tool))]
+        }
+        "prompts" => {
+            let prompt = route.tool(&format!("{word}_prompt"));
+            let reference = json!({ "type": "ref/prompt", "name": prompt });
+            vec![("prompts/get", name(prompt)), ("completion/complete", complete(reference))]
+        }
+        "resources" => {
+            let own = format!("doc://{word}/1");
+            let both = json!({ "type": "ref/prompt", "name": route.tool("welcome"), "uri": own });
+            let template = route.template(&format!("doc://{word}/{{id}}"));
+            vec![
+                ("resources/read", uri(&own)),
+                ("resources/read", uri(&route.uri(&own))),
+                ("resources/read", uri(&route.template(&own))),
+                ("resources/read", uri(&route.template(&format!("doc://open/../{word}/1")))),
+                ("resources/subscribe", uri(&route.uri(&own))),
+                ("resources/unsubscribe", uri(&route.uri(&own))),
+                ("completion/complete", complete(json!({ "type": "ref/resource", "uri": template }))),
+                ("completion/complete", complete(both)),
+            ]
+        }
+        "servers" if !route.is_to_one() => {
+            let server = if word == "canary" { QUARRY } else { word };
+            let (tool, prompt) = (format!("{server}__dig"), format!("{server}__plan"));
+            let reference = json!({ "type": "ref/prompt", "name": prompt });
+            vec![
+                ("tools/call", name(tool)),
+                ("prompts/get", name(prompt)),
+                ("completion/complete", complete(reference)),
+            ]
+        }
+        "methods" => vec![
+            ("tools/call", name(route.tool(&format!("{word}_tool")))),
+            ("TOOLS/call", name(route.tool(&format!("{word}_tool")))),
+            ("prompts/get", name(route.tool("welcome"))),
+            ("resources/read", uri(&route.uri(&format!("doc://{word}/1")))),
+            ("resources/subscribe", uri(&route.uri("doc://open/1"))),
+            ("completion/complete", complete(json!({ "type": "ref/prompt", "name": route.tool("welcome") }))),
+            ("tasks/list", json!({})),
+            ("tasks/result", json!({ "taskId": "t" })),
+            ("odd/method", json!({})),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+/// An error without what the client itself said.
+fn impersonal(answer: &Value, word: &str) -> String {
+    let server = if word == "canary" { QUARRY } else { word };
+    let text = answer["error"].to_string().replace(&format!("{server}__"), "WORD__");
+    let text = ["canary", "absent"].iter().fold(text, |text, word| text.replace(word, "WORD"));
+    // Wrapped URIs contain the word as base64.
+    let start = text.find("proxy://resource/").map_or(text.len(), |at| at + "proxy://resource/".len());
+    let end = text[start..].find('`').map_or(text.len(), |at| start + at);
+    text[..start].to_owned() + &text[end..]
+}
+
+#[track_caller]
+fn check_requests(client: &mut Guest, kind: &str) {
+    let route = client.route;
+    let existing = probes(route, kind, "canary");
+    for ((method, real), (_, made_up)) in existing.into_iter().zip(probes(route, kind, "absent")) {
+        // Names that the right excludes, whether they exist or not.
+        let made_up =
+            if kind == "tools" { json_replaced(&made_up, "absent", "canary_absent") } else { made_up };
+        let (hidden, absent) = (client.request(method, real), client.request(method, made_up));
+        let is_known_method = method.chars().all(|c| !c.is_ascii_uppercase());
+        if is_known_method {
+            error(&hidden, -32603, "forbidden");
+        }
+        assert!(hidden.get("error").is_some(), "{kind}, {method}: {hidden}");
+        let absent = impersonal(&absent, "absent").replace("WORD_WORD", "WORD");
+        assert_eq!(impersonal(&hidden, "canary"), absent, "{kind}, {method}: existence shows");
+    }
+}
+
+fn json_replaced(value: &Value, from: &str, to: &str) -> Value {
+    serde_json::from_str(&value.to_string().replace(from, to)).unwrap()
+}
+
+/// What is not excluded works as usual.
+#[track_caller]
+fn check_allowed(client: &mut Guest, kind: &str) {
+    let route = client.route;
+    let complete = json!({
+        "ref": { "type": "ref/prompt", "name": route.tool("welcome") }, "argument": { "name": "a", "value": "" },
+    });
+    let requests = [
+        ("tools/call", json!({ "name": route.tool("echo"), "arguments": {} })),
+        ("prompts/get", json!({ "name": route.tool("welcome") })),
+        ("resources/read", json!({ "uri": route.uri("doc://open/1") })),
+        ("resources/read", json!({ "uri": route.template("doc://open/7") })),
+        ("resources/subscribe", json!({ "uri": route.uri("doc://open/1") })),
+        ("completion/complete", complete),
+    ];
+    for (method, params) in requests.into_iter().filter(|_| kind != "methods") {
+        let answer = client.request(method, params);
+        assert!(answer.get("result").is_some(), "{kind}, {method}: {answer}");
+    }
+    for (method, params) in [("ping", json!({})), ("logging/setLevel", json!({ "level": "info" }))] {
+        let answer = client.request(method, params);
+        assert!(answer.get("result").is_some(), "{kind}, {method}: {answer}");
+    }
+}
+
+/// Hidden words are in nothing that the client has received, except for what it said itself.
+#[track_caller]
+fn check_received(client: &mut Guest, kind: &str) {
+    let words: &[&str] = match kind {
+        "servers" => &[QUARRY],
+        "tools" => &["canary_tool"],
+        "prompts" => &["canary_prompt"],
+        "resources" => &["doc://canary", "Y2FuYXJ5"],
+        _ => &["canary_", "doc://", "welcome", "echo", "dig"],
+    };
+    for message in client.everything() {
+        // The message of an error names what the client asked for.
+        let text = match message.get("error") {
+            Some(error) => error["data"].to_string(),
+            None => message.to_string(),
+        };
+        for word in words {
+            assert!(!text.contains(word), "{kind}: {word} in {text}");
+        }
+    }
+}
+
+/// The table: every kind of right, every method, every route, in lists and in calls.
+#[test]
+fn rights_hold_on_every_route() {
+    on_routes(|site, open| {
+        let mut clients: Vec<(&str, Guest)> = KINDS.iter().map(|kind| (*kind, open(site, kind))).collect();
+        // At the second start, the lists come from the store.
+        for (kind, client) in &mut clients {
+            check_lists(client, kind);
+        }
+        site.open_gate();
+        for (kind, client) in &mut clients {
+            check_requests(client, kind);
+            check_allowed(client, kind);
+            // Again, from the server itself.
+            check_lists(client, kind);
+        }
+        for (kind, client) in &mut clients {
+            check_received(client, kind);
+        }
+        for word in ["canary", "absent", "odd/method", "tasks/"] {
+            assert_eq!(site.told(word), 0, "{word}");
+        }
+    });
+}
+
+const UPDATED: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"URI"}}"#;
+
+/// A server announces a change of a hidden resource without being asked.
+#[test]
+fn hidden_resources_are_not_announced() {
+    on_routes(|site, open| {
+        let mut client = open(site, "resources");
+        site.open_gate();
+        let uri = site.route.uri("doc://open/1");
+        let answer = client.request("resources/subscribe", json!({ "uri": uri }));
+        assert!(answer.get("result").is_some(), "{answer}");
+        let updates = ["doc://canary/1", "doc://open/1"].map(|uri| UPDATED.replace("URI", uri));
+        client.have_said(&[&updates[0], &updates[1]]);
+        assert_eq!(client.told("notifications/resources/updated")["params"]["uri"], uri);
+    });
+}
+
+/// A reload changes the rights of connected clients, without a restart of the servers.
+#[test]
+fn reload_changes_rights() {
+    on_routes(|site, open| {
+        // Without a daemon, the config is read once.
+        if matches!(site.route, Route::SoloOne | Route::SoloAll) {
+            return;
+        }
+        site.open_gate();
+        let mut client = open(site, "tools");
+        check_lists(&mut client, "tools");
+        assert!(client.call("echo", json!({})).get("result").is_some());
+        let uri = site.route.uri("doc://canary/1");
+        let answer = client.request("resources/subscribe", json!({ "uri": uri }));
+        assert!(answer.get("result").is_some(), "{answer}");
+        let launches = site.servers.launches([SERVER]);
+        // Everything that was hidden is visible, and something else is hidden.
+        let mut changed = profiles();
+        changed["tools"] = changed["resources"].clone();
+        site.servers.set("profiles", changed);
+        client.told("notifications/tools/list_changed");
+        check_lists(&mut client, "resources");
+        assert!(client.call("canary_tool", json!({})).get("result").is_some());
+        error(&client.read("doc://canary/1"), -32603, "forbidden");
+        patience::until_true("the subscription has ended", || site.told("resources/unsubscribe") == 1);
+        // A profile that is removed allows nothing.
+        site.servers.set("profiles", json!({ "only": [SERVER] }));
+        patience::until_true("nothing is allowed", || {
+            client.call("echo", json!({}))["error"]["data"]["kind"].is_string()
+        });
+        assert_eq!(site.servers.launches([SERVER]), launches, "no server is restarted");
+    });
+}
