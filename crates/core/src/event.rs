@@ -1,6 +1,6 @@
 //! Incoming events and resulting actions. Both enums are closed: every case is listed here.
 
-use crate::access::Identity;
+use crate::access::{Front, Identity};
 use crate::catalogue::{Offer, OfferKey, RawOffer};
 use crate::environment::Environment;
 use crate::fact::Fact;
@@ -18,6 +18,7 @@ use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed, RawId};
 pub struct Surroundings {
     /// The party on whose behalf it acts.
     pub identity: Arc<Identity>,
+    pub front: Front,
     /// Its environment for its server.
     pub environment: Environment,
     /// The root that it is pinned to.

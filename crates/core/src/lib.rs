@@ -47,10 +47,11 @@ pub mod status;
 mod transitions;
 
 pub use self::core::Core;
+pub use access::Outcome;
 pub use answers::NO_ROOT_HINT;
 pub use environment::Environment;
 pub use event::{About, Action, Event, MemberPath, StopHow, Surroundings};
-pub use fact::{Fact, Outcome};
+pub use fact::Fact;
 pub use ids::{BackendId, ClientId, Launch, Peer, Principal, ServerId};
 pub use moment::Moment;
 pub use record::{FramingChoice, Record, SeenOffers, Slow};

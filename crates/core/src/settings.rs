@@ -1,7 +1,9 @@
 //! Policies and limits from the config. Must not know where they come from.
 
+use crate::access::AuditPolicy;
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
 use crate::record::{FramingChoice, Record};
+use crate::redact::Secrets;
 use crate::routing::Policy;
 use crate::routing::path::Style;
 use std::fmt;
@@ -350,4 +352,8 @@ pub struct Settings {
     pub seed: u64,
     /// Whether [`crate::Fact::Routed`] is reported for every request.
     pub report_routes: bool,
+    /// Clients whose calls are reported as [`crate::Fact::Called`].
+    pub audit: AuditPolicy,
+    /// Values to mask in texts of servers that errors and facts quote.
+    pub secrets: Secrets,
 }

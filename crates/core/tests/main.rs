@@ -35,3 +35,5 @@ mod ending;
 mod orders;
 mod standby;
 mod change;
+mod audit;
+mod secrets;

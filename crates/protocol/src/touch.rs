@@ -49,6 +49,8 @@ pub enum Part {
     MetaSubscriptionId,
     // `result`
     ResultType,
+    /// `tools/call`: the tool has failed.
+    ResultIsError,
     ResultTask,
     ResultTaskId,
     NextCursor,
@@ -152,6 +154,7 @@ static RESULT_META: &[Branch] = &[
 
 static RESULT: &[Branch] = &[
     leaf("resultType", Part::ResultType),
+    leaf("isError", Part::ResultIsError),
     node("task", Part::ResultTask, &[leaf("taskId", Part::ResultTaskId)]),
     leaf("nextCursor", Part::NextCursor),
     node("_meta", Part::ResultMeta, RESULT_META),

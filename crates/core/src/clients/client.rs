@@ -20,7 +20,7 @@ pub(crate) use role::Role;
 
 use self::leases::Leases;
 use self::outbox::ClientOutbox;
-use crate::access::Identity;
+use crate::access::{ClientInfo, Front, Identity};
 use crate::catalogue::Listing;
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
@@ -58,6 +58,9 @@ pub(crate) struct Client {
     since: Moment,
     /// The party on whose behalf the client acts.
     identity: Arc<Identity>,
+    front: Front,
+    /// The client's own name, read when it is first needed.
+    info: Option<Arc<ClientInfo>>,
     environment: Environment,
     /// The client's known folders.
     known: Shared<Known>,
@@ -106,6 +109,15 @@ impl Client {
 
     pub(crate) fn principal(&self) -> Principal {
         self.identity.principal
+    }
+
+    pub(crate) fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
+    /// The way on which the client reached us.
+    pub(crate) fn front(&self) -> Front {
+        self.front
     }
 
     pub(crate) fn environment(&self) -> &Environment {

@@ -4,8 +4,10 @@
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::{AuditPolicy, AuditedClients};
 use switchboard_core::catalogue::{Filter, List, Listing, Offer, OfferKey};
 use switchboard_core::environment::{Source, Variable};
+use switchboard_core::redact::Secrets;
 use switchboard_core::{
     Aggregates, Capabilities, Environment, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots,
     Scope, ScopeReason, ServerSettings, Settings, Slow, StatePolicy,
@@ -28,6 +30,8 @@ pub(crate) fn settings() -> Settings {
         first_question: 1,
         seed: 1,
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }
 
@@ -46,6 +50,9 @@ pub(super) fn apply(settings: &mut Settings, line: &str) {
                     value.split(' ').map(|name| ServerSettings { framing, ..ServerSettings::new(name) });
                 servers.extend(more);
             }
+            "audit" => settings.audit.clients = audited(value),
+            "audit.arguments" => settings.audit.arguments = true,
+            "secret" => settings.secrets = settings.secrets.with([value.to_owned()]),
             "linger" => settings.linger = Some(duration(value)),
             "stays" => settings.stays = true,
             "bare" => settings.dialect = LearntDialect::Fixed(Dialect::Bare),
@@ -63,6 +70,15 @@ pub(super) fn apply(settings: &mut Settings, line: &str) {
             "asked_per_backend" => limits.asked_per_backend = number(),
             _ => apply_to_server(server, word, value),
         }
+    }
+}
+
+pub(super) fn audited(clients: &str) -> AuditedClients {
+    match clients {
+        "none" => AuditedClients::None,
+        "remote" => AuditedClients::Remote,
+        "all" => AuditedClients::All,
+        other => panic!("unknown clients: {other}"),
     }
 }
 

@@ -6,6 +6,8 @@ use crate::fronts::http::token;
 use crate::fronts::local::hello::{AdHoc, Newcomer};
 use crate::settings::{self, RootOptions};
 use std::time::Duration;
+use switchboard_core::access::AuditPolicy;
+use switchboard_core::redact::Secrets;
 use switchboard_core::{Aggregates, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerSettings, Settings};
 use switchboard_protocol::Framing;
 
@@ -72,5 +74,7 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         first_question: 1,
         seed: u64::from(std::process::id()),
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, PoolMemory, RetryAfterCrash, Scope, State,
+    AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names,
+    OnTimeout, Packages, PoolMemory, RetryAfterCrash, Scope, State,
 };
 
 pub const FRAMING: Framing = Framing::Auto;
@@ -58,6 +58,11 @@ pub const IGNORED_FOLDERS: &[&str] = &["node_modules", ".git", "dist", "build", 
 pub const LOG_LEVEL: LogLevel = LogLevel::Info;
 pub const LOG_FORMAT: LogFormat = LogFormat::Human;
 pub const LOG_BODIES: bool = false;
+
+pub const AUDIT_CLIENTS: AuditClients = AuditClients::Remote;
+pub const AUDIT_ARGUMENTS: bool = false;
+pub const AUDIT_MAX_BYTES: usize = 10 << 20;
+pub const AUDIT_KEEP: usize = 10;
 
 pub const LISTEN: &str = "127.0.0.1:7411";
 pub const SESSION_TTL: Duration = Duration::from_secs(30 * 60);

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
-    OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, Variables, defaults,
+    AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing,
+    Names, OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, Variables, defaults,
 };
 
 /// All settings.
@@ -47,6 +47,7 @@ pub struct Config {
     pub profiles: Vec<(String, Vec<String>)>,
     pub serve: ServeConfig,
     pub log: LogConfig,
+    pub audit: AuditConfig,
 }
 
 /// Settings of the HTTP front. Paths are unexpanded.
@@ -121,6 +122,32 @@ pub struct LogConfig {
     pub file: Option<String>,
     /// Whether the content of messages is logged.
     pub bodies: bool,
+}
+
+/// Record of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditConfig {
+    pub clients: AuditClients,
+    /// Whether the arguments of calls are recorded.
+    pub arguments: bool,
+    /// Unexpanded; see [`expand::audit_file`](super::expand::audit_file). `None` is `audit.jsonl` in the log folder.
+    pub file: Option<String>,
+    /// Size at which a new file begins.
+    pub max_bytes: usize,
+    /// Old files that are kept.
+    pub keep: usize,
+}
+
+impl Default for AuditConfig {
+    fn default() -> Self {
+        Self {
+            clients: defaults::AUDIT_CLIENTS,
+            arguments: defaults::AUDIT_ARGUMENTS,
+            file: None,
+            max_bytes: defaults::AUDIT_MAX_BYTES,
+            keep: defaults::AUDIT_KEEP,
+        }
+    }
 }
 
 /// Address of a remote server. `url` and the values of `headers` are unexpanded.
@@ -322,6 +349,7 @@ impl Default for Config {
             profiles: Vec::new(),
             serve: ServeConfig::default(),
             log: LogConfig::default(),
+            audit: AuditConfig::default(),
         }
     }
 }

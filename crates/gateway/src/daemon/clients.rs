@@ -12,6 +12,7 @@ use crate::settings;
 use serde_json::{Value, json};
 use std::pin::Pin;
 use std::sync::Arc;
+use switchboard_core::access::Front;
 use switchboard_core::{ClientId, Environment, Event, ServerId, Surroundings};
 use switchboard_process::local::Connection;
 
@@ -134,6 +135,7 @@ fn surroundings(environment: Environment, newcomer: Newcomer, vars: &Arc<Vars>) 
     Surroundings {
         // Only processes of this user can connect to the socket.
         identity: Arc::default(),
+        front: Front::Stdio,
         environment,
         pinned: newcomer.pinned,
         given: newcomer.given,

@@ -12,6 +12,7 @@ use crate::fronts::{Arrival, Wanted};
 use crate::hub::Hub;
 use crate::io::reader::ClientReader;
 use crate::launches::Launches;
+use crate::secrets;
 use crate::settings::{self, RootOptions};
 use crate::telemetry::Telemetry;
 use std::path::Path;
@@ -48,6 +49,7 @@ impl Gateway {
         reports_routes: bool,
     ) -> Self {
         let vars = Arc::new(Vars::own());
+        secrets::learn_config(config, &|name| vars.get(name));
         let (launches, shelf) = (Launches::new(state_folder), Shelf::new(state_folder));
         let (linger, stays) = match lifetime {
             Lifetime::Client => (None, false),

@@ -9,6 +9,8 @@ use crate::io::reader::ClientReader;
 use crate::telemetry::Telemetry;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::AuditPolicy;
+use switchboard_core::redact::Secrets;
 use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings, Surroundings};
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
@@ -72,5 +74,7 @@ fn settings() -> Settings {
         first_question: 1,
         seed: u64::from(std::process::id()),
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }

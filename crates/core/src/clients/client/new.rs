@@ -1,6 +1,6 @@
 //! Constructors for clients of each role.
 
-use crate::access::Identity;
+use crate::access::{Front, Identity};
 use crate::aggregate::Aggregate;
 use crate::clients::client::{ClientOutbox, Leases, Presence, Role};
 use crate::clients::declared::Declared;
@@ -31,6 +31,7 @@ pub(crate) struct NewClient {
 #[derive(Debug)]
 pub(crate) struct ClientOrigin {
     pub(crate) identity: Arc<Identity>,
+    pub(crate) front: Front,
     pub(crate) environment: Environment,
     pub(crate) known: Known,
     pub(crate) goes_by_request: bool,
@@ -47,6 +48,8 @@ impl Client {
             settings: new.settings,
             since: new.now,
             identity: Arc::default(),
+            front: Front::default(),
+            info: None,
             environment: Environment::default(),
             known,
             roots: ClientRoots::default(),
@@ -80,6 +83,7 @@ impl Client {
     fn connected(new: NewClient, role: Role, origin: ClientOrigin) -> Self {
         Self {
             identity: origin.identity,
+            front: origin.front,
             environment: origin.environment,
             goes_by_request: origin.goes_by_request,
             refusal_mark: origin.refusal_mark,
@@ -94,6 +98,7 @@ impl Client {
         let environment = self.aggregate().and_then(|it| it.environment_at(new.server));
         let mut delegate = Self {
             identity: self.identity.clone(),
+            front: self.front,
             environment: environment.cloned().unwrap_or_default(),
             is_elsewhere: self.is_elsewhere,
             dialect: self.dialect,

@@ -25,6 +25,7 @@ impl Core {
     pub(crate) fn origin_of(&self, surroundings: Surroundings) -> ClientOrigin {
         ClientOrigin {
             identity: surroundings.identity,
+            front: surroundings.front,
             environment: surroundings.environment,
             known: Known {
                 pinned: surroundings.pinned,

@@ -11,7 +11,7 @@ use crate::ids::{BackendId, ClientId};
 use crate::messages::{own_result, same_spelling};
 use crate::pending::{Asker, NOWHERE, Pending, RequestState, name_of};
 use crate::routing::NamedPath;
-use crate::transitions::{Route, Screened};
+use crate::transitions::{Route, Screened, item_of};
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{
     Broken, Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, dialect,
@@ -339,6 +339,7 @@ impl Core {
             took: Default::default(),
             outcome: Outcome::Refused(error.kind),
         });
+        self.report_refused_call(client, id, message, error);
         self.answer_error(client, id, batch, error);
     }
 
@@ -367,7 +368,9 @@ impl Core {
             Some(_) | None => self.clock.now() + server.start_timeout * 2,
         };
         let asker = Asker::Client { client, id, batch };
-        let pending = Pending::of_client(asker, backend, message, self.clock.now(), (start, latest));
+        let recorded = self.begin_record(client, &message);
+        let mut pending = Pending::of_client(asker, backend, message, self.clock.now(), (start, latest));
+        pending.record(recorded);
         let deadline = pending.deadline();
         let minted = self.pending.mint();
         self.pending.insert(minted, pending);
@@ -432,6 +435,10 @@ impl Core {
         let Some(launch) = b.launch() else { return };
         // From here on the request counts as sent: after a crash it is repeated only if its message was kept.
         let RequestState::Waiting(message) = pending.mark_sent() else { return };
+        if let Some(recorded) = pending.recorded_mut() {
+            // The name may have been replaced with the server's own since.
+            (recorded.item, recorded.launch) = (item_of(&message), Some(launch));
+        }
         let ours = RawId::from_number(minted);
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(ours.clone()));

@@ -2,6 +2,7 @@
 //! backend with their next request, and their subscriptions move along; the old backends finish their
 //! requests and end.
 
+use crate::access::AuditPolicy;
 use crate::answers::Cause;
 use crate::backends::Backend;
 use crate::catalogue::Naming;
@@ -35,6 +36,7 @@ pub struct Change {
     pub shutdown_grace: Duration,
     pub linger: Option<Duration>,
     pub aggregates: Aggregates,
+    pub audit: AuditPolicy,
 }
 
 /// A client's subscription, and the path to its backend; `None` for the client's home.
@@ -52,6 +54,7 @@ impl Core {
         self.settings.dialect = change.dialect;
         self.settings.shutdown_grace = change.shutdown_grace;
         self.settings.linger = change.linger;
+        self.settings.audit = change.audit;
         self.settings.aggregates = change.aggregates;
         // Deadlines may be earlier than before.
         self.clock.wake_at(self.clock.now());

@@ -61,6 +61,7 @@ fn docs_and_schema_agree() {
     assert_eq!(documented("## Keys of a server"), defined(server));
     assert_eq!(documented("## Keys of `pool`"), defined(&file["properties"]["pool"]));
     assert_eq!(documented("## Keys of `log`"), defined(&file["properties"]["log"]));
+    assert_eq!(documented("## Keys of `audit`"), defined(&file["properties"]["audit"]));
     assert_eq!(documented("## Keys of `serve`"), defined(&file["properties"]["serve"]));
     for filter in ["tools", "prompts"] {
         assert_eq!(documented("## Keys of `tools` and `prompts`"), defined(full(server, filter)));
@@ -80,8 +81,9 @@ fn every_key_has_a_description() {
     let file = schema();
     let server = &file["properties"]["servers"]["additionalProperties"];
     let filters = ["tools", "prompts", "resources"].map(|key| full(server, key));
-    let objects = [&file, server, &file["properties"]["pool"], &file["properties"]["log"]];
-    for object in objects.into_iter().chain(filters) {
+    let inner = ["pool", "log", "audit"].map(|key| &file["properties"][key]);
+    let objects = [&file, server].into_iter().chain(inner);
+    for object in objects.chain(filters) {
         for (key, value) in object["properties"].as_object().unwrap() {
             assert!(value["description"].is_string(), "{key}");
         }
@@ -124,7 +126,7 @@ fn loader_takes_defaults_and_examples() {
             check(format!(r#"{{ "mcpServers": {{ "s": {{ {server} }} }} }}"#));
         }
     }
-    for object in ["pool", "log"] {
+    for object in ["pool", "log", "audit"] {
         for (key, value) in all(&format!("## Keys of `{object}`")) {
             check(format!(r#"{{ "mcpServers": {{}}, "{object}": {{ "{key}": {value} }} }}"#));
         }
@@ -140,6 +142,7 @@ fn the_values_of_a_choice_are_listed() {
         ("## Keys of a server", server),
         ("## Keys of `pool`", &file["properties"]["pool"]),
         ("## Keys of `log`", &file["properties"]["log"]),
+        ("## Keys of `audit`", &file["properties"]["audit"]),
     ];
     for (heading, object) in objects {
         for row in rows(heading) {

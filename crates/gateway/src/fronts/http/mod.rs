@@ -52,6 +52,7 @@ use session::Session;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::{Fact, access};
 use switchboard_process::lock::Lock;
 use tokio::sync::mpsc;
 
@@ -121,7 +122,7 @@ impl Front {
         let authority = request.uri().authority().map(Authority::as_str);
         // Before anything else: DNS rebinding must not reach even the routes without a token.
         if let Err(refused) = self.gate.check_way(request.headers(), authority) {
-            return denied(&refused).unread();
+            return self.deny(&refused, caller);
         }
         let origin = request.headers().get(ORIGIN).cloned();
         let mut reply = self.answer(request, caller).await;
@@ -143,7 +144,7 @@ impl Front {
         }
         // Before the target is looked up, so that strangers learn no server's name.
         if let Err(refused) = self.gate.check_token(request.headers()) {
-            return denied(&refused).unread();
+            return self.deny(&refused, caller);
         }
         // Without a token, only a session proves a known client.
         if self.gate.token.is_some()
@@ -168,6 +169,16 @@ impl Front {
                 }
             }
         }
+    }
+
+    /// Refuses a request that did not pass the gate, with a line in the audit.
+    fn deny(&self, refused: &Refused, caller: &Caller) -> HttpReply {
+        let refusal = denied(refused);
+        if self.host.is_audited() {
+            let (front, kind, from) = (access::Front::Http, refusal.kind(), caller.origin.to_string());
+            self.hub.telemetry().desk().take(Fact::AccessRefused { front, kind, from });
+        }
+        refusal.unread()
     }
 }
 

@@ -111,6 +111,7 @@ impl Front {
         };
         let environment = server.map(|server| host.environment(&server)).unwrap_or_default();
         let surroundings = Surroundings {
+            front: switchboard_core::access::Front::Http,
             environment,
             pinned,
             default: host.default_root(),

@@ -4,7 +4,9 @@ use super::menu::naming;
 use crate::simulator::engine::{ENVIRONMENTS, Rng};
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::AuditPolicy;
 use switchboard_core::catalogue::NameStyle;
+use switchboard_core::redact::Secrets;
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
@@ -113,6 +115,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
         first_question: 1,
         seed,
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::simulator::engine::{End, Rng};
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::{AuditPolicy, AuditedClients};
 use switchboard_core::catalogue::{NameStyle, Naming};
+use switchboard_core::redact::Secrets;
 use switchboard_core::{
     Aggregates, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
     Settings,
@@ -96,6 +98,12 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         first_question: 1,
         seed,
         report_routes: rng.percent(50),
+        // Drawn from the seed itself, so that the other choices of old seeds stay.
+        audit: AuditPolicy {
+            clients: if seed % 2 == 0 { AuditedClients::All } else { AuditedClients::None },
+            arguments: seed % 4 == 0,
+        },
+        secrets: Secrets::NONE,
     }
 }
 

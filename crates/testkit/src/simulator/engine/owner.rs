@@ -123,6 +123,7 @@ impl<S: Scenario> World<S> {
             shutdown_grace: all.shutdown_grace,
             linger: all.linger,
             aggregates: all.aggregates.clone(),
+            audit: all.audit,
         };
         let now = self.now;
         self.handle_by(S::Turn::default(), |core, actions| core.reconfigure(now, change, actions))

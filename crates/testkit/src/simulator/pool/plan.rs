@@ -3,7 +3,9 @@
 use crate::simulator::engine::{ENVIRONMENTS, End, Rng};
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::access::AuditPolicy;
 use switchboard_core::catalogue::{NameStyle, Naming};
+use switchboard_core::redact::Secrets;
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
@@ -106,6 +108,8 @@ pub(super) fn settings(rng: &mut Rng, seed: u64) -> Settings {
         first_question: 1,
         seed,
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }
 
