@@ -28,6 +28,8 @@ mod aggregate;
 mod http;
 #[cfg(target_os = "linux")]
 mod isolation;
+#[cfg(target_os = "linux")]
+mod access;
 mod remote;
 mod logs;
 mod raw;

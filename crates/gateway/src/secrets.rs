@@ -45,7 +45,7 @@ pub(crate) fn of_server(server: &ServerConfig, root: Option<&Path>, vars: Lookup
     let mut found = Vec::new();
     for (name, value) in expand::variables(server, vars) {
         let value = value.unwrap_or_default();
-        found.extend(judge::secrets_in(&name, &value.to_string_lossy()));
+        found.extend(judge::secrets_in_variable(&name, &value.to_string_lossy()));
     }
     match expand::launch_parts(server, root, vars) {
         Ok(parts) => {
@@ -62,9 +62,14 @@ pub(crate) fn of_server(server: &ServerConfig, root: Option<&Path>, vars: Lookup
             }
         }
     }
-    // A password that is part of the server's name is no secret, and every line has the name.
-    found.retain(|secret| !server.name.contains(secret.as_str()));
+    keep_names(&mut found, server, root);
     found
+}
+
+/// Leaves out what is part of the server's name or of its root: every line has these.
+pub(crate) fn keep_names(found: &mut Vec<String>, server: &ServerConfig, root: Option<&Path>) {
+    let root = root.map(Path::to_string_lossy).unwrap_or_default();
+    found.retain(|secret| !server.name.contains(secret.as_str()) && !root.contains(secret.as_str()));
 }
 
 fn collect(command: &str, args: &[String], values: &Variables, found: &mut Vec<String>) {
@@ -80,13 +85,16 @@ pub fn exposed(config: &Config, vars: Lookup<'_>) -> Vec<(String, String)> {
         let names = server.args.iter().flat_map(|arg| expand::names_in(arg));
         let is_secret = |name: &&str| {
             let value = vars(name).unwrap_or_default();
-            redact::announces(name) || !judge::secrets_in(name, &value.to_string_lossy()).is_empty()
+            redact::announces(name) || !judge::secrets_in_variable(name, &value.to_string_lossy()).is_empty()
         };
         let variables = names.filter(is_secret).map(|name| format!("`${{{name}}}`"));
         found.extend(variables.map(|what| (server.name.clone(), what)));
-        // The text of the file itself. A reference to a variable is not masked.
+        // The text of the file itself. A reference to a variable is none.
         let written = server.args.join(" ");
-        if redact::redact(&written) != written {
+        let is_announced = |pair: &[String]| {
+            redact::announces(&pair[0]) && !pair[1].contains("${") && !pair[1].starts_with('-')
+        };
+        if redact::redact(&written) != written || server.args.windows(2).any(is_announced) {
             found.push((server.name.clone(), "what looks like a secret".to_owned()));
         }
     }

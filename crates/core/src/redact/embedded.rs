@@ -11,6 +11,8 @@ const RULE: &str = "-----";
 const PRIVATE: &str = "PRIVATE KEY";
 /// Longest text between `BEGIN` and the next rule.
 const MAX_LABEL_BYTES: usize = 64;
+/// Distance within which the end of a password is looked for.
+const MAX_PASSWORD_BYTES: usize = 256;
 /// Shorter users without a password are names, such as `git@`.
 const MIN_USER_BYTES: usize = 16;
 
@@ -53,6 +55,7 @@ pub(super) fn password(text: &str, at: usize) -> Option<Range<usize>> {
     let start = at + text[at..].strip_prefix("://").map(|_| 3)?;
     let length = text[start..].find(|c: char| is_end(c) || matches!(c, '/' | '?' | '#'));
     let authority = &text[start..length.map_or(text.len(), |length| start + length)];
+    let authority = with_slashes(text, start, authority);
     let user_info = &authority[..authority.rfind('@')?];
     let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
     let range = match password.is_empty() || is_key_like(user) {
@@ -62,6 +65,21 @@ pub(super) fn password(text: &str, at: usize) -> Option<Range<usize>> {
     };
     let value = &text[range.clone()];
     (value != MASK && !value.starts_with("${")).then_some(range)
+}
+
+/// The authority with a password that holds a slash, although it should be encoded there.
+fn with_slashes<'a>(text: &'a str, start: usize, authority: &'a str) -> &'a str {
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if authority.contains('@') || authority.split_once(':').is_none_or(|(_, port)| is_port(port)) {
+        return authority;
+    }
+    let mut end = (start + MAX_PASSWORD_BYTES).min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let near = &text[start..end];
+    let word = &near[..near.find(is_end).unwrap_or(near.len())];
+    word.rfind('@').map_or(authority, |at| &word[..=at])
 }
 
 fn is_key_like(user: &str) -> bool {
@@ -94,6 +112,7 @@ mod tests {
     fn passwords_in_addresses_are_masked() {
         check("postgres://me:hunter2@db:5432/x", "postgres://me:[redacted]@db:5432/x");
         check("redis://:hunter2@db", "redis://:[redacted]@db");
+        check("postgres://me:hun/ter+2@db/x", "postgres://me:[redacted]@db/x");
         check("see amqps://me:p@ss@mq, or", "see amqps://me:[redacted]@mq, or");
         check("https://0123456789abcdefabcd:x@github.com/a", "https://[redacted]@github.com/a");
         check("https://a1b2c3d4e5f6a7b8c9@github.com/a", "https://[redacted]@github.com/a");
@@ -102,6 +121,7 @@ mod tests {
             "https://example.com/@scope/x",
             "http://127.0.0.1:8080/mcp",
             "https://x/?to=me@example.com",
+            "https://example.com:8443/@scope/package@1.2.3",
             "postgres://${USER}:${PASSWORD}@db",
             "://",
             "a://@",

@@ -2,8 +2,8 @@
 //! shown but can be read, such as the password `production`, is known by its name alone; a key in a variable
 //! called `X` by its shape alone. Must not know where the values come from.
 
-use super::names::announces;
-use super::shape::{is_path, is_readable};
+use super::names::{announces, is_about};
+use super::shape::{is_path, is_readable, word_count};
 use crate::text::percent;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -39,6 +39,8 @@ const HARMLESS_STARTS: &[&str] = &["LC_", "XDG_"];
 /// Values that everybody knows. Masking them would hide the name of a server, not a secret.
 const KNOWN_TO_ALL: &[&str] =
     &["anonymous", "changeme", "localhost", "password", "postgres", "required", "undefined"];
+/// Values of variables with at most so many words are names, modes and the like.
+const MAX_PLAIN_WORDS: usize = 2;
 /// Words before the secret of a header.
 const SCHEMES: &[&str] = &["apikey", "basic", "bearer", "token"];
 
@@ -48,6 +50,29 @@ pub fn secrets_in(name: &str, value: &str) -> Vec<String> {
     collect(name, value.trim(), &mut found);
     found.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
     found
+}
+
+/// The secrets in the value of a variable that the config refers to as `${NAME}`. Such a reference mostly keeps
+/// a secret out of the file, so that a value counts as one unless it looks harmless.
+pub fn secrets_in_variable(name: &str, value: &str) -> Vec<String> {
+    let mut found = secrets_in(name, value);
+    let value = value.trim();
+    let is_harmless = is_harmless(name) || is_about(name) || is_plain_value(value);
+    if !is_harmless && value.len() >= MIN_SECRET_BYTES && !value.contains("://") {
+        found.push(value.to_owned());
+    }
+    found
+}
+
+/// Whether a value is a path, a number, a host or an address, or a name of one or two words.
+fn is_plain_value(value: &str) -> bool {
+    let is_host = || {
+        let host = value.rsplit_once('@').map_or(value, |(_, host)| host);
+        host.contains('.') && host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':'))
+    };
+    is_path(value)
+        || is_known_to_all(value)
+        || (is_readable(value) && (word_count(value) <= MAX_PLAIN_WORDS || is_host()))
 }
 
 fn collect(name: &str, value: &str, found: &mut Vec<String>) {
@@ -99,7 +124,7 @@ fn collect_url(url: &str, found: &mut Vec<String>) {
     }
     let (before, fragment) = rest.split_once('#').unwrap_or((rest, ""));
     let (address, query) = before.split_once('?').unwrap_or((before, ""));
-    let (authority, path) = address.split_once('/').unwrap_or((address, ""));
+    let (authority, path) = split_authority(address);
     if let Some((user_info, _)) = authority.rsplit_once('@') {
         let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
         push_decoded(password, found);
@@ -113,6 +138,21 @@ fn collect_url(url: &str, found: &mut Vec<String>) {
         collect(name, &value, found);
     }
     path.split('/').filter(|segment| !is_readable(segment)).for_each(|segment| push_decoded(segment, found));
+}
+
+/// The part of an address before its path. A password may hold a slash, although it should be encoded there.
+fn split_authority(address: &str) -> (&str, &str) {
+    let (authority, path) = address.split_once('/').unwrap_or((address, ""));
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let has_password =
+        !authority.contains('@') && authority.rsplit_once(':').is_some_and(|(_, port)| !is_port(port));
+    match address.rfind('@').filter(|_| has_password) {
+        Some(at) => {
+            let end = address[at..].find('/').map_or(address.len(), |length| at + length);
+            (&address[..end], address[end..].trim_start_matches('/'))
+        }
+        None => (authority, path),
+    }
 }
 
 fn push_decoded(text: &str, found: &mut Vec<String>) {
@@ -215,6 +255,8 @@ mod tests {
         check("URL", "https://h/mcp?key=a1b2c3d4e5", &["a1b2c3d4e5"]);
         check("URL", "https://h/s/a1b2c3d4e5/mcp", &["a1b2c3d4e5"]);
         check("DATABASE_URL", "postgres://me:hunter22@db:5432/app", &["hunter22"]);
+        check("DATABASE_URL", "postgres://me:pass/word+one@db/app", &["pass/word+one"]);
+        check("REGISTRY", "https://example.com:8443/@scope/package@1.2.3", &[]);
         check("DATABASE_URL", "postgres://me:p%40ssword1@db/app", &["p%40ssword1", "p@ssword1"]);
         check("OPTS", "--api-key=hunter22 --verbose", &["hunter22"]);
         check("CONFIG", r#"{"client_secret":"hunter22","port":8080,"name":"example"}"#, &["hunter22"]);
@@ -238,6 +280,32 @@ mod tests {
             ("MAX_TOKENS", "100000000"),
         ] {
             check(name, value, &[]);
+        }
+    }
+
+    #[test]
+    fn variables_are_secrets_unless_harmless() {
+        let secret = |name: &str, value: &str| secrets_in_variable(name, value).contains(&value.to_owned());
+        for (name, value) in [
+            ("X", "canary-of-the-window-kind"),
+            ("X", "correct horse battery staple"),
+            ("X", "canary.of~the/window+kind"),
+            ("TOKEN", "production"),
+        ] {
+            assert!(secret(name, value), "{name}={value}");
+        }
+        for (name, value) in [
+            ("HOME", "/home/me"),
+            ("MODE", "production"),
+            ("MODEL", "claude-sonnet-4-20250514"),
+            ("HOST", "db.internal.example.com:5432"),
+            ("MAIL", "jane.doe@example.com"),
+            ("PROJECT_NAME", "my-very-own-project"),
+            ("PORT", "80808080"),
+            ("API", "https://api.example.com/v1/mcp"),
+            ("X", "short"),
+        ] {
+            assert!(!secret(name, value), "{name}={value}");
         }
     }
 

@@ -88,13 +88,22 @@ const ABOUT: &[&str] = &[
 /// Whether a value of this name is a secret, whatever it looks like.
 pub fn announces(name: &str) -> bool {
     let words = words(name);
-    if words.last().is_some_and(|last| ABOUT.contains(&last.as_str())) {
+    if is_about_words(&words) {
         return false;
     }
     let is_word =
         |word: &String| WORDS.contains(&word.as_str()) || WORD_ENDS.iter().any(|end| word.ends_with(end));
     let is_pair = |pair: &[String]| PAIRS.iter().any(|(one, other)| pair[0] == *one && pair[1] == *other);
     words.iter().any(is_word) || words.windows(2).any(is_pair)
+}
+
+/// Whether a name says that its value is no secret: a path, a host, a mode.
+pub(super) fn is_about(name: &str) -> bool {
+    is_about_words(&words(name))
+}
+
+fn is_about_words(words: &[String]) -> bool {
+    words.last().is_some_and(|last| ABOUT.contains(&last.as_str()))
 }
 
 /// The words of a name in any of the usual spellings, in lower case.

@@ -2,11 +2,15 @@
 
 /// Words of letters that are longer than this are no words.
 const MAX_WORD_CHARS: usize = 24;
-/// Mixtures of letters and digits up to this length are abbreviations: `utf8mb4`, `k8s`.
+/// Mixtures of letters and digits up to this length, and with so few changes between the two, are
+/// abbreviations: `utf8mb4`, `k8s`.
 const MAX_MIXED_CHARS: usize = 7;
+const MAX_MIXED_CHANGES: usize = 3;
 /// With the digits at one end only, as in `server2026`, a mixture may be longer.
 const MAX_NUMBERED_CHARS: usize = 16;
-
+/// A text with so many changes, and one of them for every three characters, is random even if each part of it
+/// is short.
+const MIN_RANDOM_CHANGES: usize = 6;
 /// Words within a word, and their average length, that `camelCase` hardly has.
 const MIN_RANDOM_STARTS: usize = 3;
 const MIN_WORD_CHARS: usize = 4;
@@ -14,7 +18,25 @@ const MIN_WORD_CHARS: usize = 4;
 /// Whether a text consists of words, numbers and abbreviations: a host, a version, a model, a date, a path.
 /// Random texts change between letters and digits all the time.
 pub(super) fn is_readable(text: &str) -> bool {
-    text.split(|c: char| !c.is_alphanumeric()).all(is_readable_part)
+    let (mut changes, mut length) = (0, 0);
+    for part in parts(text) {
+        if !is_readable_part(part) {
+            return false;
+        }
+        changes += class_changes(part);
+        length += part.chars().count();
+    }
+    changes < MIN_RANDOM_CHANGES || 3 * changes < length
+}
+
+/// Words and numbers of a text.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty())
+}
+
+/// Number of words in a text, without numbers.
+pub(super) fn word_count(text: &str) -> usize {
+    parts(text).filter(|part| part.contains(char::is_alphabetic)).count()
 }
 
 fn is_readable_part(part: &str) -> bool {
@@ -23,7 +45,8 @@ fn is_readable_part(part: &str) -> bool {
         0 if part.chars().all(char::is_numeric) => true,
         0 => length <= MAX_WORD_CHARS && !has_random_case(part, length),
         1 => length <= MAX_NUMBERED_CHARS,
-        _ => length <= MAX_MIXED_CHARS,
+        2..=MAX_MIXED_CHANGES => length <= MAX_MIXED_CHARS,
+        _ => false,
     }
 }
 
@@ -90,6 +113,8 @@ mod tests {
         }
         for random in [
             "9f8a7b6c5d",
+            "canary-7f3a9b",
+            "c4n4ry-0f-th3-sh4p3d-k1nd",
             "canary-9f8a7b6c5d",
             "550e8400-e29b-41d4-a716-446655440000",
             "s3cret99",

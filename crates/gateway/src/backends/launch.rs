@@ -99,6 +99,7 @@ impl LaunchPlan {
                 env.map(|(name, value)| (name.to_string_lossy(), value.to_string_lossy())),
             ));
         }
+        secrets::keep_names(&mut found, &self.server, self.root.as_deref());
         found
     }
 

@@ -9,6 +9,7 @@ use crate::daemon::reload::{Overrides, Source};
 use crate::daemon::{DaemonSetup, DaemonState, socket};
 use crate::fronts::http::{Front, Guests, HttpOptions, listen};
 use crate::fronts::local::hello;
+use crate::secrets;
 use crate::telemetry::{LogOptions, Telemetry};
 use serde_json::json;
 use std::io;
@@ -62,7 +63,10 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     // Bound before anything is started: a taken port must fail the whole command.
     let http = match daemon.http {
         None => None,
-        Some(options) => Some(HttpListening::begin(options, daemon.on_listening).await?),
+        Some(options) => {
+            secrets::learn(options.token.iter().cloned().collect());
+            Some(HttpListening::begin(options, daemon.on_listening).await?)
+        }
     };
     let reports_routes = matches!(daemon.log.level, LogLevel::Debug | LogLevel::Trace);
     let telemetry = Telemetry::start(daemon.log);
