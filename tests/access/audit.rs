@@ -2,7 +2,7 @@
 
 use crate::daemon::house::House;
 use crate::http::served::{FAKE, Served, refused};
-use crate::support::{error, fake_backend};
+use crate::support::error;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -286,11 +286,9 @@ fn logs_finds_the_daemons_file() {
     assert_eq!(parsed(&served.house.say(&["logs", "--audit", "--json"])).len(), 1);
 }
 
-/// A server of another program shows what a tool error is: the fake backend has none.
 #[test]
 fn failed_tools_are_told_apart() {
-    let served =
-        Served::with(json!({ "audit": { "clients": "remote" } }), json!({ "command": fake_backend() }), &[]);
+    let served = Served::new();
     let talk = served.open();
     let result = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[],"isError":true}}"#;
     talk.call("say", json!({ "text": format!("{result}\n") }));
@@ -298,4 +296,21 @@ fn failed_tools_are_told_apart() {
     talk.call("say", json!({ "text": format!("{refusal}\n") }));
     let lines = records(&served.house, 2);
     assert_eq!((&lines[0]["result"], &lines[1]["result"]), (&json!("tool_error"), &json!("server_error")));
+}
+
+/// The log sums up what comes too fast; the audit has every call.
+#[test]
+fn flood_is_recorded_whole() {
+    const COUNT: usize = 4000;
+    let limits = json!({ "maxInFlight": 10_000, "maxQueue": 10_000 });
+    let house = House::with(json!({ "audit": { "clients": "all" } }), limits, &[]);
+    let mut window = house.open("a");
+    let calls = (0..COUNT).map(|id| call(id as u64, "echo", json!({})).to_string());
+    let calls: Vec<String> = calls.collect();
+    window.send(calls.join("\n"));
+    (0..COUNT).for_each(|_| drop(window.recv()));
+    assert_eq!(window.finish().code, Some(0));
+    house.check_empty(patience::LIMIT);
+    let lines = records(&house, COUNT);
+    assert!(lines.iter().all(|line| line["event"] == "call" && line["result"] == "ok"));
 }

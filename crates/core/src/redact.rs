@@ -36,6 +36,9 @@ pub const MASK: &str = "[redacted]";
 /// Bytes beyond a limit that [`Secrets::redact_cut`] uses: a secret at the limit must be seen whole.
 pub const CUT_SLACK_BYTES: usize = forms::MAX_VALUE_BYTES;
 
+/// Enough for the beginning of a key of a well-known service.
+const MIN_SLACK_BYTES: usize = 128;
+
 /// The text with everything masked that is written like a secret.
 pub fn redact(text: &str) -> String {
     patterns::mask(text).into_owned()
@@ -76,7 +79,10 @@ impl Secrets {
     /// give [`CUT_SLACK_BYTES`] more than the limit, or the whole text.
     pub fn redact_cut(&self, text: &[u8], limit: usize) -> String {
         let is_cut = text.len() > limit;
-        let text = String::from_utf8_lossy(&text[..text.len().min(limit + CUT_SLACK_BYTES)]);
+        // As much as can belong to a secret at the limit.
+        let slack =
+            self.0.as_ref().map_or(0, |values| values.longest()).clamp(MIN_SLACK_BYTES, CUT_SLACK_BYTES);
+        let text = String::from_utf8_lossy(&text[..text.len().min(limit + slack)]);
         let mut masked = match is_cut {
             // The end of the slack may be half a secret, and masks before it may move it below the limit.
             true => {

@@ -28,12 +28,13 @@ pub(super) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
     let mut followed = Followed::open(&path).with_context(|| path.display().to_string())?;
     let text = followed.more()?;
     show(args, last_lines(&text))?;
-    while args.follow {
-        std::thread::sleep(POLL_INTERVAL);
-        let text = followed.more()?;
-        show(args, &text)?;
+    if !args.follow {
+        return Ok(Exit::Ok);
     }
-    Ok(Exit::Ok)
+    loop {
+        std::thread::sleep(POLL_INTERVAL);
+        show(args, &followed.more()?)?;
+    }
 }
 
 fn show(args: &LogsArgs, text: &[u8]) -> io::Result<()> {

@@ -241,16 +241,16 @@ fn line_end(text: &str, start: usize) -> usize {
 /// Whether a value is no secret: nothing, a mask, a reference to a variable, or the next word of these.
 fn says_nothing(value: &str) -> bool {
     let bare = value.trim_matches(|c: char| is_quote(c) || is_end(c));
-    let is_word = |known: &&str| bare.eq_ignore_ascii_case(known);
+    let is_word = |known: &str| bare.eq_ignore_ascii_case(known);
     let is_reference = || {
         let inner = bare.strip_prefix("${").or_else(|| bare.strip_prefix("$"));
         inner.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
     };
     bare.is_empty()
         || bare == MASK
-        || EMPTY.iter().any(|known| is_word(&known))
-        || WORDS.iter().any(|word| is_word(&word.text))
-        || SCHEMES.iter().chain(LONG_SCHEMES).any(|known| is_word(&known))
+        || EMPTY.iter().any(|known| is_word(known))
+        || WORDS.iter().any(|word| is_word(word.text))
+        || SCHEMES.iter().chain(LONG_SCHEMES).any(|known| is_word(known))
         || bare.chars().all(|c| matches!(c, '*' | '•' | '.'))
         || is_reference()
 }

@@ -20,8 +20,12 @@ pub(super) struct Values {
     /// Oldest first.
     order: VecDeque<Arc<str>>,
     known: BTreeSet<Arc<str>>,
-    /// Forms by their first eight bytes.
-    index: HashMap<u64, Vec<Box<str>>>,
+    /// Forms by their first eight bytes, the longest first.
+    index: HashMap<u64, Vec<Arc<str>>>,
+    /// The same forms by their first byte.
+    by_first: Vec<Vec<Arc<str>>>,
+    /// Length of the longest form.
+    longest: usize,
     /// A bit for each hash of such eight bytes: most positions of a text need no lookup.
     filter: Box<[u64]>,
 }
@@ -50,6 +54,8 @@ impl Values {
             order,
             known: all,
             index: HashMap::new(),
+            by_first: vec![Vec::new(); 256],
+            longest: 0,
             filter: vec![0; 1 << (FILTER_BITS - u64::BITS.ilog2())].into(),
         };
         values.fill_index();
@@ -65,7 +71,10 @@ impl Values {
             let Some(key) = key_at(form.as_bytes(), 0) else { continue };
             let (word, bit) = place(key);
             self.filter[word] |= bit;
-            self.index.entry(key).or_default().push(form.into());
+            self.longest = self.longest.max(form.len());
+            let form: Arc<str> = form.into();
+            self.by_first[usize::from(form.as_bytes()[0])].push(form.clone());
+            self.index.entry(key).or_default().push(form);
         }
         for forms in self.index.values_mut() {
             forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
@@ -102,18 +111,25 @@ impl Values {
             return None;
         }
         let rest = &text.as_bytes()[at..];
-        let is_here = |form: &&Box<str>| rest.starts_with(form.as_bytes()) && !reaches_mask(rest, form.len());
+        let is_here = |form: &&Arc<str>| rest.starts_with(form.as_bytes()) && !reaches_mask(rest, form.len());
         self.index.get(&key)?.iter().find(is_here).map(|form| form.len())
     }
 
     /// The length of a cut text without the beginning of a value at its end.
     pub(super) fn whole_until(&self, text: &str) -> usize {
-        let begins_at = |form: &str| {
-            let from = text.len().saturating_sub(form.len() - 1);
-            (from..text.len()).find(|at| text.is_char_boundary(*at) && form.starts_with(&text[*at..]))
+        let from = text.len().saturating_sub(self.longest.saturating_sub(1));
+        let begins_at = |at: &usize| {
+            let rest = &text.as_bytes()[*at..];
+            // A form as long as the rest is a whole value, which is masked.
+            let begins = |form: &Arc<str>| form.len() > rest.len() && form.as_bytes().starts_with(rest);
+            self.by_first[usize::from(rest[0])].iter().any(begins)
         };
-        let forms = self.index.values().flatten();
-        forms.filter_map(|form| begins_at(form)).min().unwrap_or(text.len())
+        (from..text.len()).find(begins_at).unwrap_or(text.len())
+    }
+
+    /// Length of the longest form.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
     }
 }
 

@@ -1,7 +1,7 @@
 //! Records of calls: begun when a request is accepted, and reported once, when it is concluded. Other clients
 //! pay a comparison for it. Must not decide anything about a request.
 
-use crate::access::{AuditedClients, Call, CallParams, Outcome};
+use crate::access::{Call, CallParams, Outcome};
 use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId};
@@ -28,16 +28,14 @@ impl CallEnd {
 }
 
 impl Core {
-    /// Begins the record of a call, if its client is audited.
-    pub(crate) fn begin_record(&self, client: ClientId, message: &Message) -> Option<Box<Recorded>> {
-        let is_recorded = is_call(message.method()) && self.is_audited(client);
-        is_recorded.then(|| Box::new(self.recorded(message)))
+    /// Begins the record of a call.
+    pub(crate) fn begin_record(&self, message: &Message) -> Option<Box<Recorded>> {
+        is_call(message.method()).then(|| Box::new(self.recorded(message)))
     }
 
     fn is_audited(&self, client: ClientId) -> bool {
-        let policy = self.settings.audit;
-        policy.clients != AuditedClients::None
-            && self.clients.get(&client).is_some_and(|c| policy.covers(c.identity(), c.front()))
+        let c = self.clients.get(&self.connection_of(client));
+        c.is_some_and(|c| self.settings.audit.covers(c.identity(), c.front()))
     }
 
     fn recorded(&self, message: &Message) -> Recorded {
@@ -117,15 +115,16 @@ impl Core {
     fn report_record(&mut self, about: About, recorded: Recorded, end: CallEnd) {
         let About { client, method, backend, took } = about;
         let connection = self.connection_of(client);
-        let info = self.clients.get_mut(&connection).and_then(|c| c.info());
-        let Some(c) = self.clients.get(&client) else { return };
+        let asker = self.clients.get(&client);
+        let server = asker.filter(|c| c.aggregate().is_none()).map(|c| c.settings().name.clone());
+        let Some(c) = self.clients.get_mut(&connection) else { return };
         let call = Call {
             client: connection,
             identity: c.identity().name.clone(),
-            info,
+            info: c.info(),
             front: c.front(),
             method,
-            server: c.aggregate().is_none().then(|| c.settings().name.clone()),
+            server,
             item: recorded.item,
             root: self.backends.get(&backend).and_then(|b| b.key().root.clone()),
             launch: recorded.launch,

@@ -353,11 +353,13 @@ impl Core {
         message: Message,
     ) -> u64 {
         let connection = self.connection_of(client);
+        let mut is_audited = false;
         if let Some(c) = self.clients.get_mut(&connection) {
             c.request_accepted();
             if message.method() == Method::Initialize {
                 c.begin_handshake();
             }
+            is_audited = self.settings.audit.covers(c.identity(), c.front());
         }
         let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();
         let latest = server.hard_timeout.map(|hard| self.clock.now() + hard);
@@ -368,7 +370,7 @@ impl Core {
             Some(_) | None => self.clock.now() + server.start_timeout * 2,
         };
         let asker = Asker::Client { client, id, batch };
-        let recorded = self.begin_record(client, &message);
+        let recorded = if is_audited { self.begin_record(&message) } else { None };
         let mut pending = Pending::of_client(asker, backend, message, self.clock.now(), (start, latest));
         pending.record(recorded);
         let deadline = pending.deadline();

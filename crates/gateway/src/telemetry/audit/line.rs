@@ -2,7 +2,7 @@
 
 use super::super::clock::Timestamp;
 use super::super::log::ms;
-use super::queue::Record;
+use super::queue::{AuditEvent, Record};
 use serde::Serialize;
 use serde_json::Value;
 use std::time::SystemTime;
@@ -63,21 +63,31 @@ struct Line<'a> {
 
 /// The line of a record. `None` cannot occur: only keys that are no strings fail.
 pub(super) fn of(record: &Record, secrets: &Secrets) -> Option<String> {
-    let refused = |time: SystemTime| Line { time: at(time), event: "refused", ..Line::default() };
-    let line = match record {
-        Record::Call(time, call) => return printed(&call_line(*time, call, secrets)),
-        Record::Refused { time, front, kind, from } => {
-            Line { front: Some(front.name()), from: Some(from), result: Some(kind.name()), ..refused(*time) }
-        }
-        Record::MoreRefused(time, more) => Line { lines: Some(*more), ..refused(*time) },
-    };
-    printed(&line)
+    match record {
+        Record::Call(time, call) => printed(&call_line(*time, call, secrets)),
+        Record::Event(event) => printed(&event_line(event)),
+    }
+}
+
+fn event_line(event: &AuditEvent) -> Line<'_> {
+    Line {
+        time: at(event.time),
+        event: event.event,
+        identity: event.identity.as_deref(),
+        front: event.front,
+        from: event.from.as_deref(),
+        method: event.method.as_deref(),
+        server: event.server.as_deref(),
+        result: event.result,
+        lines: event.lines,
+        ..Line::default()
+    }
 }
 
 /// The line about lines that were lost.
 pub(super) fn lost(time: SystemTime, lines: u64) -> String {
-    let line = Line { time: at(time), event: "lost", lines: Some(lines), ..Line::default() };
-    printed(&line).unwrap_or_default()
+    let event = AuditEvent { lines: Some(lines), ..AuditEvent::new(time, "lost") };
+    printed(&event_line(&event)).unwrap_or_default()
 }
 
 fn call_line<'a>(time: SystemTime, call: &'a Call, secrets: &Secrets) -> Line<'a> {
@@ -192,6 +202,24 @@ mod tests {
             "ms": 12.345, "requestBytes": 120, "answerBytes": 512,
         });
         assert_eq!(printed_call(call()), expect);
+    }
+
+    /// The line of a denied question, as other parts of the core will report it.
+    #[test]
+    fn other_events_have_lines() {
+        let event = AuditEvent {
+            identity: Some("ci".into()),
+            server: Some("github".into()),
+            method: Some("sampling/createMessage".into()),
+            result: Some("denied"),
+            ..AuditEvent::new(SystemTime::UNIX_EPOCH, "ask_denied")
+        };
+        let line = of(&Record::Event(Box::new(event)), &Secrets::NONE).unwrap();
+        let expect = json!({
+            "time": "1970-01-01T00:00:00.000Z", "event": "ask_denied", "identity": "ci",
+            "method": "sampling/createMessage", "server": "github", "result": "denied",
+        });
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), expect);
     }
 
     #[test]

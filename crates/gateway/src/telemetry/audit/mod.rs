@@ -135,8 +135,6 @@ impl Audit {
 mod tests {
     use super::*;
     use std::fs;
-    use switchboard_core::access::Front;
-    use switchboard_protocol::ErrorKind;
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("switchboard-audit-{name}-{}", std::process::id()));
@@ -145,8 +143,7 @@ mod tests {
     }
 
     fn record() -> Record {
-        let (front, kind, from) = (Front::Http, ErrorKind::Unauthorized, "127.0.0.1".to_owned());
-        Record::Refused { time: SystemTime::now(), front, kind, from }
+        Record::Event(Box::new(queue::AuditEvent::new(SystemTime::now(), "refused")))
     }
 
     fn lines(path: &Path) -> Vec<serde_json::Value> {

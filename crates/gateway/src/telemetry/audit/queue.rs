@@ -1,10 +1,11 @@
 //! Records that wait to be written, limited in number and in bytes.
 
 use super::super::bad_messages::BadMessages;
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::SystemTime;
 use switchboard_core::Fact;
-use switchboard_core::access::{Call, CallParams, Front};
-use switchboard_protocol::ErrorKind;
+use switchboard_core::access::{Call, CallParams};
 
 const MAX_WAITING_RECORDS: usize = 100_000;
 /// Bytes of recorded arguments, of all waiting records together.
@@ -13,16 +14,40 @@ const MAX_WAITING_BYTES: usize = 32 << 20;
 /// Input of the audit.
 pub(crate) enum Record {
     Call(SystemTime, Box<Call>),
-    /// A request that was refused before the client was known.
-    Refused {
-        time: SystemTime,
-        front: Front,
-        kind: ErrorKind,
-        from: String,
-    },
-    /// Number of further refusals, without a line each: strangers must not be able to push the lines of clients
-    /// out of the files.
-    MoreRefused(SystemTime, u64),
+    Event(Box<AuditEvent>),
+}
+
+/// An event that is not a call. Parts that are not known are left out of its line.
+#[derive(Debug, Clone)]
+pub(crate) struct AuditEvent {
+    pub(crate) time: SystemTime,
+    /// `refused`, say.
+    pub(crate) event: &'static str,
+    pub(crate) identity: Option<Arc<str>>,
+    pub(crate) front: Option<&'static str>,
+    /// The caller's address.
+    pub(crate) from: Option<String>,
+    pub(crate) method: Option<Cow<'static, str>>,
+    pub(crate) server: Option<String>,
+    pub(crate) result: Option<&'static str>,
+    /// Number of events that share the line.
+    pub(crate) lines: Option<u64>,
+}
+
+impl AuditEvent {
+    pub(crate) fn new(time: SystemTime, event: &'static str) -> Self {
+        Self {
+            time,
+            event,
+            identity: None,
+            front: None,
+            from: None,
+            method: None,
+            server: None,
+            result: None,
+            lines: None,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -42,13 +67,20 @@ impl AuditQueue {
                 self.push(Record::Call(time, call), bytes);
             }
             Fact::AccessRefused { front, kind, from } => {
+                // Strangers must not be able to push the lines of clients out of the files.
                 if self.refused.take(time) {
-                    self.push(Record::Refused { time, front, kind, from }, 0);
+                    let (front, result) = (Some(front.name()), Some(kind.name()));
+                    let from = Some(from);
+                    self.push_event(AuditEvent { front, from, result, ..AuditEvent::new(time, "refused") });
                 }
             }
             other => return Some(other),
         }
         None
+    }
+
+    fn push_event(&mut self, event: AuditEvent) {
+        self.push(Record::Event(Box::new(event)), 0);
     }
 
     fn push(&mut self, record: Record, bytes: usize) {
@@ -69,7 +101,10 @@ impl AuditQueue {
         self.bytes = 0;
         let mut records = std::mem::take(&mut self.records);
         let more = self.refused.untold();
-        records.extend((more > 0).then(|| Record::MoreRefused(SystemTime::now(), more)));
+        records.extend((more > 0).then(|| {
+            let lines = Some(more);
+            Record::Event(Box::new(AuditEvent { lines, ..AuditEvent::new(SystemTime::now(), "refused") }))
+        }));
         (records, std::mem::take(&mut self.lost))
     }
 }
@@ -77,6 +112,8 @@ impl AuditQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use switchboard_core::access::Front;
+    use switchboard_protocol::ErrorKind;
 
     fn refusal() -> Fact {
         Fact::AccessRefused { front: Front::Http, kind: ErrorKind::Unauthorized, from: "x".into() }
@@ -89,7 +126,8 @@ mod tests {
             assert!(queue.take_fact(SystemTime::UNIX_EPOCH, refusal()).is_none());
         }
         let (records, lost) = queue.take();
-        let Some(Record::MoreRefused(_, more)) = records.last() else { panic!("no sum") };
+        let Some(Record::Event(last)) = records.last() else { panic!("no sum") };
+        let more = last.lines.unwrap();
         assert_eq!((records.len() as u64 - 1 + more, lost), (1000, 0));
         assert!(records.len() < 30);
     }
@@ -106,12 +144,13 @@ mod tests {
     fn full_queue_counts() {
         let mut queue = AuditQueue::default();
         for _ in 0..MAX_WAITING_RECORDS + 5 {
-            queue.push(Record::MoreRefused(SystemTime::UNIX_EPOCH, 1), 0);
+            queue.push_event(AuditEvent::new(SystemTime::UNIX_EPOCH, "refused"));
         }
-        queue.push(Record::MoreRefused(SystemTime::UNIX_EPOCH, 1), 0);
+        queue.push_event(AuditEvent::new(SystemTime::UNIX_EPOCH, "refused"));
         let (records, lost) = queue.take();
         assert_eq!((records.len(), lost), (MAX_WAITING_RECORDS, 6));
-        queue.push(Record::MoreRefused(SystemTime::UNIX_EPOCH, 1), MAX_WAITING_BYTES + 1);
+        let event = AuditEvent::new(SystemTime::UNIX_EPOCH, "refused");
+        queue.push(Record::Event(Box::new(event)), MAX_WAITING_BYTES + 1);
         assert_eq!(queue.take().1, 1);
     }
 }

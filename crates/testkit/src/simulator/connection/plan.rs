@@ -100,8 +100,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         report_routes: rng.percent(50),
         // Drawn from the seed itself, so that the other choices of old seeds stay.
         audit: AuditPolicy {
-            clients: if seed % 2 == 0 { AuditedClients::All } else { AuditedClients::None },
-            arguments: seed % 4 == 0,
+            clients: if seed.is_multiple_of(2) { AuditedClients::All } else { AuditedClients::None },
+            arguments: seed.is_multiple_of(4),
         },
         secrets: Secrets::NONE,
     }
