@@ -85,9 +85,9 @@ const MAX_READABLE_BYTES: usize = 256;
 /// Words after `Bearer` that are longer are no words of a sentence.
 const MAX_SENTENCE_WORD_BYTES: usize = 20;
 
-/// Whether a word could begin with this byte.
-pub(super) fn may_begin_with(byte: u8) -> bool {
-    WORDS.iter().any(|word| word.text.as_bytes()[0] == byte.to_ascii_lowercase())
+/// All words, in lower case.
+pub(super) fn words() -> impl Iterator<Item = &'static str> {
+    WORDS.iter().map(|word| word.text)
 }
 
 /// The secret that a word at this position announces.

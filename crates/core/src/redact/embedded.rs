@@ -4,6 +4,9 @@ use super::MASK;
 use super::shape::{is_end, is_quote, is_readable};
 use std::ops::Range;
 
+/// The beginnings of what is searched for here.
+pub(super) const STARTS: [&str; 2] = [BEGIN, "://"];
+
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const RULE: &str = "-----";

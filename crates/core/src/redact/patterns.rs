@@ -7,30 +7,43 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Searches that a byte can begin.
-#[derive(Clone, Copy, Default)]
-struct Begins {
-    token: bool,
-    word: bool,
-}
-
-static BEGINS: LazyLock<[Begins; 256]> = LazyLock::new(|| {
-    let mut all = [Begins::default(); 256];
-    for (byte, begins) in (0..=u8::MAX).zip(&mut all) {
-        *begins = Begins { token: tokens::may_begin_with(byte), word: announced::may_begin_with(byte) };
+/// A bit for each pair of bytes with which something begins that is searched for. Few positions of a text
+/// pass, so that the searches behind it need not be fast.
+static BEGINNINGS: LazyLock<Vec<u64>> = LazyLock::new(|| {
+    let mut bits = vec![0; (1 << 16) / u64::BITS as usize];
+    let mut set = |one: u8, other: u8| {
+        let (word, bit) = place(one, other);
+        bits[word] |= bit;
+    };
+    let all = tokens::starts().chain(embedded::STARTS.iter().copied());
+    all.for_each(|text| set(text.as_bytes()[0], text.as_bytes()[1]));
+    for word in announced::words().map(str::as_bytes) {
+        // Words may be written in capitals.
+        let both = |byte: u8| [byte, byte.to_ascii_uppercase()];
+        both(word[0]).iter().for_each(|one| both(word[1]).iter().for_each(|other| set(*one, *other)));
     }
-    all
+    bits
 });
+
+/// The place of a pair of bytes in the table: a word, and the bit in it.
+fn place(one: u8, other: u8) -> (usize, u64) {
+    let pair = usize::from(one) << 8 | usize::from(other);
+    (pair / u64::BITS as usize, 1 << (pair % u64::BITS as usize))
+}
 
 /// The text with everything masked that is written like a secret.
 pub(super) fn mask(text: &str) -> Cow<'_, str> {
-    let begins = &*BEGINS;
+    let beginnings = &**BEGINNINGS;
+    let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut at, mut copied) = (0, 0);
     // A secret that was announced, and begins further on. A word in between may announce more of it.
     let mut ahead: Option<Range<usize>> = None;
-    while let Some(&byte) = text.as_bytes().get(at) {
-        if let Some(found) = find(text, at, byte, begins[usize::from(byte)]) {
+    while at + 1 < bytes.len() {
+        let (word, bit) = place(bytes[at], bytes[at + 1]);
+        if beginnings[word] & bit != 0
+            && let Some(found) = find(text, at)
+        {
             let known = ahead.take().unwrap_or(found.clone());
             ahead = Some(known.start.min(found.start)..known.end.max(found.end));
         }
@@ -49,15 +62,12 @@ pub(super) fn mask(text: &str) -> Cow<'_, str> {
 }
 
 /// The secret that begins at this position, or that a word at this position announces.
-fn find(text: &str, at: usize, byte: u8, begins: Begins) -> Option<Range<usize>> {
-    match byte {
+fn find(text: &str, at: usize) -> Option<Range<usize>> {
+    // All of these begin with ASCII, so that the position is a character's.
+    match text.as_bytes()[at] {
         b'-' => embedded::key(text, at),
         b':' => embedded::password(text, at),
-        // All of these begin with ASCII, so that the position is a character's.
-        _ => {
-            let token = begins.token.then(|| tokens::find(text, at)).flatten();
-            token.or_else(|| begins.word.then(|| announced::find(text, at)).flatten())
-        }
+        _ => tokens::find(text, at).or_else(|| announced::find(text, at)),
     }
 }
 

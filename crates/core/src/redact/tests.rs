@@ -100,6 +100,19 @@ proptest! {
         }
     }
 
+    /// Values that are made of the same pieces as the text, and of masks.
+    #[test]
+    fn any_values_are_masked(text in text(), values in prop::collection::vec(text(), 0..4)) {
+        let secrets = Secrets::NONE.with(values.iter().map(|value| value.chars().take(20).collect()));
+        let once = secrets.redact(&text);
+        prop_assert_eq!(secrets.redact(&once), once.clone());
+        prop_assert!(once.len() <= MASK.len() * text.len());
+        let values = values.iter().map(|value| value.chars().take(20).collect::<String>());
+        for value in values.filter(|value| value.len() >= 8) {
+            prop_assert!(!once.split(MASK).any(|part| part.contains(&value)), "{:?} in {:?}", value, once);
+        }
+    }
+
     #[test]
     fn texts_grow_by_a_factor_at_most(text in text()) {
         prop_assert!(secrets().redact(&text).len() <= MASK.len() * text.len());

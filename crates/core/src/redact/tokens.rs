@@ -105,9 +105,9 @@ pub(super) fn find(text: &str, at: usize) -> Option<Range<usize>> {
     start.rest.is_met(&rest[start.text.len()..]).then(|| at..end_of(text, at))
 }
 
-/// Whether a key could begin with this byte.
-pub(super) fn may_begin_with(byte: u8) -> bool {
-    STARTS.iter().any(|start| start.text.as_bytes()[0] == byte)
+/// The beginnings of all keys.
+pub(super) fn starts() -> impl Iterator<Item = &'static str> {
+    STARTS.iter().map(|start| start.text)
 }
 
 impl Rest {
