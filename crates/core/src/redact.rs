@@ -84,10 +84,11 @@ impl Secrets {
             self.0.as_ref().map_or(0, |values| values.longest()).clamp(MIN_SLACK_BYTES, CUT_SLACK_BYTES);
         let text = String::from_utf8_lossy(&text[..text.len().min(limit + slack)]);
         let mut masked = match is_cut {
-            // The end of the slack may be half a secret, and masks before it may move it below the limit.
+            // The end of the slack may be half a secret, and masks before it may move it below the limit. Values
+            // come first: the last word may be the end of one.
             true => {
                 let end = self.0.as_ref().map_or(text.len(), |values| values.whole_until(&text));
-                self.redact(patterns::whole_words(&text[..end], limit))
+                redact(patterns::whole_words(&self.mask_values(&text[..end])))
             }
             false => self.redact(&text),
         };

@@ -7,6 +7,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+/// Length up to which the beginning of a key may not be recognised, and that of an address with a password.
+const MAX_UNKNOWN_BYTES: usize = 64;
+const MAX_ADDRESS_BYTES: usize = 256;
+
 /// A bit for each pair of bytes with which something begins that is searched for. Few positions of a text
 /// pass, so that the searches behind it need not be fast.
 static BEGINNINGS: LazyLock<Vec<u64>> = LazyLock::new(|| {
@@ -71,11 +75,10 @@ fn find(text: &str, at: usize) -> Option<Range<usize>> {
     }
 }
 
-/// A text that was cut, without its last word, unless that begins before the limit: half a key is not
-/// recognised.
-pub(super) fn whole_words(text: &str, limit: usize) -> &str {
-    match text.rfind(is_end) {
-        Some(end) if end >= limit => &text[..end],
-        Some(_) | None => text,
-    }
+/// A text that was cut, without its last word, since half a key is not recognised. A longer one is: by its
+/// beginning.
+pub(super) fn whole_words(text: &str) -> &str {
+    let end = text.rfind(is_end).unwrap_or(0);
+    let most = if text[end..].contains("://") { MAX_ADDRESS_BYTES } else { MAX_UNKNOWN_BYTES };
+    if text.len() - end <= most { &text[..end] } else { text }
 }

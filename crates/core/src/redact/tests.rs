@@ -204,3 +204,16 @@ fn keys_of_json_announce_values() {
     });
     assert_eq!(json, expect);
 }
+
+/// Long values become short masks, so that the end of the slack moves below the limit.
+#[test]
+fn end_of_the_slack_is_hidden() {
+    let long = "0a1b".repeat(500);
+    let secrets = Secrets::NONE.with([long.clone(), "pass word here".to_owned()]);
+    let limit = 3000;
+    for shift in 0..CUT_SLACK_BYTES {
+        let text = format!("{long} {long} {}pass word here {}", "y ".repeat(shift / 2), "z ".repeat(4000));
+        let cut = secrets.redact_cut(text.as_bytes(), limit);
+        assert!(!cut.contains("pass"), "{shift}: {}", &cut[cut.len() - 40..]);
+    }
+}
