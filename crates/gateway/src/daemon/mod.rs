@@ -20,7 +20,7 @@ pub(crate) use clients::{HeldClient, StreamHolder};
 
 use crate::backends::configured::ConfiguredBackends;
 use crate::backends::servers::Servers;
-use crate::config::{self, AuditClients, Config, ServerConfig};
+use crate::config::{self, Config, ServerConfig};
 use crate::environments::{Vars, environment};
 use crate::fronts::ClientHost;
 use crate::hub::Hub;
@@ -30,7 +30,7 @@ use standby::StartedServers;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 use switchboard_core::{ClientId, Environment, ServerId};
 use switchboard_process::lock::{Lock, LockGuard};
@@ -78,8 +78,6 @@ pub(crate) struct DaemonState {
     started: StartedServers,
     /// Selections of servers, by name.
     profiles: Lock<Vec<(String, Vec<String>)>>,
-    /// Whether any client is audited.
-    is_audited: AtomicBool,
     next_client: AtomicU32,
     /// Clients that were admitted and whose streams have not arrived.
     arriving: AtomicUsize,
@@ -107,17 +105,12 @@ impl DaemonState {
             stays_without_clients: setup.stays_without_clients,
             started: StartedServers::load(&setup.state_folder, stored_for),
             profiles: Lock::new(config.profiles.clone()),
-            is_audited: AtomicBool::new(config.audit.clients != AuditClients::None),
             current: CurrentConfig::new(config, source, overrides),
             next_client: AtomicU32::new(1),
             arriving: AtomicUsize::new(0),
             retired: Notify::new(),
             streams: setup.streams,
         })
-    }
-
-    fn set_audited(&self, is_audited: bool) {
-        self.is_audited.store(is_audited, Ordering::Relaxed);
     }
 
     fn set_profiles(&self, new: Vec<(String, Vec<String>)>) {
@@ -140,10 +133,6 @@ impl ClientHost for DaemonState {
 
     fn max_message_bytes(&self) -> usize {
         self.max_message_bytes
-    }
-
-    fn is_audited(&self) -> bool {
-        self.is_audited.load(Ordering::Relaxed)
     }
 
     fn default_root(&self) -> Option<String> {

@@ -6,7 +6,7 @@ use crate::backends::servers::{AdHocServer, Changes};
 use crate::config::discover::{ConfigFile, ConfigOrigin, reread};
 use crate::config::owners::Owners;
 use crate::config::preset;
-use crate::config::{AuditClients, Config, Guard, ServerConfig};
+use crate::config::{Config, Guard, ServerConfig};
 use crate::environments::environment;
 use crate::fronts::local::hello;
 use crate::secrets;
@@ -231,7 +231,6 @@ impl DaemonState {
         state.doubt = None;
         let before = std::mem::replace(&mut state.config, config);
         if before.audit != state.config.audit {
-            self.set_audited(state.config.audit.clients != AuditClients::None);
             self.hub.telemetry().change_audit(audit);
         }
         let applied = self.apply(&before, &state.config, state.overrides);

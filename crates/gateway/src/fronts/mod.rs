@@ -26,9 +26,6 @@ pub(crate) trait ClientHost: Send + Sync {
 
     fn max_message_bytes(&self) -> usize;
 
-    /// Whether refusals are recorded.
-    fn is_audited(&self) -> bool;
-
     /// Root of clients that name none.
     fn default_root(&self) -> Option<String>;
 

@@ -148,7 +148,9 @@ pub struct Telemetry {
 
 impl Telemetry {
     pub(crate) fn start(options: LogOptions) -> Arc<Self> {
-        let queue = Arc::new((Lock::new(Queue::default()), Condition::new()));
+        let mut queue = Queue::default();
+        queue.audit.set_on(options.audit.is_on);
+        let queue = Arc::new((Lock::new(queue), Condition::new()));
         let (bodies, level) = (options.bodies, options.level);
         let audit = Arc::new(Lock::new(AuditState::default()));
         let shared = (queue.clone(), audit.clone());
@@ -224,7 +226,9 @@ impl Telemetry {
 
     /// Writes the audit to another file, or with other limits, from now on.
     pub(crate) fn change_audit(&self, options: AuditOptions) {
-        self.desk().queue.push(Item::AuditChanged(options));
+        let mut desk = self.desk();
+        desk.queue.audit.set_on(options.is_on);
+        desk.queue.push(Item::AuditChanged(options));
     }
 
     /// State of the audit, for `status`.

@@ -174,10 +174,8 @@ impl Front {
     /// Refuses a request that did not pass the gate, with a line in the audit.
     fn deny(&self, refused: &Refused, caller: &Caller) -> HttpReply {
         let refusal = denied(refused);
-        if self.host.is_audited() {
-            let (front, kind, from) = (access::Front::Http, refusal.kind(), caller.origin.to_string());
-            self.hub.telemetry().desk().take(Fact::AccessRefused { front, kind, from });
-        }
+        let (front, kind, from) = (access::Front::Http, refusal.kind(), caller.origin.to_string());
+        self.hub.telemetry().desk().take(Fact::AccessRefused { front, kind, from });
         refusal.unread()
     }
 }

@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn file(folder: &Path, max_bytes: u64, keep: usize) -> AuditFile {
-        AuditFile::new(&AuditOptions { file: None, max_bytes, keep }, folder)
+        AuditFile::new(&AuditOptions { is_on: true, file: None, max_bytes, keep }, folder)
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -250,7 +250,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn full_disk_is_an_error() {
-        let options = AuditOptions { file: Some("/dev/full".into()), max_bytes: 1000, keep: 1 };
+        let options = AuditOptions { is_on: true, file: Some("/dev/full".into()), max_bytes: 1000, keep: 1 };
         let (error, written) = AuditFile::new(&options, Path::new("/")).write(&["x".into()]).unwrap_err();
         assert_eq!((error.kind(), written), (io::ErrorKind::StorageFull, 0));
     }

@@ -14,7 +14,7 @@ mod file;
 pub(super) use queue::{AuditQueue, Record};
 
 use crate::config::expand::{self, ExpandError};
-use crate::config::{AuditConfig, Lookup};
+use crate::config::{AuditClients, AuditConfig, Lookup};
 use crate::secrets;
 use file::AuditFile;
 use serde::Serialize;
@@ -26,6 +26,8 @@ const FILE_NAME: &str = "audit.jsonl";
 /// File of the audit, and when it is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditOptions {
+    /// Whether anything is recorded at all.
+    pub is_on: bool,
     /// `None` is `audit.jsonl` in the log folder.
     pub file: Option<PathBuf>,
     /// Size at which a new file begins.
@@ -43,7 +45,8 @@ impl AuditOptions {
     ) -> Result<Self, ExpandError> {
         let file =
             config_file.map(|config_file| expand::audit_file(config, config_file, vars)).transpose()?;
-        Ok(Self { file: file.flatten(), max_bytes: config.max_bytes as u64, keep: config.keep })
+        let is_on = config.clients != AuditClients::None;
+        Ok(Self { is_on, file: file.flatten(), max_bytes: config.max_bytes as u64, keep: config.keep })
     }
 
     /// Path of the file.
@@ -154,7 +157,7 @@ mod tests {
     #[test]
     fn lost_lines_are_counted_in_a_line() {
         let folder = folder("lost");
-        let options = AuditOptions { file: None, max_bytes: 1 << 20, keep: 2 };
+        let options = AuditOptions { is_on: true, file: None, max_bytes: 1 << 20, keep: 2 };
         let mut audit = Audit::open(&options, &folder);
         assert!(audit.write(vec![record()], 3).is_none());
         let lines = lines(&folder.join(FILE_NAME));
@@ -167,7 +170,7 @@ mod tests {
     #[test]
     fn failure_is_told_once_and_made_up_for() {
         let folder = folder("failure");
-        let options = AuditOptions { file: None, max_bytes: 1 << 20, keep: 2 };
+        let options = AuditOptions { is_on: true, file: None, max_bytes: 1 << 20, keep: 2 };
         fs::create_dir_all(folder.join(FILE_NAME)).unwrap();
         let mut audit = Audit::open(&options, &folder);
         assert!(matches!(audit.write(vec![record(), record()], 0), Some(AuditTrouble::Began(_))));

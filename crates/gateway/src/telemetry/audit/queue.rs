@@ -52,6 +52,8 @@ impl AuditEvent {
 
 #[derive(Default)]
 pub(crate) struct AuditQueue {
+    /// Whether anything is recorded at all.
+    is_on: bool,
     records: Vec<Record>,
     bytes: usize,
     lost: u64,
@@ -59,6 +61,10 @@ pub(crate) struct AuditQueue {
 }
 
 impl AuditQueue {
+    pub(crate) fn set_on(&mut self, is_on: bool) {
+        self.is_on = is_on;
+    }
+
     /// Takes a fact that belongs into the audit; returns any other.
     pub(crate) fn take_fact(&mut self, time: SystemTime, fact: Fact) -> Option<Fact> {
         match fact {
@@ -68,7 +74,7 @@ impl AuditQueue {
             }
             Fact::AccessRefused { front, kind, from } => {
                 // Strangers must not be able to push the lines of clients out of the files.
-                if self.refused.take(time) {
+                if self.is_on && self.refused.take(time) {
                     let (front, result) = (Some(front.name()), Some(kind.name()));
                     let from = Some(from);
                     self.push_event(AuditEvent { front, from, result, ..AuditEvent::new(time, "refused") });
@@ -121,7 +127,7 @@ mod tests {
 
     #[test]
     fn strangers_get_few_lines() {
-        let mut queue = AuditQueue::default();
+        let mut queue = AuditQueue { is_on: true, ..AuditQueue::default() };
         for _ in 0..1000 {
             assert!(queue.take_fact(SystemTime::UNIX_EPOCH, refusal()).is_none());
         }
@@ -130,6 +136,13 @@ mod tests {
         let more = last.lines.unwrap();
         assert_eq!((records.len() as u64 - 1 + more, lost), (1000, 0));
         assert!(records.len() < 30);
+    }
+
+    #[test]
+    fn nothing_is_recorded_when_off() {
+        let mut queue = AuditQueue::default();
+        assert!(queue.take_fact(SystemTime::UNIX_EPOCH, refusal()).is_none());
+        assert!(queue.is_empty() && queue.take().0.is_empty());
     }
 
     #[test]
