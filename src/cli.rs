@@ -290,6 +290,14 @@ pub(crate) struct LogsArgs {
     /// Show the stderr of this server, instead of Switchboard's own log.
     pub(crate) server: Option<String>,
 
+    /// Show the record of calls, instead of the log.
+    #[arg(long, conflicts_with = "server")]
+    pub(crate) audit: bool,
+
+    /// With --audit: print the lines as they are in the file.
+    #[arg(long, requires = "audit")]
+    pub(crate) json: bool,
+
     /// Keep printing new lines.
     #[arg(short, long)]
     pub(crate) follow: bool,

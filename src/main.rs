@@ -22,8 +22,9 @@ fn main() -> ExitCode {
             let exit = exit::of(&error);
             let width = terminal::screen_width(terminal::Stream::Err);
             // A failed write to stderr cannot be reported anywhere.
-            let _ =
-                writeln!(std::io::stderr(), "{}", terminal::wrap(&format!("switchboard: {error:#}"), width));
+            let text = format!("switchboard: {error:#}");
+            let text = terminal::wrap(&switchboard_gateway::secrets::mask_values(&text), width);
+            let _ = writeln!(std::io::stderr(), "{text}");
             exit.into()
         }
     }

@@ -7,7 +7,7 @@ use crate::terminal::{self, Stream, wrap};
 use std::fmt::Write;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, Severity, preset};
-use switchboard_gateway::{Layer, LayerState, Unready, layers};
+use switchboard_gateway::{Layer, LayerState, Unready, layers, secrets};
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let project = std::env::current_dir().ok();
@@ -35,6 +35,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let count = |severity| loaded.problems.iter().filter(|problem| problem.severity == severity).count();
     let (mut errors, mut warnings) = (count(Severity::Error), count(Severity::Warning));
     if let Some(config) = &loaded.config {
+        secrets::learn_config(config, &super::vars);
         warnings += describe(config, &mut text)?;
         if super::enabled(config).is_empty() {
             errors += 1;
@@ -61,6 +62,14 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
                 "set \"state\": \"client\" for this server if it does, and \"state\": \"none\" if not",
             )?;
         }
+        for (server, what) in secrets::exposed(config, &super::vars) {
+            warnings += 1;
+            warn(
+                &mut text,
+                &format!("{what} in the arguments of `{server}` is visible to every process of this machine"),
+                "pass it in `env`, if the server can read it from a variable",
+            )?;
+        }
         describe_layers(&mut text)?;
     }
     writeln!(
@@ -70,7 +79,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         counted(errors, "error"),
         counted(warnings, "warning")
     )?;
-    super::print(&text)?;
+    super::print(&secrets::mask_values(&text))?;
     Ok(if errors == 0 { Exit::Ok } else { Exit::Config })
 }
 
@@ -114,7 +123,7 @@ fn describe(config: &Config, text: &mut String) -> anyhow::Result<usize> {
         }
         let unready = match switchboard_gateway::examine(server, root.clone(), &super::state_folder()) {
             Ok(examined) => {
-                writeln!(text, "{}", examined.command_line)?;
+                writeln!(text, "{}", secrets::redact(&examined.command_line))?;
                 examined.doubt
             }
             // Other servers are served all the same.

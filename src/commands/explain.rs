@@ -5,6 +5,7 @@ use crate::cli::ExplainArgs;
 use crate::exit::{Exit, fatal};
 use switchboard_gateway::config::Config;
 use switchboard_gateway::explain::{Question, explain};
+use switchboard_gateway::secrets::mask_values;
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
     check_params(&args.params)?;
@@ -38,8 +39,8 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
         state_folder: &super::state_folder(),
     });
     match args.json {
-        true => super::print(&format!("{}\n", serde_json::to_string_pretty(&explained)?))?,
-        false => super::print(&explained.to_string())?,
+        true => super::print(&mask_values(&format!("{}\n", serde_json::to_string_pretty(&explained)?)))?,
+        false => super::print(&mask_values(&explained.to_string()))?,
     }
     Ok(Exit::Ok)
 }

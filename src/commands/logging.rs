@@ -6,7 +6,7 @@ use crate::exit::{Exit, fatal};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::config::{Config, LogLevel, STDERR, expand};
-use switchboard_gateway::telemetry::{self, LogOptions};
+use switchboard_gateway::telemetry::{self, AuditOptions, LogOptions};
 
 /// Log flags of a command line.
 pub(super) struct LogFlags {
@@ -38,6 +38,8 @@ pub(super) fn options(
 ) -> anyhow::Result<LogOptions> {
     let configured = config_file.map(|path| expand::log_file(&config.log, path, &vars)).transpose();
     let configured = configured.map_err(|error| fatal(Exit::Config, error.to_string()))?.flatten();
+    let audit = AuditOptions::of(&config.audit, config_file, &vars)
+        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
     let file = flags.file.or(configured);
     warn_of_file(file.as_deref());
     Ok(LogOptions {
@@ -48,6 +50,7 @@ pub(super) fn options(
         bodies: flags.bodies || config.log.bodies,
         server: String::new(),
         root: None,
+        audit,
     })
 }
 

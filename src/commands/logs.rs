@@ -1,5 +1,7 @@
 //! `switchboard logs`: the end of the newest log, or of a server's stderr, and new lines with `--follow`.
 
+mod audit;
+
 use crate::cli::LogsArgs;
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
@@ -18,6 +20,9 @@ const LAST_LINES: usize = 100;
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
+    if args.audit {
+        return audit::run(args);
+    }
     let folder = super::state_folder().join("logs");
     let stem = match &args.server {
         Some(server) => format!("{server}.stderr"),

@@ -40,6 +40,7 @@ use switchboard_gateway::Source;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, Problem, ServerConfig, Severity, expand, preset};
+use switchboard_gateway::secrets::{learn_config, mask_values};
 use switchboard_gateway::tokens::TOKEN_VARIABLE;
 use switchboard_gateway::{check_room, nearest_name};
 
@@ -111,6 +112,7 @@ fn read_config(file: ConfigFile, owners: Owners) -> anyhow::Result<(Config, Sour
     }
     match loaded.config {
         Some(config) => {
+            learn_config(&config, &vars);
             Ok((config, Source { path: file.path, origin: file.origin, owners, text: file.source }))
         }
         None => {
@@ -230,5 +232,5 @@ fn configured_root(config: &Config, config_file: Option<&Path>) -> anyhow::Resul
 
 fn complain(text: &str) {
     // A failed write to stderr cannot be reported anywhere.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", mask_values(text));
 }

@@ -112,6 +112,7 @@ fn seen(address: &Address, answer: Answer) -> Value {
             daemon["servers"] = result["status"]["servers"].clone();
             daemon["limited"] = result["status"]["limited"].clone();
             daemon["collisions"] = result["status"]["collisions"].clone();
+            daemon["audit"] = result["audit"].clone();
         }
         Err(error) => daemon["error"] = json!(error),
     }
@@ -161,6 +162,7 @@ fn shown(seen: &Seen) -> anyhow::Result<String> {
         show_servers(&mut text, &daemon["servers"])?;
         show_limited(&mut text, &daemon["limited"])?;
         show_collisions(&mut text, &daemon["collisions"])?;
+        show_audit(&mut text, &daemon["audit"])?;
     }
     Ok(text)
 }
@@ -333,6 +335,23 @@ fn show_collisions(text: &mut String, collisions: &Value) -> anyhow::Result<()> 
     for collision in list(collisions).iter().filter_map(Value::as_str) {
         writeln!(text, "    {collision}")?;
     }
+    Ok(())
+}
+
+/// The audit, if something is wrong with it.
+fn show_audit(text: &mut String, audit: &Value) -> anyhow::Result<()> {
+    let lost = audit["lost"].as_u64().unwrap_or(0);
+    let file = one_line(audit["file"].as_str().unwrap_or("?"));
+    let line = match audit["error"].as_str() {
+        Some(error) => format!(
+            "  The audit cannot be written to {file}: {} ({} lost)",
+            one_line(error),
+            counted(lost, "line")
+        ),
+        None if lost > 0 => format!("  Lost of the audit {file}: {}", counted(lost, "line")),
+        None => return Ok(()),
+    };
+    writeln!(text, "\n{}", wrap(&line, terminal::width(Stream::Out)))?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! - `rights`: each kind of right on every route, in lists and in calls.
 //! - `profiles`: profiles of the config, by name, and their changes.
 //! - `admin`: what no client can do.
+//! - `audit`: the record of calls. `secrets`: values that no output shows.
 //! - the rest: one group of promises per file.
 
 pub(crate) mod token;
@@ -25,3 +26,5 @@ mod profiles;
 mod admin;
 mod limits;
 mod asks;
+mod audit;
+mod secrets;

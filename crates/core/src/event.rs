@@ -1,6 +1,6 @@
 //! Incoming events and resulting actions. Both enums are closed: every case is listed here.
 
-use crate::access::{Identity, Proof};
+use crate::access::{Front, Identity, Proof};
 use crate::catalogue::{Offer, OfferKey, RawOffer};
 use crate::environment::Environment;
 use crate::fact::Fact;
@@ -22,6 +22,7 @@ pub struct Surroundings {
     pub proof: Proof,
     /// Profiles of the config that narrow its rights further. A profile that does not exist allows nothing.
     pub profiles: Vec<Arc<str>>,
+    pub front: Front,
     /// Its environment for its server.
     pub environment: Environment,
     /// The root that it is pinned to.

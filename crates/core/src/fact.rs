@@ -1,6 +1,6 @@
 //! Facts worth reporting. Logs, metrics and later the dashboard are listeners of this one type; no other code logs.
 
-use crate::access::LimitScope;
+use crate::access::{Call, Front, LimitScope};
 use crate::ids::{BackendId, ClientId};
 use crate::servers::{Crowding, Limit};
 use std::borrow::Cow;
@@ -8,18 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::{ErrorKind, Framing, RawId};
 
-/// Result of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The server's result.
-    Ok,
-    /// The server's own error.
-    ServerError,
-    /// An error of ours.
-    Refused(ErrorKind),
-    /// Cancelled by the client.
-    Cancelled,
-}
+pub use crate::access::Outcome;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
@@ -239,6 +228,15 @@ pub enum Fact {
         took: Duration,
         outcome: Outcome,
     },
+    /// A concluded call of a client that is audited. Goes to the audit, not to the log.
+    Called(Box<Call>),
+    /// A request that a front refused before it reached the core. Goes to the audit, not to the log.
+    AccessRefused {
+        front: Front,
+        kind: ErrorKind,
+        /// The caller's address.
+        from: String,
+    },
     /// Same in the other direction: a request to a client, from a server or from us.
     Asked {
         client: ClientId,
@@ -338,6 +336,7 @@ impl Fact {
             | Self::LateAnswer { backend, .. }
             | Self::Retried { backend, .. } => Some(*backend),
             Self::Answered { backend, .. } | Self::Asked { backend, .. } => *backend,
+            Self::Called(call) => call.launch.map(|launch| launch.backend),
             Self::Layers { .. }
             | Self::Swept { .. }
             | Self::ParentGone
@@ -358,6 +357,7 @@ impl Fact {
             | Self::TooLong { .. }
             | Self::PlainHttp { .. }
             | Self::DroppedNotification { .. }
+            | Self::AccessRefused { .. }
             | Self::Draining { .. }
             | Self::Finished => None,
         }

@@ -7,8 +7,8 @@
 //!
 //! # Layout
 //! Lowest layer first: a module uses only modules listed before it.
-//! - [`moment`]: time as a value. [`redact`]: removal of secrets from texts. [`text`]: nearest names and
-//!   percent-encoding. `ids`: numbers of clients, backends, servers.
+//! - [`moment`]: time as a value. [`text`]: nearest names and percent-encoding. [`redact`]: removal of secrets
+//!   from texts. `ids`: numbers of clients, backends, servers.
 //! - `messages`: messages of our own, and comparison of message parts.
 //! - [`access`]: identities of clients, their rights and limits, and what servers may ask.
 //! - [`environment`]: environment variables, compared between clients of one backend.
@@ -24,8 +24,8 @@
 #![forbid(unsafe_code)]
 
 pub mod moment;
-pub mod redact;
 pub mod text;
+pub mod redact;
 mod ids;
 mod messages;
 pub mod access;
@@ -47,10 +47,11 @@ pub mod status;
 mod transitions;
 
 pub use self::core::Core;
+pub use access::Outcome;
 pub use answers::NO_ROOT_HINT;
 pub use environment::Environment;
 pub use event::{About, Action, Event, MemberPath, StopHow, Surroundings};
-pub use fact::{Fact, Outcome};
+pub use fact::Fact;
 pub use ids::{BackendId, ClientId, Launch, Peer, Principal, ServerId};
 pub use moment::Moment;
 pub use record::{FramingChoice, Record, SeenOffers, Slow};

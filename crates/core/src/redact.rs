@@ -1,139 +1,137 @@
-//! Redaction: texts that look like secrets are masked in logs, and in the stderr lines that errors contain. A
-//! best effort, based on how secrets are usually written; message bodies are not logged at all unless
-//! requested. Must not know where a text comes from.
+//! Redaction: secrets are masked in every text that leaves Switchboard other than as a message to its receiver.
+//! Two nets, one behind the other: exact values that the config is known to hold ([`Secrets`]), and
+//! texts that are written as secrets usually are ([`redact`]). Must not know where a text comes from.
+//!
+//! # Layout
+//! - `shape`: whether a text looks random or can be read. `names`: names that announce a secret.
+//! - [`judge`]: the secrets among the values of a config.
+//! - `forms`: other spellings of a value: JSON, percent-encoding, base64. `values`: search for exact values.
+//! - `tokens`: keys of well-known services. `announced`: values after words such as `password:`.
+//!   `embedded`: private keys, and passwords in addresses. `patterns`: search for all of these.
+//! - `lines`: private keys that span several lines.
 
-/// Words that precede a secret, as in `token: x`, `"apiKey": "x"`, `Authorization: Bearer x`.
-const ANNOUNCING: &[&str] = &[
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "apikey",
-    "api_key",
-    "api-key",
-    "authorization",
-    "bearer",
-    "credential",
-    "private_key",
-    "access_key",
-    "session_auth",
-    "cookie",
-];
-/// Prefixes of keys of well-known services.
-const PREFIXES: &[&str] =
-    &["sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "eyJ"];
-const MASK: &str = "[redacted]";
+mod shape;
+mod names;
+pub mod judge;
+mod forms;
+mod values;
+mod tokens;
+mod announced;
+mod embedded;
+mod patterns;
+mod lines;
 
-/// The text with everything that looks like a secret masked.
+pub use lines::KeyLines;
+pub use names::announces;
+
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use values::Values;
+
+/// The text in place of a secret.
+pub const MASK: &str = "[redacted]";
+
+/// Bytes beyond a limit that [`Secrets::redact_cut`] uses: a secret at the limit must be seen whole.
+pub const CUT_SLACK_BYTES: usize = forms::MAX_VALUE_BYTES;
+
+/// Enough for the beginning of a key of a well-known service.
+const MIN_SLACK_BYTES: usize = 128;
+
+/// The text with everything masked that is written like a secret.
 pub fn redact(text: &str) -> String {
-    // ASCII only, so that offsets are the same in both texts.
-    let lower = text.to_ascii_lowercase();
-    let mut out = String::with_capacity(text.len());
-    let mut from = 0;
-    while let Some((start, end)) = next_secret(text, &lower, from) {
-        out.push_str(&text[from..start]);
-        out.push_str(MASK);
-        from = end;
+    patterns::mask(text).into_owned()
+}
+
+/// Exact values that must not be shown, and the search for them. A value of its own kind: copies share memory.
+#[derive(Clone, Default)]
+pub struct Secrets(Option<Arc<Values>>);
+
+impl Secrets {
+    /// No exact values: texts that are written like secrets are masked all the same.
+    pub const NONE: Self = Self(None);
+
+    /// These secrets and further ones. Values of fewer than eight bytes are left out: they may occur anywhere.
+    pub fn with(&self, more: impl IntoIterator<Item = String>) -> Self {
+        match Values::with(self.0.as_deref(), more) {
+            Some(values) => Self(Some(Arc::new(values))),
+            None => self.clone(),
+        }
     }
-    out.push_str(&text[from..]);
-    out
-}
 
-/// The next secret at or after `from`.
-fn next_secret(text: &str, lower: &str, from: usize) -> Option<(usize, usize)> {
-    let announced = ANNOUNCING.iter().filter_map(|word| announced_by(text, lower, word, from));
-    let prefixed = PREFIXES.iter().filter_map(|prefix| prefixed_by(text, prefix, from));
-    announced.chain(prefixed).min()
-}
+    /// The text without secrets: neither exact values nor texts that are written like secrets.
+    pub fn redact(&self, text: &str) -> String {
+        // Exact values first: a pattern may end in the middle of one.
+        let text = self.mask_values(text);
+        match patterns::mask(&text) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => text.into_owned(),
+        }
+    }
 
-fn announced_by(text: &str, lower: &str, word: &str, from: usize) -> Option<(usize, usize)> {
-    let mut search = from;
-    while let Some(found) = lower[search..].find(word) {
-        let after = search + found + word.len();
-        if let Some((skip, sign)) = value_start(&text[after..]) {
-            let start = after + skip;
-            let end = start + text[start..].find(is_end).unwrap_or(text.len() - start);
-            // `bearer` and the like precede the secret; they are not the secret itself.
-            let is_word = ANNOUNCING.contains(&lower[start..end].trim_matches(is_quote));
-            let is_value = sign == Sign::Mark || word == "bearer" || looks_random(&text[start..end]);
-            // A text may pass through here twice, so a mask is not masked again.
-            if end > start && is_value && !is_word && &text[start..end] != MASK {
-                return Some((start, end));
+    /// The text with exact values masked, for texts of our own that may quote one.
+    pub fn mask_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.0.as_ref().map_or(Cow::Borrowed(text), |values| values.mask(text))
+    }
+
+    /// The first `limit` bytes of a text, without secrets. A secret that the limit cuts in two is masked too:
+    /// give [`CUT_SLACK_BYTES`] more than the limit, or the whole text.
+    pub fn redact_cut(&self, text: &[u8], limit: usize) -> String {
+        let is_cut = text.len() > limit;
+        // As much as can belong to a secret at the limit.
+        let slack =
+            self.0.as_ref().map_or(0, |values| values.longest()).clamp(MIN_SLACK_BYTES, CUT_SLACK_BYTES);
+        let text = String::from_utf8_lossy(&text[..text.len().min(limit + slack)]);
+        let mut masked = match is_cut {
+            // The end of the slack may be half a secret, and masks before it may move it below the limit. Values
+            // come first: the last word may be the end of one.
+            true => {
+                let end = self.0.as_ref().map_or(text.len(), |values| values.whole_until(&text));
+                redact(patterns::whole_words(&self.mask_values(&text[..end])))
             }
+            false => self.redact(&text),
+        };
+        let mut end = limit.min(masked.len());
+        while !masked.is_char_boundary(end) {
+            end -= 1;
         }
-        search = after;
+        masked.truncate(end);
+        masked
     }
-    None
-}
 
-/// The text between a word and its value.
-#[derive(PartialEq, Eq)]
-enum Sign {
-    /// `=` or `:`
-    Mark,
-    Space,
-}
-
-/// Offset of the value after a word, if one follows.
-fn value_start(rest: &str) -> Option<(usize, Sign)> {
-    let skipped = rest.find(|c: char| !(is_quote(c) || matches!(c, ' ' | '=' | ':' | '\\')))?;
-    let between = &rest[..skipped];
-    if between.contains(['=', ':']) {
-        return Some((skipped, Sign::Mark));
-    }
-    (between == " ").then_some((skipped, Sign::Space))
-}
-
-/// Distinguishes `--token a81bc81b4f` from `the token is missing`, which the reader needs to see.
-fn looks_random(value: &str) -> bool {
-    value.len() >= 8 && value.contains(|c: char| c.is_ascii_digit())
-}
-
-fn prefixed_by(text: &str, prefix: &str, from: usize) -> Option<(usize, usize)> {
-    let mut search = from;
-    while let Some(found) = text[search..].find(prefix) {
-        let start = search + found;
-        let end = start + text[start..].find(is_end).unwrap_or(text.len() - start);
-        let begins_word = !text[..start].ends_with(|c: char| c.is_ascii_alphanumeric());
-        // Shorter words with such a prefix are not keys.
-        if begins_word && end - start >= prefix.len() + 12 {
-            return Some((start, end));
+    /// Masks the secrets of a JSON value in place, so that it stays JSON.
+    pub fn redact_json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.redact(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.redact_json(value)),
+            Value::Object(members) => {
+                let all = std::mem::take(members).into_iter().map(|(key, mut value)| {
+                    // What a key announces is a secret of any type.
+                    if announces(&key) && !judge::is_plain(&value) {
+                        value = MASK.into();
+                    }
+                    self.redact_json(&mut value);
+                    (self.mask_values(&key).into_owned(), value)
+                });
+                *members = all.collect();
+            }
+            Value::Number(number) => {
+                if let Cow::Owned(masked) = self.mask_values(&number.to_string()) {
+                    *value = masked.into();
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
         }
-        search = start + prefix.len();
     }
-    None
 }
 
-fn is_quote(c: char) -> bool {
-    matches!(c, '"' | '\'' | '`')
-}
-
-fn is_end(c: char) -> bool {
-    c.is_whitespace() || is_quote(c) || matches!(c, ',' | ';' | '}' | ')' | '&' | '\\')
+/// Shows the number of values only.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets({})", self.0.as_ref().map_or(0, |values| values.len()))
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_masked_and_nothing_else() {
-        for (text, expect) in [
-            ("GITHUB_TOKEN=abc123 next", "GITHUB_TOKEN=[redacted] next"),
-            (r#"{"apiKey":"k-1","name":"x"}"#, r#"{"apiKey":"[redacted]","name":"x"}"#),
-            ("Authorization: Bearer abc.def", "Authorization: Bearer [redacted]"),
-            ("password = 'p w' x", "password = '[redacted] w' x"),
-            ("https://x/?token=abc&y=1", "https://x/?token=[redacted]&y=1"),
-            ("use sk-abcdefghijklmnop now", "use [redacted] now"),
-            ("no secrets here, only a tokenizer", "no secrets here, only a tokenizer"),
-            ("1200 tokens were used", "1200 tokens were used"),
-            ("Error: GITHUB_TOKEN is not set", "Error: GITHUB_TOKEN is not set"),
-            ("run x --api-key a81bc81b4f --verbose", "run x --api-key [redacted] --verbose"),
-            ("", ""),
-            ("täglich token: ö", "täglich token: [redacted]"),
-            (r#"\"token\":\"abc\""#, r#"\"token\":\"[redacted]\""#),
-        ] {
-            assert_eq!(redact(text), expect);
-        }
-    }
-}
+mod tests;

@@ -1,8 +1,9 @@
 //! Policies and limits from the config. Must not know where they come from.
 
-use crate::access::{Asks, Authenticator, IdentityLimits, NewLimiter, Rights, ServerLimits};
+use crate::access::{Asks, AuditPolicy, Authenticator, IdentityLimits, NewLimiter, Rights, ServerLimits};
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
 use crate::record::{FramingChoice, Record};
+use crate::redact::Secrets;
 use crate::routing::Policy;
 use crate::routing::path::Style;
 use std::fmt;
@@ -376,4 +377,8 @@ pub struct Settings {
     pub authenticator: Arc<dyn Authenticator>,
     /// Whether [`crate::Fact::Routed`] is reported for every request.
     pub report_routes: bool,
+    /// Clients whose calls are reported as [`crate::Fact::Called`].
+    pub audit: AuditPolicy,
+    /// Values to mask in texts of servers that errors and facts quote.
+    pub secrets: Secrets,
 }

@@ -42,3 +42,5 @@ mod ending;
 mod orders;
 mod standby;
 mod change;
+mod audit;
+mod secrets;

@@ -7,7 +7,7 @@
 //! | event | meaning |
 //! |---|---|
 //! | `given shared; linger 30s` | settings, for the whole story; see `given.rs` |
-//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; identity ci; limits 5/min burst 1; proof required; elsewhere yes; pinned /p; server 1; rights tools read* -read_all, servers files; profile work` | a client connects, to the first server, to another, or to all of them (`server all`) |
+//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; identity ci; limits 5/min burst 1; proof required; front http; elsewhere yes; pinned /p; server 1; rights tools read* -read_all, servers files; profile work` | a client connects, to the first server, to another, or to all of them (`server all`) |
 //! | `A greets`, `A greets with CAPABILITIES`, `A greets as NAME` | the client sends `initialize` under the id 0 |
 //! | `A confirms` | the client sends `notifications/initialized` |
 //! | `A> MESSAGE`, `1> MESSAGE` | a client or a process sends a message; `(too long) TEXT` exceeds the limit |
@@ -20,7 +20,7 @@
 //! | `found /p /q` | the paths of the last `look up`, resolved |
 //! | `revoke NAME` | the token `swb_NAME` is revoked; `tokens.rs` has those that are known |
 //! | `owner restarts`, `owner stops /p`, `owner starts`, `owner keeps` | the owner's orders, for all roots or for one |
-//! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config limits 5/min burst 1`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5; profile work tools read*` |
+//! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config limits 5/min burst 1`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5; audit all; profile work tools read*` |
 //! | `+5s`, `+0.1s`, `+10min` | time passes |
 //! | `drain`, `kill` | Switchboard is to end |
 //!
@@ -49,10 +49,11 @@ use given::{call_limits, duration, environment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::ServerLimits;
+use switchboard_core::access::{Call, ServerLimits};
+use switchboard_core::redact::MASK;
 use switchboard_core::{
-    Action, Change, ClientId, Core, Event, Fact, Launch, Moment, Order, Peer, ServerId, ServerSettings,
-    Settings, StopHow, Surroundings,
+    Action, Change, ClientId, Core, Event, Fact, Launch, Moment, Order, Outcome, Peer, ServerId,
+    ServerSettings, Settings, StopHow, Surroundings,
 };
 use switchboard_protocol::{Framing, Method};
 use tokens::KnownTokens;
@@ -225,6 +226,7 @@ impl Stage {
                     environments.push((client_of(client), server, environment(number)));
                 }
                 ["server", number] => server = ServerId(number.parse().expect("a number")),
+                ["audit", clients] => self.settings.audit.clients = given::audited(clients),
                 ["room", number] => self.settings.pool.max_backends = number.parse().expect("a number"),
                 ["linger", seconds] => {
                     self.settings.linger = Some(Duration::from_secs(seconds.parse().expect("seconds")));
@@ -264,6 +266,7 @@ impl Stage {
             aggregates,
             identity_limits,
             profiles,
+            audit,
             ..
         } = self.settings.clone();
         let policy = roots.policy;
@@ -280,6 +283,7 @@ impl Stage {
             shutdown_grace,
             linger,
             aggregates,
+            audit,
         };
         let mut actions = Vec::new();
         self.core.reconfigure(self.now, change, &mut actions);
@@ -451,7 +455,37 @@ fn show(fact: &Fact) -> Option<String> {
         Fact::BreakerOpened { cooldown, .. } => format!("breaker open for {} s", cooldown.as_secs()),
         Fact::Probing { .. } => "probe".into(),
         Fact::DroppedNotification { .. } => "notification dropped".into(),
+        Fact::Called(call) => called(call),
+        Fact::Crashed { stderr, .. } if stderr.contains(MASK) => format!("crashed: {stderr}"),
         _ => return None,
     };
     Some(text)
+}
+
+/// The record of a call; `-` for a part that is not known.
+fn called(call: &Call) -> String {
+    let known = |part: &Option<String>| part.clone().unwrap_or_else(|| "-".into());
+    let result = match call.outcome {
+        Outcome::Ok if call.is_tool_error => "tool_error",
+        Outcome::Ok => "ok",
+        Outcome::ServerError => "server_error",
+        Outcome::Refused(kind) => kind.name(),
+        Outcome::Cancelled => "cancelled",
+    };
+    let params = call.params.as_ref().map(|params| format!(" {}", String::from_utf8_lossy(&params.text)));
+    let Call { identity, front, method, took, request_bytes, answer_bytes, .. } = call;
+    format!(
+        "called by {} {identity} ({}, {}): {method} {} {} at {} in {}: {result} after {took:?}, {request_bytes} and \
+         {answer_bytes} bytes{}",
+        name_of(call.client),
+        call.info
+            .as_ref()
+            .map_or("-".into(), |info| format!("{} {}", info.name, info.version).trim().to_owned()),
+        front.name(),
+        known(&call.server),
+        known(&call.item),
+        known(&call.root),
+        known(&call.launch.map(|launch| launch.to_string())),
+        params.unwrap_or_default(),
+    )
 }

@@ -5,7 +5,8 @@
 //! - `hex`: bytes as text. `command_line`: the runner and the package of a server's command line.
 //! - [`presets`]: servers known by name: a table, and code that locates their programs.
 //! - [`config`]: the config file, from text to checked values.
-//! - [`telemetry`]: the log.
+//! - [`secrets`]: values that no text may show.
+//! - [`telemetry`]: the log and the audit.
 //! - [`paths`]: paths that messages and the environment name, looked up on disk.
 //! - `known`: packages with known state and scope; `scope`: the scope of a server
 //!   whose config leaves it open.
@@ -30,6 +31,7 @@ mod hex;
 mod command_line;
 pub mod presets;
 pub mod config;
+pub mod secrets;
 pub mod telemetry;
 pub mod paths;
 mod known;
@@ -52,6 +54,8 @@ pub mod fronts;
 mod daemon;
 mod attach;
 pub mod runtime;
+
+use std::io::Write as _;
 
 pub use attach::link::DaemonCommand;
 pub use backends::examine::{Examined, examine};
@@ -109,10 +113,14 @@ pub fn layers(state_folder: &std::path::Path) -> Layers {
 /// Ends the process on a panic: a panic is a bug, and continuing would mean continuing with inconsistent
 /// state. Guards end the servers' processes, and clients start us again.
 fn end_on_panic() {
-    let tell = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        // The usual message first, since nothing runs after the abort.
-        tell(panic);
+    std::panic::set_hook(Box::new(|panic| {
+        let backtrace = std::backtrace::Backtrace::capture();
+        let stack = match backtrace.status() {
+            std::backtrace::BacktraceStatus::Captured => format!("{backtrace}"),
+            _ => String::new(),
+        };
+        // The message first, since nothing runs after the abort. A failed write cannot be reported.
+        let _ = std::io::stderr().write_all((secrets::panic_text(panic) + &stack).as_bytes());
         std::process::abort();
     }));
 }

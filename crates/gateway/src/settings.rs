@@ -3,7 +3,7 @@
 
 use crate::catalogue::Shelf;
 use crate::config::{
-    Capabilities, Config, Dialect, FilterConfig, Framing, Lookup, Names, OnTimeout, PoolMemory,
+    AuditClients, Capabilities, Config, Dialect, FilterConfig, Framing, Lookup, Names, OnTimeout, PoolMemory,
     RetryAfterCrash, ServerConfig, StdioAccess, expand,
 };
 use crate::environments::Vars;
@@ -11,12 +11,15 @@ use crate::known;
 use crate::launches::Launches;
 use crate::paths;
 use crate::scope;
+use crate::secrets;
 use crate::tokens::Secret;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::access::{Authenticator, NewLimiter, Proof, ServerLimits};
+use switchboard_core::access::{
+    AuditPolicy, AuditedClients, Authenticator, Front, NewLimiter, Proof, ServerLimits,
+};
 use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOffer};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
@@ -42,6 +45,7 @@ pub(crate) fn own_surroundings(roots: &RootOptions, proof: Proof) -> Surrounding
         identity: Arc::default(),
         proof,
         profiles: Vec::new(),
+        front: Front::Stdio,
         environment: Environment::default(),
         pinned: roots.pinned.as_deref().and_then(paths::canonical),
         given: roots.given.iter().filter_map(|root| paths::canonical(root)).collect(),
@@ -98,7 +102,19 @@ pub(crate) fn of_config(
         seed: time.as_nanos() as u64,
         authenticator,
         report_routes,
+        audit: audit(config),
+        secrets: secrets::known(),
     }
+}
+
+/// Clients whose calls are recorded.
+pub(crate) fn audit(config: &Config) -> AuditPolicy {
+    let clients = match config.audit.clients {
+        AuditClients::Remote => AuditedClients::Remote,
+        AuditClients::All => AuditedClients::All,
+        AuditClients::None => AuditedClients::None,
+    };
+    AuditPolicy { clients, arguments: config.audit.arguments }
 }
 
 pub(crate) fn aggregates(config: &Config) -> Aggregates {

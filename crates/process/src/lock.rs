@@ -1,7 +1,7 @@
 //! A mutex without poisoning. A panic on any thread ends the whole process, so a guard that was dropped while unwinding
 //! never leaves data for another thread to find. Must not know what is locked.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// Exclusive access to a [`Lock`]'s value, until it is dropped.
@@ -25,6 +25,15 @@ impl<T: ?Sized> Lock<T> {
     /// Blocks until no other thread holds the lock.
     pub fn lock(&self) -> LockGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The guard, unless another thread, or this one, holds the lock.
+    pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Access without locking: the exclusive borrow already keeps other threads out.

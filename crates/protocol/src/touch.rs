@@ -55,6 +55,8 @@ pub enum Part {
     MetaAuthToken,
     // `result`
     ResultType,
+    /// `tools/call`: the tool has failed.
+    ResultIsError,
     ResultTask,
     ResultTaskId,
     NextCursor,
@@ -161,6 +163,7 @@ static RESULT_META: &[Branch] = &[
 
 static RESULT: &[Branch] = &[
     leaf("resultType", Part::ResultType),
+    leaf("isError", Part::ResultIsError),
     node("task", Part::ResultTask, &[leaf("taskId", Part::ResultTaskId)]),
     leaf("nextCursor", Part::NextCursor),
     node("_meta", Part::ResultMeta, RESULT_META),

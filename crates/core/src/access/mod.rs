@@ -1,5 +1,5 @@
-//! Access control: the identity of a client, its rights and its limits, and what servers may ask. Must not know
-//! what a token looks like, transports, or where an identity comes from.
+//! Access control: the identity of a client, its rights, its limits, the record of its calls, and what servers may
+//! ask. Must not know what a token looks like, transports, or where an identity comes from.
 //!
 //! # Layout
 //! - `rights`: servers, items and methods that an identity may use.
@@ -13,6 +13,7 @@
 //! - `refusals`: refused calls, counted.
 //! - `asks`: requests that a server may send to its clients.
 //! - `proof`: how a client proves its identity.
+//! - `audit`: clients whose calls are recorded, and the record of a call.
 
 mod rights;
 mod rate;
@@ -25,8 +26,10 @@ mod choice;
 mod refusals;
 mod asks;
 mod proof;
+mod audit;
 
 pub use asks::Asks;
+pub use audit::{AuditPolicy, AuditedClients, Call, CallParams, ClientInfo, Front, Outcome};
 pub use choice::NewLimiter;
 pub use fair::FairLimiter;
 pub use identity::{Authenticator, Identity, NoTokens};

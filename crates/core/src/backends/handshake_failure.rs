@@ -1,6 +1,6 @@
 //! Reasons to stop a running process whose handshake failed.
 
-use crate::redact::redact;
+use crate::redact::Secrets;
 use std::time::Duration;
 use switchboard_protocol::Message;
 
@@ -14,11 +14,11 @@ pub(crate) enum HandshakeFailure {
 }
 
 impl HandshakeFailure {
-    pub(crate) fn refused(answer: &Message) -> Self {
+    pub(crate) fn refused(answer: &Message, secrets: &Secrets) -> Self {
         let answer: serde_json::Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
         let message = answer["error"]["message"].as_str().unwrap_or("an error without a message");
         // The message goes into errors and logs, and may quote a token.
-        Self::Refused { message: redact(message) }
+        Self::Refused { message: secrets.redact(message) }
     }
 
     pub(crate) fn why(&self) -> &'static str {

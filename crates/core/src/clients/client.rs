@@ -20,7 +20,7 @@ pub(crate) use role::Role;
 
 use self::leases::Leases;
 use self::outbox::ClientOutbox;
-use crate::access::{Identity, Standing};
+use crate::access::{ClientInfo, Front, Identity, Standing};
 use crate::catalogue::{Listing, Naming};
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
@@ -79,6 +79,9 @@ pub(crate) struct Client {
     token: Option<Arc<Identity>>,
     /// `None` for nearly all clients.
     profiled: Option<Arc<Profiled>>,
+    front: Front,
+    /// The client's own name, read when it is first needed.
+    info: Option<Arc<ClientInfo>>,
     environment: Environment,
     /// The client's known folders.
     known: Shared<Known>,
@@ -203,6 +206,11 @@ impl Client {
     /// Whether its rights include its server.
     pub(crate) fn may_use_server(&self) -> bool {
         self.identity.allows_server(&self.settings.name)
+    }
+
+    /// The way on which the client reached us.
+    pub(crate) fn front(&self) -> Front {
+        self.front
     }
 
     pub(crate) fn environment(&self) -> &Environment {

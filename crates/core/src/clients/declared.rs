@@ -1,5 +1,6 @@
 //! The protocol version and the capabilities that a client declared in `initialize`.
 
+use crate::access::ClientInfo;
 use crate::settings::{Capabilities, ServerSettings};
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,6 +30,31 @@ impl Opening {
     fn of(initialize: &Message) -> Option<Self> {
         serde_json::from_slice(initialize.part(Part::Params).unwrap_or_default()).ok()
     }
+}
+
+/// Longest name or version of a client that is kept.
+const MAX_INFO_CHARS: usize = 80;
+
+#[derive(Deserialize)]
+struct Introduction {
+    #[serde(rename = "clientInfo")]
+    client: Introduced,
+}
+
+#[derive(Deserialize)]
+struct Introduced {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    version: String,
+}
+
+/// The client's own name and version.
+pub(crate) fn info_of(initialize: &Message) -> Option<ClientInfo> {
+    let params = initialize.part(Part::Params)?;
+    let Introduction { client } = serde_json::from_slice(params).ok()?;
+    let cut = |text: String| text.chars().take(MAX_INFO_CHARS).collect();
+    Some(ClientInfo { name: cut(client.name), version: cut(client.version) })
 }
 
 impl Declared {

@@ -32,6 +32,7 @@ use crate::fact::Fact;
 use crate::ids::{BackendId, Peer};
 use crate::moment::Moment;
 use crate::pending::{Merging, PendingRequests, Questions};
+use crate::redact::Secrets;
 use crate::servers::{Server, Servers};
 use crate::settings::{ServerSettings, Settings};
 use std::sync::Arc;
@@ -111,6 +112,11 @@ impl Core {
     /// Enables or disables [`crate::Fact::Routed`].
     pub fn report_routes(&mut self, wanted: bool) {
         self.settings.report_routes = wanted;
+    }
+
+    /// Replaces the values to mask.
+    pub fn set_secrets(&mut self, secrets: Secrets) {
+        self.settings.secrets = secrets;
     }
 
     /// Latest time for the next [`Event::Tick`](crate::Event::Tick).

@@ -20,7 +20,7 @@ mod merge;
 
 pub(crate) use merge::{MergeSource, MergeVerdict, Merging};
 pub(crate) use question::{AskedBy, Question, Questions};
-pub(crate) use request::{Asker, NOWHERE, Pending, RequestState, name_of};
+pub(crate) use request::{Asker, NOWHERE, Pending, Recorded, RequestState, name_of};
 pub(crate) use requests::PendingRequests;
 pub(crate) use tokens::MAX_TOKEN_BYTES;
 pub(crate) use unrouted::Unrouted;

@@ -1,8 +1,8 @@
 //! Requests to a backend, from clients or from us. Must not know clients and backends except by number.
 
-use crate::access::Permit;
+use crate::access::{CallParams, Permit};
 use crate::catalogue::List;
-use crate::ids::{BackendId, ClientId};
+use crate::ids::{BackendId, ClientId, Launch};
 use crate::moment::Moment;
 use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use std::borrow::Cow;
@@ -38,6 +38,17 @@ pub(crate) enum RequestState {
     Cancelled,
 }
 
+/// The part of a call's record that is known before its answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorded {
+    /// The tool, prompt or URI.
+    pub(crate) item: Option<String>,
+    pub(crate) bytes: usize,
+    pub(crate) params: Option<CallParams>,
+    /// The process that got the request.
+    pub(crate) launch: Option<Launch>,
+}
+
 /// A request to a backend.
 #[derive(Debug)]
 pub(crate) struct Pending {
@@ -65,6 +76,8 @@ pub(crate) struct Pending {
     deadline: Moment,
     /// Upper limit of the deadline, which progress extends.
     latest: Option<Moment>,
+    /// The record of a call that is audited, until it is reported.
+    recorded: Option<Box<Recorded>>,
 }
 
 impl Pending {
@@ -93,6 +106,7 @@ impl Pending {
             accepted,
             deadline: latest.map_or(deadline, |latest| deadline.min(latest)),
             latest,
+            recorded: None,
         }
     }
 
@@ -121,6 +135,7 @@ impl Pending {
             accepted,
             deadline,
             latest: None,
+            recorded: None,
         }
     }
 
@@ -158,6 +173,24 @@ impl Pending {
     /// Whether the request runs as a task.
     pub(crate) fn is_task(&self) -> bool {
         self.is_task
+    }
+
+    /// The record of a call that is audited and not yet reported.
+    pub(crate) fn recorded(&self) -> Option<&Recorded> {
+        self.recorded.as_deref()
+    }
+
+    pub(crate) fn recorded_mut(&mut self) -> Option<&mut Recorded> {
+        self.recorded.as_deref_mut()
+    }
+
+    pub(crate) fn record(&mut self, recorded: Option<Box<Recorded>>) {
+        self.recorded = recorded;
+    }
+
+    /// Takes the record of a request that stays open: it is reported once.
+    pub(crate) fn take_recorded(&mut self) -> Option<Box<Recorded>> {
+        self.recorded.take()
     }
 
     pub(crate) fn accepted(&self) -> Moment {

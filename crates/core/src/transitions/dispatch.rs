@@ -83,6 +83,12 @@ impl Core {
         }
     }
 
+    /// Texts for errors, logs and `status`. Hints are our own texts, which may quote a value all the same.
+    fn without_secrets(&self, text: &str, hint: Option<String>) -> (String, Option<String>) {
+        let secrets = &self.settings.secrets;
+        (secrets.redact(text), hint.map(|hint| secrets.mask_values(&hint).into_owned()))
+    }
+
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::ClientConnected { client, server, surroundings } => {
@@ -102,10 +108,12 @@ impl Core {
             Event::Revoked { identity } => self.revoked(&identity),
             Event::Spawned { launch, pid } => self.spawned(launch, pid),
             Event::SpawnFailed { launch, reason, hint } => {
+                let (reason, hint) = self.without_secrets(&reason, hint);
                 let fact = Fact::SpawnFailed { backend: launch.backend, reason: reason.clone() };
                 self.start_failed(launch, fact, &Cause::Spawn { reason, hint });
             }
             Event::NotReached { launch, reason, hint, retryable, after } => {
+                let (reason, hint) = self.without_secrets(&reason, hint);
                 let fact = Fact::NotReached { backend: launch.backend, reason: reason.clone() };
                 self.start_failed(launch, fact, &Cause::NotReached { reason, hint, retryable, after });
             }
@@ -115,7 +123,8 @@ impl Core {
                 self.backend_too_long(launch, length, &glimpses);
             }
             Event::BackendEnded { launch, how, stderr, hint } => {
-                self.backend_ended(launch, &how, &stderr, hint)
+                let (stderr, hint) = self.without_secrets(&stderr, hint);
+                self.backend_ended(launch, &how, &stderr, hint);
             }
             Event::Measured { bytes } => self.measured(&bytes),
             Event::Flushed { peer, bytes } => self.flushed(peer, bytes),

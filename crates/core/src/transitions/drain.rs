@@ -7,6 +7,7 @@ use crate::event::{Action, StopHow};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId};
 use crate::messages::own_result;
+use crate::transitions::CallEnd;
 use std::time::Duration;
 use switchboard_protocol::Method;
 
@@ -176,6 +177,7 @@ impl Core {
 
     /// Withdraws a request of a lost client, or has its backend cancel it.
     fn drop_request(&mut self, client: ClientId, minted: u64, are_others: bool) {
+        self.report_open_call(minted, CallEnd::cancelled());
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let (backend, method) = (pending.backend(), pending.method());
         if pending.waiting().is_none() {

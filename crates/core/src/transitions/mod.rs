@@ -3,6 +3,7 @@
 //! the concepts.
 //!
 //! # Layout
+//! - `audit`: records of calls.
 //! - `outgoing`: the only exit for messages, with the byte credits of the outboxes.
 //! - `dispatch`: the transition for each event, and the follow-ups.
 //! - `routing`: the backend for a message, and the clients that share one.
@@ -15,6 +16,7 @@
 //! - `deadlines`: timeouts, and the next deadline.
 //! - `drain`: the shutdown of the program.
 
+mod audit;
 mod outgoing;
 mod dispatch;
 mod routing;
@@ -31,5 +33,6 @@ pub use backends::MEMORY_CHECK_INTERVAL;
 pub use owner::{Change, Done, Order};
 pub use pool::StandbyState;
 
+pub(crate) use audit::{CallEnd, item_of};
 pub(crate) use clients::Screened;
 pub(crate) use routing::{Addressee, Forget, Route, names_task};

@@ -2,7 +2,7 @@
 
 use super::given::{call_limits, environment};
 use bytes::Bytes;
-use switchboard_core::access::{Identity, Patterns, Proof, Rights};
+use switchboard_core::access::{Front, Identity, Patterns, Proof, Rights};
 use switchboard_core::routing::{NamedBy, NamedPath};
 use switchboard_core::{ClientId, Event, Launch, MemberPath, Principal, ServerId, Surroundings};
 use switchboard_protocol::hunt::Hunter;
@@ -54,11 +54,13 @@ fn connected(client: ClientId, options: &str) -> Event {
     for part in options.split("; ").skip(1) {
         match part.split_once(' ').expect("a word and a value") {
             ("folder", path) => surroundings.working_folder = Some(path.into()),
+            ("front", "http") => surroundings.front = Front::Http,
             ("elsewhere", _) => surroundings.is_elsewhere = true,
             ("pinned", path) => surroundings.pinned = Some(path.into()),
             ("principal", number) => {
                 let principal = Principal(number.parse().expect("a number"));
-                surroundings.identity = Identity { principal, ..Identity::default() }.into();
+                let name = if number == "0" { "owner".into() } else { format!("token-{number}").into() };
+                surroundings.identity = Identity { principal, name, ..Identity::default() }.into();
             }
             ("identity", name) => {
                 let principal = Principal(u32::from(name.as_bytes()[0]));

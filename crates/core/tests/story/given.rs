@@ -6,9 +6,12 @@ use bytes::Bytes;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{Asks, CallLimits, IdentityLimits, NewLimiter, Rate, ServerLimits};
+use switchboard_core::access::{
+    Asks, AuditPolicy, AuditedClients, CallLimits, IdentityLimits, NewLimiter, Rate, ServerLimits,
+};
 use switchboard_core::catalogue::{Filter, List, Listing, Offer, OfferKey};
 use switchboard_core::environment::{Source, Variable};
+use switchboard_core::redact::Secrets;
 use switchboard_core::{
     Aggregates, Capabilities, Environment, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots,
     Scope, ScopeReason, ServerSettings, Settings, Slow, StatePolicy,
@@ -35,6 +38,8 @@ pub(crate) fn settings() -> Settings {
         seed: 1,
         authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }
 
@@ -57,6 +62,9 @@ pub(super) fn apply(settings: &mut Settings, line: &str) {
                 let (name, text) = value.split_once(' ').expect("a name and rights");
                 settings.profiles.push((name.to_owned(), rights(text).into()));
             }
+            "audit" => settings.audit.clients = audited(value),
+            "audit.arguments" => settings.audit.arguments = true,
+            "secret" => settings.secrets = settings.secrets.with([value.to_owned()]),
             "linger" => settings.linger = Some(duration(value)),
             "stays" => settings.stays = true,
             "bare" => settings.dialect = LearntDialect::Fixed(Dialect::Bare),
@@ -76,6 +84,15 @@ pub(super) fn apply(settings: &mut Settings, line: &str) {
             "include_owner" => settings.identity_limits.include_owner = true,
             _ => apply_to_server(server, word, value),
         }
+    }
+}
+
+pub(super) fn audited(clients: &str) -> AuditedClients {
+    match clients {
+        "none" => AuditedClients::None,
+        "remote" => AuditedClients::Remote,
+        "all" => AuditedClients::All,
+        other => panic!("unknown clients: {other}"),
     }
 }
 

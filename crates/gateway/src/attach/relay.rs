@@ -7,7 +7,8 @@ use crate::settings::{self, RootOptions};
 use crate::tokens::secret;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{IdentityLimits, NewLimiter, NoTokens, Proof};
+use switchboard_core::access::{AuditPolicy, IdentityLimits, NewLimiter, NoTokens, Proof};
+use switchboard_core::redact::Secrets;
 use switchboard_core::{Aggregates, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerSettings, Settings};
 use switchboard_protocol::Framing;
 
@@ -85,5 +86,7 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         // Tokens in messages pass on to the daemon.
         authenticator: Arc::new(NoTokens),
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }

@@ -5,6 +5,7 @@ use crate::config::environment::{Inherited, withheld_hint};
 use crate::config::expand::ExpandError;
 use crate::config::{self, Missing, Packages, ServerConfig, expand, folders};
 use crate::environments::Vars;
+use crate::secrets;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,6 +88,19 @@ impl LaunchPlan {
         let is_isolated = server.packages == Packages::Isolated && self.packages.isolate(&mut launch);
         let unisolated = is_isolated.then_some(unisolated);
         Ok(Prepared { launch, unisolated, withheld: environment.withheld })
+    }
+
+    /// Secrets that the process will know, and may print.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let mut found = secrets::of_server(&self.server, self.root.as_deref(), &|name| self.vars.get(name));
+        if let Ok(prepared) = self.expand() {
+            let env = prepared.launch.env.iter();
+            found.extend(secrets::of_environment(
+                env.map(|(name, value)| (name.to_string_lossy(), value.to_string_lossy())),
+            ));
+        }
+        secrets::keep_names(&mut found, &self.server, self.root.as_deref());
+        found
     }
 
     fn working_folder(&self, own: Option<PathBuf>) -> Option<PathBuf> {

@@ -38,6 +38,8 @@ pub(crate) async fn run(
     mut orders: BackendOrders,
 ) {
     let name = filled.server.name.clone();
+    // Before the start: the first words of the process may hold one.
+    hub.learn_secrets(filled.secrets());
     let spawned = match start(warden, &filled).await {
         Ok(spawned) => spawned,
         Err((reason, hint)) => {

@@ -5,19 +5,21 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::default_keys::DefaultsEntry;
-use super::keys::{FileEntry, LogEntry, ServerEntries};
+use super::keys::{AuditEntry, FileEntry, LogEntry, ServerEntries};
 use super::quantity::spell_size;
 use super::read::{Count, Key, Size, Time};
 use super::report::{FilePlace, Report, shown};
 use super::server_keys::ServerEntry;
 use super::syntax::{self, span};
 use super::{
-    Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, access, defaults, offers,
-    preset_keys, profiles, remote, run_keys, serve, sharing,
+    AuditConfig, Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, access,
+    defaults, offers, preset_keys, profiles, remote, run_keys, serve, sharing,
 };
 
 const MIN_MESSAGE_LIMIT_BYTES: usize = 1 << 10;
 const MAX_MESSAGE_LIMIT_BYTES: usize = 1 << 30;
+/// A line may have several KiB, and each file should hold more than a few.
+const MIN_AUDIT_FILE_BYTES: usize = 64 << 10;
 
 /// Result of loading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +119,7 @@ fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
         }),
         serve: entry.serve.value().map(|entry| serve::settings(entry, report)).unwrap_or_default(),
         log: entry.log.value().map(log).unwrap_or_default(),
+        audit: entry.audit.value().map(|entry| audit(entry, report)).unwrap_or_default(),
     }
 }
 
@@ -142,6 +145,23 @@ fn log(entry: LogEntry) -> LogConfig {
         format: entry.format.or(defaults::LOG_FORMAT),
         file: entry.file.value(),
         bodies: entry.bodies.or(defaults::LOG_BODIES),
+    }
+}
+
+fn audit(entry: AuditEntry, report: &mut Report<'_>) -> AuditConfig {
+    if let Key::Given(Size(bytes), place) = &entry.max_bytes
+        && *bytes < MIN_AUDIT_FILE_BYTES
+    {
+        let message = format!("{} is too small", spell_size(*bytes));
+        let remedy = format!("write a size of at least {}", spell_size(MIN_AUDIT_FILE_BYTES));
+        report.error(&place.readable(), message, remedy);
+    }
+    AuditConfig {
+        clients: entry.clients.or(defaults::AUDIT_CLIENTS),
+        arguments: entry.arguments.or(defaults::AUDIT_ARGUMENTS),
+        file: entry.file.value(),
+        max_bytes: entry.max_bytes.or(Size(defaults::AUDIT_MAX_BYTES)).0,
+        keep: entry.keep.or(Count(defaults::AUDIT_KEEP)).0,
     }
 }
 

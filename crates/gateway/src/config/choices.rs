@@ -73,6 +73,18 @@ choice! {
 }
 
 choice! {
+    /// Clients whose calls are recorded.
+    AuditClients {
+        /// Clients over HTTP, and clients with a token of their own.
+        Remote = "remote",
+        /// All clients, including the owner's windows.
+        All = "all",
+        /// No client.
+        None = "none",
+    }
+}
+
+choice! {
     /// Which of Switchboard's own environment variables a server inherits.
     InheritEnv {
         /// The documented safe list: variables that programs need to run, without secrets.

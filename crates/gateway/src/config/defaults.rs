@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    Ask, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, PoolMemory, RetryAfterCrash, Scope, State, StdioAccess,
+    Ask, AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel,
+    Names, OnTimeout, Packages, PoolMemory, RetryAfterCrash, Scope, State, StdioAccess,
 };
 
 pub const FRAMING: Framing = Framing::Auto;
@@ -63,6 +63,10 @@ pub const LOG_BODIES: bool = false;
 
 pub const STDIO_ACCESS: StdioAccess = StdioAccess::Open;
 pub const TOKEN_IN_BODY: bool = false;
+pub const AUDIT_CLIENTS: AuditClients = AuditClients::Remote;
+pub const AUDIT_ARGUMENTS: bool = false;
+pub const AUDIT_MAX_BYTES: usize = 10 << 20;
+pub const AUDIT_KEEP: usize = 10;
 
 pub const LISTEN: &str = "127.0.0.1:7411";
 pub const SESSION_TTL: Duration = Duration::from_secs(30 * 60);

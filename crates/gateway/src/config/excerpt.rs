@@ -172,9 +172,9 @@ fn starts_key(line: &[char], at: usize) -> bool {
 /// Values that cannot be secrets.
 mod secrets {
     /// Keys whose values may be shown.
-    const PLAIN: &str = "bodies capabilities command cwd defaultRoot dialect disabled enabled eventBytes fallback file \
+    const PLAIN: &str = "arguments bodies capabilities clients command cwd defaultRoot dialect disabled enabled eventBytes fallback file \
                          format framing guard hardTimeout health idleTtl inheritEnv lazy level linger listGrace \
-                         maxBackends maxInFlight maxMessageBytes maxQueue maxSessions memoryLimit mode names onTimeout \
+                         maxBackends maxBytes maxInFlight maxMessageBytes maxQueue maxSessions memoryLimit mode names onTimeout \
                          openRoots packages pageSize preset required retryAfterCrash scope sessionTtl shareAdHoc \
                          shutdownGrace startTimeout state timeout type";
     /// Longest value of a setting.

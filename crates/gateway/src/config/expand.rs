@@ -14,7 +14,7 @@ use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
 use super::model::STDERR;
 use super::report::shown;
 use super::variables::Lookup;
-use super::{Config, LogConfig, Packages, ServerConfig, Variables, folders};
+use super::{AuditConfig, Config, LogConfig, Packages, ServerConfig, Variables, folders};
 
 /// Expanded launch: the arguments of `exec`, except for the inherited environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +111,18 @@ pub(crate) fn variables(server: &ServerConfig, vars: Lookup<'_>) -> Vec<(String,
     found
 }
 
+/// Names of the variables in a text.
+pub(crate) fn names_in(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for piece in pieces(text).unwrap_or_default() {
+        match piece {
+            Piece::Fill(Fill::Variable { name, .. }) => names.push(name),
+            Piece::Fill(_) | Piece::Text(_) => {}
+        }
+    }
+    names
+}
+
 /// Whether the launch of `server` depends on the root, so that each root needs its own backend. Comparing two
 /// made-up roots also catches indirect uses, such as a relative `cwd`.
 pub fn uses_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
@@ -147,6 +159,15 @@ pub fn log_file(
         Some(STDERR) => Ok(Some(STDERR.into())),
         file => beside(config_file, file, "log.file", vars),
     }
+}
+
+/// Path of the audit's file, if the config names one. A relative path starts at the config file's folder.
+pub fn audit_file(
+    audit: &AuditConfig,
+    config_file: &Path,
+    vars: Lookup<'_>,
+) -> Result<Option<PathBuf>, ExpandError> {
+    beside(config_file, audit.file.as_deref(), "audit.file", vars)
 }
 
 /// Root for requests without a workspace. A relative path starts at the config file's

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::access_keys::IdentityLimitsEntry;
-use super::choices::{Dialect, Fallback, Framing, LogFormat, LogLevel, Names, StdioAccess};
+use super::choices::{AuditClients, Dialect, Fallback, Framing, LogFormat, LogLevel, Names, StdioAccess};
 use super::default_keys::DefaultsEntry;
 use super::defaults;
 use super::lists::{ByName, WordList};
@@ -120,6 +120,10 @@ file_object! {
         /// Log settings.
         #[schemars(example = json!({ "level": "debug" }))]
         "log" => log: LogEntry,
+
+        /// Record of calls: a line for each call of a tool, each read of a resource, each prompt.
+        #[schemars(example = json!({ "clients": "all" }))]
+        "audit" => audit: AuditEntry,
     }
 }
 
@@ -216,6 +220,32 @@ file_object! {
         /// Whether the content of messages is logged. It may contain secrets.
         #[schemars(extend("default" = defaults::LOG_BODIES), example = json!(true))]
         "bodies" => bodies: bool,
+    }
+}
+
+file_object! {
+    /// Record of calls.
+    AuditEntry, ignoring &[], {
+        /// Clients whose calls are recorded.
+        #[schemars(extend("default" = defaults::AUDIT_CLIENTS.word()), example = json!("all"))]
+        "clients" => clients: AuditClients,
+
+        /// Whether the arguments of calls are recorded: the first 4 KiB, with secrets masked.
+        #[schemars(extend("default" = defaults::AUDIT_ARGUMENTS), example = json!(true))]
+        "arguments" => arguments: bool,
+
+        /// File to use instead of `audit.jsonl` in the log folder. A relative path starts at the
+        /// config file's folder.
+        #[schemars(example = json!("/var/log/switchboard/audit.jsonl"))]
+        "file" => file: String,
+
+        /// Size at which a new file begins, at least 64KiB.
+        #[schemars(extend("default" = spell_size(defaults::AUDIT_MAX_BYTES)), example = json!("100MiB"))]
+        "maxBytes" => max_bytes: Size,
+
+        /// Number of old files that are kept.
+        #[schemars(extend("default" = defaults::AUDIT_KEEP), example = json!(50))]
+        "keep" => keep: Count,
     }
 }
 

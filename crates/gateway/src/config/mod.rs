@@ -63,12 +63,12 @@ pub(crate) mod tests;
 pub use crate::presets::Missing;
 pub use assemble::{LoadedConfig, load};
 pub use choices::{
-    Ask, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, Preset, RetryAfterCrash, Scope, State, StdioAccess,
+    Ask, AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel,
+    Names, OnTimeout, Packages, Preset, RetryAfterCrash, Scope, State, StdioAccess,
 };
 pub use model::{
-    Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, PresetConfig, RemoteConfig, STDERR, ServeConfig,
-    ServerConfig, Transport,
+    AuditConfig, Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, PresetConfig, RemoteConfig, STDERR,
+    ServeConfig, ServerConfig, Transport,
 };
 pub use problem::{Problem, Severity};
 pub use quantity::{parse_any_time as parse_time, spell_time};

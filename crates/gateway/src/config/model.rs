@@ -7,8 +7,9 @@ use std::time::Duration;
 use switchboard_core::access::{Asks, IdentityLimits, Rights, ServerLimits};
 
 use super::{
-    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
-    OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, StdioAccess, Variables, defaults,
+    AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing,
+    Names, OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, StdioAccess, Variables,
+    defaults,
 };
 
 /// All settings.
@@ -54,6 +55,7 @@ pub struct Config {
     pub stdio_access: StdioAccess,
     pub serve: ServeConfig,
     pub log: LogConfig,
+    pub audit: AuditConfig,
 }
 
 /// Settings of the HTTP front. Paths are unexpanded.
@@ -131,6 +133,32 @@ pub struct LogConfig {
     pub file: Option<String>,
     /// Whether the content of messages is logged.
     pub bodies: bool,
+}
+
+/// Record of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditConfig {
+    pub clients: AuditClients,
+    /// Whether the arguments of calls are recorded.
+    pub arguments: bool,
+    /// Unexpanded; see [`expand::audit_file`](super::expand::audit_file). `None` is `audit.jsonl` in the log folder.
+    pub file: Option<String>,
+    /// Size at which a new file begins.
+    pub max_bytes: usize,
+    /// Old files that are kept.
+    pub keep: usize,
+}
+
+impl Default for AuditConfig {
+    fn default() -> Self {
+        Self {
+            clients: defaults::AUDIT_CLIENTS,
+            arguments: defaults::AUDIT_ARGUMENTS,
+            file: None,
+            max_bytes: defaults::AUDIT_MAX_BYTES,
+            keep: defaults::AUDIT_KEEP,
+        }
+    }
 }
 
 /// Address of a remote server. `url` and the values of `headers` are unexpanded.
@@ -340,6 +368,7 @@ impl Default for Config {
             stdio_access: defaults::STDIO_ACCESS,
             serve: ServeConfig::default(),
             log: LogConfig::default(),
+            audit: AuditConfig::default(),
         }
     }
 }

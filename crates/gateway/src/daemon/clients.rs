@@ -12,7 +12,7 @@ use crate::paths;
 use crate::settings;
 use std::pin::Pin;
 use std::sync::Arc;
-use switchboard_core::access::{Authenticator, Proof};
+use switchboard_core::access::{Authenticator, Front, Proof};
 use switchboard_core::{ClientId, Environment, Event, Principal, ServerId, Surroundings};
 use switchboard_process::local::Connection;
 
@@ -160,6 +160,7 @@ fn surroundings(
         identity: Arc::default(),
         proof,
         profiles: newcomer.profile.iter().map(|name| name.as_str().into()).collect(),
+        front: Front::Stdio,
         environment,
         pinned: newcomer.pinned,
         given: newcomer.given,

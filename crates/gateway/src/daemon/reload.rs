@@ -9,7 +9,9 @@ use crate::config::preset;
 use crate::config::{Config, Guard, ServerConfig};
 use crate::environments::environment;
 use crate::fronts::local::hello;
+use crate::secrets;
 use crate::settings;
+use crate::telemetry::AuditOptions;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -221,11 +223,16 @@ impl DaemonState {
             let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
             return Err(format!("{} has errors\n{}", file.path.display(), problems.join("\n")));
         };
+        let audit = AuditOptions::of(&config.audit, Some(&file.path), &|name| self.vars.get(name))
+            .map_err(|error| error.to_string())?;
         // Only a valid file counts as applied: one that returns to the old content after an
         // error changes nothing.
         state.applied = digest_of(&file.source);
         state.doubt = None;
         let before = std::mem::replace(&mut state.config, config);
+        if before.audit != state.config.audit {
+            self.hub.telemetry().change_audit(audit);
+        }
         let applied = self.apply(&before, &state.config, state.overrides);
         let Changes { changed, added, removed, .. } = &applied.changes;
         self.report(Fact::ConfigApplied {
@@ -254,6 +261,8 @@ impl DaemonState {
             call_limits: limits.collect(),
             ..change(config, settings.collect(), shown, environments)
         };
+        secrets::learn_config(config, &|name| self.vars.get(name));
+        self.hub.learn_secrets(Vec::new());
         self.hub.turn().reconfigure(change);
         // A new server with `lazy: false` starts now.
         self.start_wanted();
@@ -337,6 +346,7 @@ fn change(
         linger: Some(config.linger),
         aggregates: settings::aggregates(config),
         profiles: config.profiles.clone(),
+        audit: settings::audit(config),
     }
 }
 

@@ -147,7 +147,8 @@ impl DaemonState {
         let status = self.hub.turn().status();
         let (file, origin) = self.current.source.as_ref().map(|(path, origin)| (path, *origin)).unzip();
         let (is_project, owner) = (origin == Some(ConfigOrigin::Project), self.current.owners.also);
-        json!({ "config": file, "isProject": is_project, "configOwner": owner, "status": status })
+        let audit = self.hub.telemetry().audit_state();
+        json!({ "config": file, "isProject": is_project, "configOwner": owner, "status": status, "audit": audit })
     }
 
     async fn order(&self, order: OrderWord, server: &str, root: Option<&str>) -> Reply {

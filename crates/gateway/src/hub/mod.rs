@@ -24,6 +24,7 @@ use crate::io::mailbox::Mailbox;
 use crate::io::outbox::Outbox;
 use crate::io::output::Output;
 use crate::io::task;
+use crate::secrets;
 use crate::telemetry::Telemetry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -108,6 +109,12 @@ impl Hub {
 
     pub(crate) fn handle(self: &Arc<Self>, event: Event) {
         self.turn().handle(event);
+    }
+
+    /// Adds to the secrets of this process, and shares all of them with the core.
+    pub(crate) fn learn_secrets(self: &Arc<Self>, values: Vec<String>) {
+        secrets::learn(values);
+        self.turn().inside.core.set_secrets(secrets::known());
     }
 
     pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {

@@ -7,8 +7,9 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{IdentityLimits, NewLimiter};
+use switchboard_core::access::{AuditPolicy, IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::{Offer, OfferKey};
+use switchboard_core::redact::Secrets;
 use switchboard_core::{
     About, Action, Aggregates, BackendId, ClientId, Core, Environment, Event, Launch, Limits, Peer, Pool,
     Record, Roots, ServerId, ServerSettings, Settings, StopHow, Surroundings,
@@ -86,6 +87,8 @@ async fn lost_client_does_not_overtake_actions() {
         seed: 1,
         authenticator: Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     };
     let mut hub = Hub::new(Core::new(settings), Box::new(notes.clone()), Telemetry::silent());
     Arc::get_mut(&mut hub).expect("no one else has it").has_several_cores = true;

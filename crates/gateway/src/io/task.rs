@@ -40,7 +40,7 @@ pub const NAMES: [&str; 33] = [
 ];
 
 /// Spawns a task. In debug builds, `SWITCHBOARD_PANIC_IN=NAME@FILE` makes that task panic
-/// once the file exists, for tests.
+/// once the file exists, with its content, for tests.
 pub(crate) fn spawn<F>(name: &'static str, future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
@@ -54,7 +54,8 @@ where
                 _ = future => exists(&file).await,
                 () = doom => {}
             }
-            panic!("asked for in the task `{name}`");
+            let why = std::fs::read_to_string(&file).unwrap_or_default();
+            panic!("asked for in the task `{name}`: {why}");
         });
     }
     #[cfg(not(debug_assertions))]

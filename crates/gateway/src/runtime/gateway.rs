@@ -13,6 +13,7 @@ use crate::fronts::{Arrival, Wanted};
 use crate::hub::Hub;
 use crate::io::reader::ClientReader;
 use crate::launches::Launches;
+use crate::secrets;
 use crate::settings::{self, RootOptions};
 use crate::telemetry::Telemetry;
 use crate::tokens::{self, TokenStore};
@@ -52,6 +53,7 @@ impl Gateway {
         reports_routes: bool,
     ) -> Self {
         let vars = Arc::new(Vars::own());
+        secrets::learn_config(config, &|name| vars.get(name));
         let (launches, shelf) = (Launches::new(state_folder), Shelf::new(state_folder));
         let (linger, stays, policy) = match lifetime {
             Lifetime::Client { policy } => (None, false, policy),
@@ -107,6 +109,8 @@ impl Gateway {
         tasks.spawn(
             "tokens",
             tokens::watch(self.tokens.clone(), move |refreshed| {
+                // The owner's token may be another one, which texts must not show either.
+                hub.learn_secrets(Vec::new());
                 if let Some(why) = refreshed.fault {
                     hub.telemetry().desk().take(Fact::TokensRejected { why });
                 }

@@ -9,7 +9,8 @@ use crate::io::reader::ClientReader;
 use crate::telemetry::Telemetry;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{IdentityLimits, NewLimiter, NoTokens};
+use switchboard_core::access::{AuditPolicy, IdentityLimits, NewLimiter, NoTokens};
+use switchboard_core::redact::Secrets;
 use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings, Surroundings};
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
@@ -77,5 +78,7 @@ fn settings() -> Settings {
         seed: u64::from(std::process::id()),
         authenticator: Arc::new(NoTokens),
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }

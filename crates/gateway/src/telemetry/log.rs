@@ -1,9 +1,10 @@
 //! Facts as log lines: the only code that logs. All lines go to the file at the chosen level; warnings and
 //! errors also go to our stderr, where an IDE shows them. Message bodies are logged only on request.
 
+use super::audit::AuditTrouble;
 use super::clock::Timestamp;
 use super::rolling::{Name, Rolling};
-use super::{Crowd, LogOptions};
+use super::{Crowd, LogOptions, MAX_BODY_BYTES};
 use crate::config::{LogFormat, LogLevel, STDERR};
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::redact::redact;
+use switchboard_core::redact::Secrets;
 use switchboard_core::{BackendId, Fact, Outcome};
 use switchboard_process::lock::Lock;
 use switchboard_process::stderr::{self, StderrFile};
@@ -43,6 +44,7 @@ pub(super) struct Log {
     root: String,
     /// Server and root of each backend.
     backends: BTreeMap<BackendId, (String, String)>,
+    secrets: Secrets,
 }
 
 impl Log {
@@ -75,8 +77,14 @@ impl Log {
             folder: options.folder.clone(),
             root: options.root.map(|root| root.display().to_string()).unwrap_or_default(),
             backends: BTreeMap::new(),
+            secrets: Secrets::NONE,
             server: options.server,
         }
+    }
+
+    /// Values to mask from now on.
+    pub(super) fn set_secrets(&mut self, secrets: &Secrets) {
+        self.secrets.clone_from(secrets);
     }
 
     /// Remembers names for later lines.
@@ -112,9 +120,19 @@ impl Log {
         tracing::dispatcher::with_default(&self.dispatch, || warn!(messages, "more bad messages"));
     }
 
+    /// Reports that the audit cannot be written, or can be written again.
+    pub(super) fn audit(&mut self, time: SystemTime, trouble: &AuditTrouble, file: &Path) {
+        self.time.set(time);
+        let file = file.display();
+        tracing::dispatcher::with_default(&self.dispatch, || match trouble {
+            AuditTrouble::Began(why) => error!(%file, why, "audit cannot be written; its lines are lost"),
+            AuditTrouble::Over(lost) => warn!(%file, lost, "audit is written again"),
+        });
+    }
+
     pub(super) fn body(&mut self, time: SystemTime, from: &str, text: &[u8]) {
         self.time.set(time);
-        let body = redact(&String::from_utf8_lossy(text));
+        let body = self.secrets.redact_cut(text, MAX_BODY_BYTES);
         tracing::dispatcher::with_default(&self.dispatch, || info!(from, body, "message"));
     }
 
@@ -125,7 +143,8 @@ impl Log {
             self.words.insert(server.to_owned(), (rolling, Vec::new()));
         }
         if let Some((_, gathered)) = self.words.get_mut(server) {
-            gathered.extend_from_slice(format!("{} {}\n", Timestamp(time), redact(line)).as_bytes());
+            let line = self.secrets.redact(line);
+            gathered.extend_from_slice(format!("{} {line}\n", Timestamp(time)).as_bytes());
         }
     }
 
@@ -135,7 +154,11 @@ impl Log {
             self.time.set(SystemTime::now());
             tracing::dispatcher::with_default(&self.dispatch, || warn!(dropped, "log lines were dropped"));
         }
-        let lines = self.to_file.take();
+        // All lines, whatever they quote: the last place where a secret can be held back.
+        let [lines, warnings] = [&self.to_file, &self.to_stderr].map(|gathered| {
+            let lines = gathered.take();
+            self.secrets.redact(&String::from_utf8_lossy(&lines)).into_bytes()
+        });
         match &mut self.file {
             Some(file) => file.write(&lines),
             None => switchboard_process::stderr::write_if_it_goes(&lines),
@@ -143,7 +166,7 @@ impl Log {
         for (rolling, gathered) in self.words.values_mut() {
             rolling.write(&std::mem::take(gathered));
         }
-        stderr::write_if_it_goes(&self.to_stderr.take());
+        stderr::write_if_it_goes(&warnings);
         self.keep_stderr_short();
     }
 
@@ -185,7 +208,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         }
         Fact::NotStarted { server, why } => warn!(server, why, "cannot run without a client"),
         Fact::ConfigRejected { why } => {
-            warn!(why = redact(why), "config file rejected; keeping the previous config")
+            warn!(why, "config file rejected; keeping the previous config")
         }
         Fact::TokensRejected { why } => warn!(why, "tokens rejected: only their owner is recognised"),
         Fact::LeftBehind { ended, left: 0, .. } => {
@@ -247,7 +270,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             debug!(server, root, %method, "not delivered: several clients use this server");
         }
         Fact::Unheard { text, .. } => {
-            info!(server, root, message = redact(text), "log message from the server")
+            info!(server, root, message = text, "log message from the server")
         }
         Fact::StateLost { why, .. } => warn!(server, root, why, "stopped; its state is lost"),
         Fact::Heavy { bytes, limit, .. } => {
@@ -263,7 +286,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::NotReached { reason, .. } => error!(server, root, reason, "remote server unavailable"),
         Fact::Ready { after, restarted, .. } => info!(server, root, ms = ms(*after), restarted, "ready"),
         Fact::Crashed { how, pending, stderr, .. } => {
-            error!(server, root, how, pending, stderr = redact(stderr), "crashed");
+            error!(server, root, how, pending, stderr, "crashed");
         }
         Fact::RestartIn { delay, crashes, .. } => {
             info!(server, root, delay_ms = ms(*delay), crashes, "restart scheduled");
@@ -293,12 +316,13 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
                 info!(method = &**method, server, root, ms, outcome, "answered");
             }
         }
+        // The audit has lines of its own.
+        Fact::Called(_) | Fact::AccessRefused { .. } => {}
         Fact::Asked { method, took, outcome, .. } => {
             info!(%method, server, root, ms = ms(*took), outcome = word(*outcome), "server asked its client");
         }
         Fact::Quarantined { text, bytes, total, .. } => {
             // A warning once; a chatty server would fill the IDE's log.
-            let text = redact(text);
             match total {
                 1 => warn!(server, text, bytes, total, "stdout line is not a message; quarantined"),
                 _ => info!(server, text, bytes, total, "quarantined"),
@@ -325,7 +349,7 @@ fn word(outcome: Outcome) -> &'static str {
     }
 }
 
-fn ms(duration: Duration) -> f64 {
+pub(super) fn ms(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 

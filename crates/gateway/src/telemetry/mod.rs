@@ -1,23 +1,29 @@
-//! The log. Facts are handed over without waiting, and wake the log's thread at most a few times a second;
+//! The log, and the audit. Facts are handed over without waiting, and wake the log's thread at most a few times a second;
 //! that thread turns them into lines. A full disk or a stalled reader of our stderr holds up only that
 //! thread: beyond a limit, facts are dropped and counted. Must not influence anything else.
 //!
 //! # Layout
 //! - `windows`: the daemon's log, and the logs of windows with settings of their own.
 //! - `log`: facts as log lines, the only code that logs.
+//! - `audit`: records of calls.
 //! - `rolling`: a log file per day, limited in size.
 //! - `bad_messages`: the rate limit for lines about bad messages.
 //! - `clock`: dates in UTC.
 
+mod audit;
 mod bad_messages;
 pub(crate) mod clock;
 mod log;
 mod rolling;
 mod windows;
 
+pub use audit::AuditOptions;
 pub use windows::WindowLog;
 
+use audit::{Audit, AuditQueue, AuditState};
+
 use crate::config::{LogFormat, LogLevel, os};
+use crate::secrets;
 use bad_messages::BadMessages;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,6 +33,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
+use switchboard_core::redact::CUT_SLACK_BYTES;
 use switchboard_core::{ClientId, Fact, Outcome};
 use switchboard_process::lock::{Condition, Lock, LockGuard};
 use switchboard_process::stderr;
@@ -76,6 +83,7 @@ pub struct LogOptions {
     /// Name of the server, for lines about no backend; empty with several servers.
     pub server: String,
     pub root: Option<PathBuf>,
+    pub audit: AuditOptions,
 }
 
 /// Input of the log's thread.
@@ -96,6 +104,8 @@ enum Item {
     WindowClosed(ClientId),
     /// With the server's name.
     Stderr(SystemTime, String, String),
+    /// Another file for the audit.
+    AuditChanged(AuditOptions),
 }
 
 /// Requests of one kind that share a line: under a flood, one line each would cost more than the requests.
@@ -114,6 +124,7 @@ struct Queue {
     requests: usize,
     crowds: Vec<Crowd>,
     bad: BadMessages,
+    audit: AuditQueue,
     /// The thread waits to be woken. While it collects, it needs no notice.
     asleep: bool,
     is_silent: bool,
@@ -131,20 +142,25 @@ pub struct Telemetry {
     windows: Lock<BTreeMap<ClientId, WindowLog>>,
     /// Number of them that log bodies; read for each message, so it avoids the lock.
     body_windows: AtomicUsize,
+    /// State of the audit, as of the last write.
+    audit: Arc<Lock<AuditState>>,
 }
 
 impl Telemetry {
     pub(crate) fn start(options: LogOptions) -> Arc<Self> {
-        let queue = Arc::new((Lock::new(Queue::default()), Condition::new()));
+        let mut queue = Queue::default();
+        queue.audit.set_on(options.audit.is_on);
+        let queue = Arc::new((Lock::new(queue), Condition::new()));
         let (bodies, level) = (options.bodies, options.level);
-        let shared = queue.clone();
+        let audit = Arc::new(Lock::new(AuditState::default()));
+        let shared = (queue.clone(), audit.clone());
         let thread = std::thread::Builder::new()
             .name("telemetry".into())
             .stack_size(256 << 10)
-            .spawn(move || listen(&shared, options))
+            .spawn(move || listen(&shared.0, &shared.1, options))
             .ok();
         let (windows, body_windows) = Default::default();
-        Arc::new(Self { queue, thread: Lock::new(thread), bodies, level, windows, body_windows })
+        Arc::new(Self { queue, thread: Lock::new(thread), bodies, level, windows, body_windows, audit })
     }
 
     /// Opens the queue for one or more facts. Never waits for a disk or a reader.
@@ -162,6 +178,7 @@ impl Telemetry {
             level: LogLevel::Error,
             windows: Lock::default(),
             body_windows: AtomicUsize::new(0),
+            audit: Arc::default(),
         })
     }
 
@@ -207,6 +224,18 @@ impl Telemetry {
         desk.queue.push(Item::Stderr(time, server.to_owned(), line));
     }
 
+    /// Writes the audit to another file, or with other limits, from now on.
+    pub(crate) fn change_audit(&self, options: AuditOptions) {
+        let mut desk = self.desk();
+        desk.queue.audit.set_on(options.is_on);
+        desk.queue.push(Item::AuditChanged(options));
+    }
+
+    /// State of the audit, for `status`.
+    pub(crate) fn audit_state(&self) -> AuditState {
+        self.audit.lock().clone()
+    }
+
     pub(crate) fn wants_bodies(&self) -> bool {
         self.bodies
     }
@@ -248,7 +277,8 @@ impl Desk<'_> {
     }
 
     pub(crate) fn take_body(&mut self, window: Option<ClientId>, from: String, text: &[u8]) {
-        let text = text[..text.len().min(MAX_BODY_BYTES)].to_vec();
+        // More than is shown: a secret at the limit must be seen whole to be masked.
+        let text = text[..text.len().min(MAX_BODY_BYTES + CUT_SLACK_BYTES)].to_vec();
         self.queue.push(Item::Body { time: self.time, window, from, text });
     }
 }
@@ -267,6 +297,7 @@ impl Queue {
         if self.is_silent {
             return;
         }
+        let Some(fact) = self.audit.take_fact(time, fact) else { return };
         match fact {
             Fact::Answered { method, took, outcome, .. } if self.requests == MAX_REQUEST_LINES => {
                 self.join_crowd(method, took, outcome);
@@ -314,12 +345,15 @@ impl Queue {
 }
 
 /// The log's thread: collects, then writes.
-fn listen(shared: &(Lock<Queue>, Condition), options: LogOptions) {
+fn listen(shared: &(Lock<Queue>, Condition), state: &Lock<AuditState>, options: LogOptions) {
     let (queue, changed) = shared;
+    let folder = options.folder.clone();
+    let mut audit = Audit::open(&options.audit, &folder);
+    state.lock().clone_from(audit.state());
     let mut log = windows::Logs::open(options);
     loop {
         let mut waiting = queue.lock();
-        while waiting.items.is_empty() && !waiting.closing {
+        while waiting.items.is_empty() && waiting.audit.is_empty() && !waiting.closing {
             // Set under the lock that `wait` releases, so that no notice is lost.
             waiting.asleep = true;
             waiting = changed.wait(waiting);
@@ -332,9 +366,11 @@ fn listen(shared: &(Lock<Queue>, Condition), options: LogOptions) {
         }
         let items = waiting.take();
         let dropped = std::mem::take(&mut waiting.dropped);
+        let (records, lost) = waiting.audit.take();
         let closing = waiting.closing;
         // Released before writing, which may block on a full disk.
         drop(waiting);
+        log.set_secrets(&secrets::known());
         for item in &items {
             match item {
                 Item::Fact(time, fact) => {
@@ -346,8 +382,13 @@ fn listen(shared: &(Lock<Queue>, Condition), options: LogOptions) {
                 Item::WindowOpened(client, wanted) => log.open_window(*client, wanted),
                 Item::WindowClosed(client) => log.close_window(*client),
                 Item::Stderr(time, server, line) => log.stderr(*time, server, line),
+                Item::AuditChanged(options) => audit.change(options, &folder),
             }
         }
+        if let Some(trouble) = audit.write(records, lost) {
+            log.audit(SystemTime::now(), &trouble, &audit.state().file);
+        }
+        state.lock().clone_from(audit.state());
         log.flush(dropped);
         if closing {
             queue.lock().closed = true;

@@ -2,13 +2,15 @@
 //! lines about its messages go there instead of the daemon's log. Lines about servers go to the daemon's
 //! log and to the windows' own files.
 
+use super::audit::AuditTrouble;
 use super::log::Log;
 use super::{Crowd, LogOptions};
 use crate::config::{LogFormat, LogLevel};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use switchboard_core::redact::Secrets;
 use switchboard_core::{ClientId, Fact};
 
 /// Log settings of a window; missing ones are the daemon's.
@@ -96,6 +98,15 @@ impl Logs {
     pub(super) fn body(&mut self, time: SystemTime, window: Option<ClientId>, from: &str, text: &[u8]) {
         let window = window.and_then(|client| self.windows.get_mut(&client));
         window.map_or(&mut self.main, |window| &mut window.log).body(time, from, text);
+    }
+
+    pub(super) fn set_secrets(&mut self, secrets: &Secrets) {
+        self.main.set_secrets(secrets);
+        self.windows.values_mut().for_each(|window| window.log.set_secrets(secrets));
+    }
+
+    pub(super) fn audit(&mut self, time: SystemTime, trouble: &AuditTrouble, file: &Path) {
+        self.main.audit(time, trouble, file);
     }
 
     pub(super) fn stderr(&mut self, time: SystemTime, server: &str, line: &str) {

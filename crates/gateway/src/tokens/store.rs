@@ -5,6 +5,7 @@ use super::entry::TokenEntry;
 use super::file::TokenFile;
 use super::owner;
 use super::secret::{Digest, Secret, digest, same};
+use crate::secrets;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -160,6 +161,8 @@ impl Inside {
                 None
             }
             (now, before) => {
+                // Made by hand or by an old version, it may not look like one of ours.
+                secrets::learn(now.iter().map(|secret| secret.expose().to_owned()).collect());
                 self.owner = now.map(|secret| (secret, Arc::new(Identity::owner())));
                 before.map(|(_, identity)| identity)
             }

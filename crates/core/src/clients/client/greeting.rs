@@ -1,7 +1,9 @@
 //! A client's side of the handshake: its `initialize`, and the progress of it.
 
-use crate::clients::declared::Declared;
+use crate::access::ClientInfo;
+use crate::clients::declared::{Declared, info_of};
 use crate::clients::{Client, Greeting, Profile};
+use std::sync::Arc;
 use switchboard_protocol::Message;
 
 impl Client {
@@ -30,6 +32,14 @@ impl Client {
         self.handshake.to_replay()
     }
 
+    /// The client's own name and version, as of its latest handshake.
+    pub(crate) fn info(&mut self) -> Option<Arc<ClientInfo>> {
+        if self.info.is_none() {
+            self.info = self.greeting().and_then(|greeting| info_of(greeting.initialize())).map(Arc::new);
+        }
+        self.info.clone()
+    }
+
     /// Whether the client has not sent `initialize` at all.
     pub(crate) fn is_new(&self) -> bool {
         self.handshake.is_new()
@@ -56,6 +66,7 @@ impl Client {
     }
 
     pub(crate) fn begin_handshake(&mut self) {
+        self.info = None;
         self.handshake.ask();
     }
 

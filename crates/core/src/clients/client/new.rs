@@ -1,6 +1,6 @@
 //! Constructors for clients of each role.
 
-use crate::access::{Identity, Standing};
+use crate::access::{Front, Identity, Standing};
 use crate::aggregate::Aggregate;
 use crate::clients::client::{ClientOutbox, Leases, Presence, Profiled, Role};
 use crate::clients::declared::Declared;
@@ -35,6 +35,7 @@ pub(crate) struct ClientOrigin {
     /// The identity of the token that it has shown.
     pub(crate) token: Option<Arc<Identity>>,
     pub(crate) profiled: Option<Arc<Profiled>>,
+    pub(crate) front: Front,
     pub(crate) environment: Environment,
     pub(crate) known: Known,
     pub(crate) goes_by_request: bool,
@@ -55,6 +56,8 @@ impl Client {
             standing: Standing::ByConnection,
             token: None,
             profiled: None,
+            front: Front::default(),
+            info: None,
             environment: Environment::default(),
             known,
             roots: ClientRoots::default(),
@@ -91,6 +94,7 @@ impl Client {
             standing: origin.standing,
             token: origin.token,
             profiled: origin.profiled,
+            front: origin.front,
             environment: origin.environment,
             goes_by_request: origin.goes_by_request,
             refusal_mark: origin.refusal_mark,
@@ -105,6 +109,7 @@ impl Client {
         let environment = self.aggregate().and_then(|it| it.environment_at(new.server));
         let mut delegate = Self {
             identity: self.identity.clone(),
+            front: self.front,
             environment: environment.cloned().unwrap_or_default(),
             is_elsewhere: self.is_elsewhere,
             dialect: self.dialect,

@@ -8,9 +8,8 @@ use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::{AskedBy, Asker, MergeSource, Pending, Question, name_of};
 use crate::record::FramingChoice;
-use crate::redact::redact;
 use crate::servers::LastStart;
-use crate::transitions::Addressee;
+use crate::transitions::{Addressee, CallEnd};
 use serde::Deserialize;
 use switchboard_protocol::dialect;
 use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
@@ -136,6 +135,7 @@ impl Core {
             return self.check_drained();
         }
         dialect::translate(&message, c.dialect(), &mut out);
+        let answer_bytes = out.len();
         let passed = self.answer(client, id, batch, out);
         // A cancelled request was concluded when it was cancelled.
         if !cancelled {
@@ -145,6 +145,9 @@ impl Core {
                 (false, _) => Outcome::Refused(switchboard_protocol::ErrorKind::ClientTooSlow),
             };
             self.conclude(&pending, outcome);
+            let is_tool_error =
+                pending.method() == Method::ToolsCall && message.part(Part::ResultIsError) == Some(b"true");
+            self.report_call(&pending, CallEnd { outcome, answer_bytes, is_tool_error });
         }
         // After the answer: a question about roots must not reach the client before it.
         if pending.method() == Method::Initialize {
@@ -187,6 +190,7 @@ impl Core {
         }
         self.answer_error(*client, id, *batch, error);
         self.conclude(pending, Outcome::Refused(error.kind));
+        self.report_failed_call(pending, error);
         if pending.method() == Method::Initialize {
             let (backend, client) = (pending.backend(), *client);
             self.followups.push(Followup::GreetNext { backend, client });
@@ -295,10 +299,10 @@ impl Core {
         let audience = self.audience(backend, message);
         if audience.is_empty() && self.is_unheard(backend, message) {
             let params = message.part(Part::Params).unwrap_or_default();
-            let cut = &params[..params.len().min(MAX_UNHEARD_BYTES)];
             // Only log messages go to our log; other bodies may contain anything.
             let is_log = message.method() == Method::LogMessage;
-            let text = if is_log { redact(&String::from_utf8_lossy(cut)) } else { String::new() };
+            let redacted = || self.settings.secrets.redact_cut(params, MAX_UNHEARD_BYTES);
+            let text = if is_log { redacted() } else { String::new() };
             self.report(Fact::Unheard { backend, method: name_of(message), text });
         }
         for client in audience {

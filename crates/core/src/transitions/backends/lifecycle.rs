@@ -126,7 +126,7 @@ impl Core {
     pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
         if failed {
             // The server accepted this client before and now refuses it: as bad as a crash.
-            return self.give_up(launch, HandshakeFailure::refused(answer));
+            return self.give_up(launch, HandshakeFailure::refused(answer, &self.settings.secrets));
         }
         self.record_start(launch.backend, LastStart::Well);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };

@@ -5,7 +5,6 @@ use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::Launch;
 use crate::pending::Pending;
-use crate::redact::redact;
 use bytes::Bytes;
 use switchboard_protocol::hunt::{self, Glimpse};
 use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Method, Parsed, RawId, parse};
@@ -17,8 +16,7 @@ impl Core {
     pub(crate) fn backend_noise(&mut self, launch: Launch, text: &Bytes, broken: Vec<Broken>) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let is_current = b.is_current(launch);
-        let cut = &text[..text.len().min(MAX_QUARANTINED_BYTES)];
-        let shown = redact(&String::from_utf8_lossy(cut));
+        let shown = self.settings.secrets.redact_cut(text, MAX_QUARANTINED_BYTES);
         b.quarantine_mut().add(shown.clone());
         let total = b.quarantine().total();
         self.report(Fact::Quarantined { backend: launch.backend, text: shown, bytes: text.len(), total });

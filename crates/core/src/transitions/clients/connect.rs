@@ -33,6 +33,7 @@ impl Core {
             standing,
             token,
             profiled,
+            front: surroundings.front,
             environment: surroundings.environment,
             known: Known {
                 pinned: surroundings.pinned,

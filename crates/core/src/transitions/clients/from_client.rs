@@ -11,7 +11,7 @@ use crate::ids::{BackendId, ClientId};
 use crate::messages::{own_result, same_spelling};
 use crate::pending::{Asker, NOWHERE, Pending, RequestState, name_of};
 use crate::routing::NamedPath;
-use crate::transitions::{Route, Screened};
+use crate::transitions::{Route, Screened, item_of};
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{
     Broken, Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, dialect,
@@ -363,6 +363,7 @@ impl Core {
             took: Default::default(),
             outcome: Outcome::Refused(error.kind),
         });
+        self.report_refused_call(client, id, message, error);
         self.answer_error(client, id, batch, error);
     }
 
@@ -376,11 +377,13 @@ impl Core {
         message: Message,
     ) -> u64 {
         let connection = self.connection_of(client);
+        let mut is_audited = false;
         if let Some(c) = self.clients.get_mut(&connection) {
             c.request_accepted();
             if message.method() == Method::Initialize {
                 c.begin_handshake();
             }
+            is_audited = self.settings.audit.covers(c.identity(), c.front());
         }
         let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();
         let latest = server.hard_timeout.map(|hard| self.clock.now() + hard);
@@ -391,7 +394,9 @@ impl Core {
             Some(_) | None => self.clock.now() + server.start_timeout * 2,
         };
         let asker = Asker::Client { client, id, batch };
-        let pending = Pending::of_client(asker, backend, message, self.clock.now(), (start, latest));
+        let recorded = if is_audited { self.begin_record(&message) } else { None };
+        let mut pending = Pending::of_client(asker, backend, message, self.clock.now(), (start, latest));
+        pending.record(recorded);
         let deadline = pending.deadline();
         let minted = self.pending.mint();
         self.pending.insert(minted, pending);
@@ -457,6 +462,10 @@ impl Core {
         let Some(launch) = b.launch() else { return };
         // From here on the request counts as sent: after a crash it is repeated only if its message was kept.
         let RequestState::Waiting(message) = pending.mark_sent() else { return };
+        if let Some(recorded) = pending.recorded_mut() {
+            // The name may have been replaced with the server's own since.
+            (recorded.item, recorded.launch) = (item_of(&message), Some(launch));
+        }
         let ours = RawId::from_number(minted);
         let is_initialize = pending.method() == Method::Initialize;
         // The client's own message is kept: it may go to another server, too.

@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::{AskedBy, Asker, MergeSource, Pending, RequestState};
+use crate::transitions::CallEnd;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
@@ -120,6 +121,7 @@ impl Core {
             outcome: Outcome::Cancelled,
         };
         self.report(fact);
+        self.report_open_call(minted, CallEnd::cancelled());
         self.one_fewer(client);
         self.no_answer(client, batch);
     }

@@ -2,7 +2,7 @@
 //! backend with their next request, and their subscriptions move along; the old backends finish their
 //! requests and end.
 
-use crate::access::{IdentityLimits, Rights, ServerLimits};
+use crate::access::{AuditPolicy, IdentityLimits, Rights, ServerLimits};
 use crate::answers::Cause;
 use crate::backends::Backend;
 use crate::catalogue::Naming;
@@ -41,6 +41,7 @@ pub struct Change {
     pub shutdown_grace: Duration,
     pub linger: Option<Duration>,
     pub aggregates: Aggregates,
+    pub audit: AuditPolicy,
 }
 
 /// A client's subscription, and the path to its backend; `None` for the client's home.
@@ -58,6 +59,7 @@ impl Core {
         self.settings.dialect = change.dialect;
         self.settings.shutdown_grace = change.shutdown_grace;
         self.settings.linger = change.linger;
+        self.settings.audit = change.audit;
         self.settings.aggregates = change.aggregates;
         self.settings.identity_limits = change.identity_limits;
         // Deadlines may be earlier than before.

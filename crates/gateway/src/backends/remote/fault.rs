@@ -162,7 +162,13 @@ impl Fault {
         matches!(self, Self::SessionLost | Self::PerhapsLost { .. })
     }
 
+    /// Texts about the fault, for people. The server's own words in them may repeat a secret.
     pub(super) fn words(&self, target: &Target) -> FaultWords {
+        let words = self.plain_words(target);
+        FaultWords { text: target.scrub(&words.text), hint: target.scrub_hint(&words.hint), ..words }
+    }
+
+    fn plain_words(&self, target: &Target) -> FaultWords {
         let at = shown(&target.url);
         let unavailable = |text: String, hint: &str| FaultWords {
             kind: ErrorKind::BackendUnavailable,
@@ -272,7 +278,10 @@ impl Fault {
             },
             Self::Elsewhere { status, to } => {
                 let (to, hint) = match to {
-                    Some(to) => (format!("to {to}"), format!("if that address is right, set `url` to {to}")),
+                    Some(to) => {
+                        let to = target.scrub(to);
+                        (format!("to {to}"), format!("if that address is right, set `url` to {to}"))
+                    }
                     None => ("to no valid address".to_owned(), "check `url`".to_owned()),
                 };
                 FaultWords {

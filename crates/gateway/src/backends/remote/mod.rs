@@ -130,6 +130,7 @@ pub(crate) async fn run(
         // A config error stays until the config changes, so there is no retry.
         Err(Unready { reason, hint }) => return fail(&hub, launch, reason, hint, (false, None)),
     };
+    hub.learn_secrets(Vec::new());
     #[expect(clippy::disallowed_methods, reason = "the core's byte credits are its limit")]
     let (sender, messages) = mpsc::unbounded_channel();
     let remote = Arc::new(Remote {

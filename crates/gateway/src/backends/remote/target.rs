@@ -4,26 +4,24 @@
 use crate::backends::launch::Unready;
 use crate::config::{ServerConfig, Transport, expand, is_loopback};
 use crate::environments::Vars;
+use crate::secrets;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use std::path::Path;
-use switchboard_core::redact::redact;
-
-const MASK: &str = "[redacted]";
-/// Shorter values are words like `v1`, which may occur anywhere.
-const MIN_SECRET_BYTES: usize = 6;
+use switchboard_core::redact::Secrets;
 
 pub(crate) struct Target {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) transport: Transport,
-    /// Values to redact, longest first, even where the server repeats them to us.
-    secrets: Vec<String>,
+    /// Values to mask, even where the server repeats them to us.
+    secrets: Secrets,
 }
 
 impl Target {
     pub(crate) fn prepare(server: &ServerConfig, root: Option<&Path>, vars: &Vars) -> Result<Self, Unready> {
         let unready = |reason: String, hint: &str| Unready { reason, hint: Some(hint.to_owned()) };
+        secrets::learn(secrets::of_server(server, root, &|name| vars.get(name)));
         let parts = expand::launch_parts(server, root, &|name| vars.get(name))?;
         let (Some((url, given)), Some(remote)) = (parts.remote, &server.remote) else {
             return Err(unready("it is not a remote server".to_owned(), "give its entry a `url`"));
@@ -33,9 +31,6 @@ impl Target {
         let url = url.ok_or_else(|| {
             unready("`url`: not an http(s) address".to_owned(), "write it as https://HOST/PATH")
         })?;
-        let mut secrets: Vec<String> = url.password().map(str::to_owned).into_iter().collect();
-        // API keys are often part of the query.
-        secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         let mut headers = HeaderMap::new();
         for (name, text) in given {
             let header = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(text.trim()));
@@ -46,14 +41,8 @@ impl Target {
             // Keeps the value out of the HTTP client's debug output.
             value.set_sensitive(true);
             headers.insert(header, value);
-            // The token in `Bearer TOKEN` is as secret as the whole value.
-            secrets.extend(text.split_whitespace().map(str::to_owned));
-            secrets.push(text);
         }
-        secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
-        // Longest first: a short secret inside a longer one must not leave the rest of it visible.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        Ok(Self { url, headers, transport: remote.transport, secrets })
+        Ok(Self { url, headers, transport: remote.transport, secrets: secrets::known() })
     }
 
     /// The address and the names of the headers, for people.
@@ -66,7 +55,7 @@ impl Target {
         let names: Vec<&str> = self.headers.keys().map(HeaderName::as_str).collect();
         let names =
             if names.is_empty() { String::new() } else { format!(" (headers: {})", names.join(", ")) };
-        format!("{kind} {}{names}", shown(&self.url))
+        format!("{kind} {}{names}", self.secrets.mask_values(&shown(&self.url)))
     }
 
     pub(super) fn is_here(&self) -> bool {
@@ -75,8 +64,12 @@ impl Target {
 
     /// A server's text with all secrets redacted.
     pub(super) fn scrub(&self, text: &str) -> String {
-        let text = self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK));
-        redact(&text)
+        self.secrets.redact(text)
+    }
+
+    /// A hint of our own, in which only known secrets are masked.
+    pub(super) fn scrub_hint(&self, hint: &str) -> String {
+        self.secrets.mask_values(hint).into_owned()
     }
 }
 

@@ -61,6 +61,7 @@ fn docs_and_schema_agree() {
     assert_eq!(documented("## Keys of a server"), defined(server));
     assert_eq!(documented("## Keys of `pool`"), defined(&file["properties"]["pool"]));
     assert_eq!(documented("## Keys of `log`"), defined(&file["properties"]["log"]));
+    assert_eq!(documented("## Keys of `audit`"), defined(&file["properties"]["audit"]));
     assert_eq!(documented("## Keys of `serve`"), defined(&file["properties"]["serve"]));
     assert_eq!(documented("## Keys of `limits`"), defined(&file["properties"]["limits"]));
     assert_eq!(documented("## Keys of `limits` of a server"), defined(&server["properties"]["limits"]));
@@ -97,7 +98,7 @@ fn every_key_has_a_description() {
     let server = &file["properties"]["servers"]["additionalProperties"];
     let filters = ["tools", "prompts", "resources"].map(|key| full(server, key));
     let (for_all, own) = (&file["properties"], &server["properties"]);
-    let of_file = [&for_all["pool"], &for_all["log"], &for_all["limits"], profile(&file)];
+    let of_file = [&for_all["pool"], &for_all["log"], &for_all["audit"], &for_all["limits"], profile(&file)];
     let objects = [&file, server, &own["limits"], &own["asks"]].into_iter().chain(of_file);
     for object in objects.chain(filters) {
         for (key, value) in object["properties"].as_object().unwrap() {
@@ -154,7 +155,7 @@ fn loader_takes_defaults_and_examples() {
             r#"{{ "mcpServers": {{}}, "profiles": {{ "p": {{ "tools": {{ "{key}": {value} }} }} }} }}"#
         ));
     }
-    for object in ["pool", "log", "limits", "access"] {
+    for object in ["pool", "log", "audit", "limits", "access"] {
         for (key, value) in all(&format!("## Keys of `{object}`")) {
             let rate = if key == "burst" { r#""rate": "9/s", "# } else { "" };
             check(format!(r#"{{ "mcpServers": {{}}, "{object}": {{ {rate}"{key}": {value} }} }}"#));
@@ -173,6 +174,7 @@ fn the_values_of_a_choice_are_listed() {
         ("## Keys of `log`", &file["properties"]["log"]),
         ("## Keys of `asks`", &server["properties"]["asks"]),
         ("## Keys of `access`", &file["properties"]["access"]),
+        ("## Keys of `audit`", &file["properties"]["audit"]),
     ];
     for (heading, object) in objects {
         for row in rows(heading) {

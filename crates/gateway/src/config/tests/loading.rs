@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::checks::{check, check_problems, check_server, server};
 use crate::config::{
-    Capabilities, Config, Dialect, Framing, Guard, InheritEnv, LogConfig, LogFormat, LogLevel, OnTimeout,
-    PoolConfig, PoolMemory, RetryAfterCrash, Scope, ServerConfig, State, defaults, load,
+    AuditClients, AuditConfig, Capabilities, Config, Dialect, Framing, Guard, InheritEnv, LogConfig,
+    LogFormat, LogLevel, OnTimeout, PoolConfig, PoolMemory, RetryAfterCrash, Scope, ServerConfig, State,
+    defaults, load,
 };
 
 #[test]
@@ -87,7 +88,8 @@ fn every_setting_is_read() {
             "linger": "5m", "shareAdHoc": true,
             "pool": { "maxBackends": 4, "memoryLimit": "2GiB", "idleTtl": "1h" },
             "defaultRoot": "~/work", "openRoots": false, "fallback": "off", "ignoredFolders": ["out"],
-            "log": { "level": "trace", "format": "json", "file": "a.log", "bodies": true }
+            "log": { "level": "trace", "format": "json", "file": "a.log", "bodies": true },
+            "audit": { "clients": "all", "arguments": true, "file": "b.jsonl", "maxBytes": "1MiB", "keep": 3 }
         }"#,
         Config {
             servers: vec![
@@ -146,6 +148,13 @@ fn every_setting_is_read() {
                 format: LogFormat::Json,
                 file: Some("a.log".into()),
                 bodies: true,
+            },
+            audit: AuditConfig {
+                clients: AuditClients::All,
+                arguments: true,
+                file: Some("b.jsonl".into()),
+                max_bytes: 1 << 20,
+                keep: 3,
             },
             // Filters and names have tests of their own.
             ..Config::default()

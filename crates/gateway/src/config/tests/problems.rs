@@ -6,6 +6,17 @@ use super::checks::{check_problems, check_server_problems};
 use crate::config::load;
 
 #[test]
+fn small_audit_files_are_refused() {
+    check_problems(
+        r#"{ "mcpServers": {}, "audit": { "maxBytes": "1KiB", "clients": "some" } }"#,
+        &[
+            "error audit.maxBytes 1:44 1KiB is too small | write a size of at least 64KiB",
+            "error audit.clients 1:63 unknown value \"some\" | write one of \"remote\", \"all\", \"none\"",
+        ],
+    );
+}
+
+#[test]
 fn wrong_pool_settings() {
     check_server_problems(
         r#""scope": "workspace", "maxBackends": 0, "memoryLimit": 512, "rootArguments": [""], "state": true,

@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
@@ -74,7 +74,17 @@ impl fmt::Display for Address {
 pub(crate) enum CallerOrigin {
     /// On this machine.
     Here,
-    Elsewhere,
+    /// At this address, perhaps that of a proxy.
+    Elsewhere(IpAddr),
+}
+
+impl fmt::Display for CallerOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Here => write!(f, "this machine"),
+            Self::Elsewhere(address) => write!(f, "{address}"),
+        }
+    }
 }
 
 /// Files of a certificate and its key.
@@ -143,8 +153,11 @@ async fn accept(listening: &Listening) -> io::Result<(Stream, CallerOrigin)> {
             // Without this an answer waits until the client has acknowledged the one before it.
             let _ = stream.set_nodelay(true);
             // An IPv4 address may be written as IPv6 on a socket for both.
-            let is_local = peer.ip().to_canonical().is_loopback();
-            Ok((Stream::Tcp(stream), if is_local { CallerOrigin::Here } else { CallerOrigin::Elsewhere }))
+            let origin = match peer.ip().to_canonical() {
+                address if address.is_loopback() => CallerOrigin::Here,
+                address => CallerOrigin::Elsewhere(address),
+            };
+            Ok((Stream::Tcp(stream), origin))
         }
         Listening::Path(listener) => Ok((Stream::Path(listener.accept().await?), CallerOrigin::Here)),
     }

@@ -54,7 +54,8 @@ use session::Session;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::Identity;
+use switchboard_core::Fact;
+use switchboard_core::access::{self, Identity};
 use switchboard_process::lock::Lock;
 use tokio::sync::mpsc;
 use visitor::Visitor;
@@ -127,7 +128,7 @@ impl Front {
         let authority = request.uri().authority().map(Authority::as_str);
         // Before anything else: DNS rebinding must not reach even the routes without a token.
         if let Err(refused) = self.gate.check_way(request.headers(), authority) {
-            return denied(&refused).unread();
+            return self.deny(&refused, caller);
         }
         let origin = request.headers().get(ORIGIN).cloned();
         let mut reply = self.answer(request, caller).await;
@@ -165,7 +166,7 @@ impl Front {
             {
                 return self.post_unproven(request, target.clone(), caller).await;
             }
-            (Err(refused), _) => return denied(&refused).unread(),
+            (Err(refused), _) => return self.deny(&refused, caller),
         };
         // Without a token, only a session proves a known client.
         if self.options.needs_token
@@ -191,6 +192,14 @@ impl Front {
                 }
             }
         }
+    }
+
+    /// Refuses a request that did not pass the gate, with a line in the audit.
+    fn deny(&self, refused: &Refused, caller: &Caller) -> HttpReply {
+        let refusal = denied(refused);
+        let (front, kind, from) = (access::Front::Http, refusal.kind(), caller.origin.to_string());
+        self.hub.telemetry().desk().take(Fact::AccessRefused { front, kind, from });
+        refusal.unread()
     }
 }
 

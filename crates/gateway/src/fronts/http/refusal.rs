@@ -123,6 +123,10 @@ impl HttpRefusal {
         Self { status: StatusCode::BAD_REQUEST, error: ErrorAnswer::of_fault(broken.fault), allow: None }
     }
 
+    pub(super) fn kind(&self) -> ErrorKind {
+        self.error.kind
+    }
+
     fn hint(self, hint: impl Into<String>) -> Self {
         Self { error: self.error.hint(hint), ..self }
     }

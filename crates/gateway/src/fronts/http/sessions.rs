@@ -134,6 +134,7 @@ impl Front {
             identity: visitor.identity().clone(),
             proof: visitor.proof(),
             profiles,
+            front: switchboard_core::access::Front::Http,
             environment,
             pinned,
             default: host.default_root(),

@@ -5,8 +5,9 @@ use super::rights;
 use crate::simulator::engine::{ENVIRONMENTS, Rng};
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{IdentityLimits, NewLimiter};
+use switchboard_core::access::{AuditPolicy, IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::NameStyle;
+use switchboard_core::redact::Secrets;
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
@@ -128,6 +129,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
         seed,
         authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }
 

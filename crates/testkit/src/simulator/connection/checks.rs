@@ -8,6 +8,7 @@ use crate::simulator::engine::{Account, Check, Client, Key, Presence, Start};
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::time::Duration;
+use switchboard_core::access::AuditedClients;
 use switchboard_core::{ClientId, Launch, Moment, RetryAfterCrash};
 use switchboard_protocol::Message;
 
@@ -235,6 +236,11 @@ impl ConnectionWorld {
             };
             if !as_promised {
                 return Err(format!("{client} sent {} requests, but {} were reported", c.requests, c.lines));
+            }
+            // Also of clients that left: what became of their calls is recorded.
+            let records = if self.settings.audit.clients == AuditedClients::All { c.calls } else { 0 };
+            if c.records != records {
+                return Err(format!("{client} made {} calls, and {} were recorded", c.calls, c.records));
             }
         }
         Ok(())

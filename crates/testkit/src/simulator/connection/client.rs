@@ -70,6 +70,9 @@ pub(crate) struct ConnectionClient {
     /// Requests that it sent, and the log lines about them.
     pub(super) requests: usize,
     pub(super) lines: usize,
+    /// Calls among them, and the records of the audit about them.
+    pub(super) calls: usize,
+    pub(super) records: usize,
     pub(super) backend: Home,
 }
 

@@ -114,6 +114,10 @@ impl ConnectionWorld {
         self.ledger.requests[request].is_hidden = is_hidden;
         self.own.watched.push(request);
         self.client(client).requests += usize::from(method != "shutdown");
+        let is_call = matches!(method, "tools/call" | "resources/read" | "prompts/get");
+        // Words of a lost client are not read.
+        let is_heard = !self.is_lost(client);
+        self.client(client).calls += usize::from(is_call && is_heard);
         self.compose(members, &id, token.as_deref(), is_bare, Role::Request(request))
     }
 

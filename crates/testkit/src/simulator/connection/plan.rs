@@ -3,8 +3,9 @@
 use crate::simulator::engine::{End, Rng};
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{IdentityLimits, NewLimiter};
+use switchboard_core::access::{AuditPolicy, AuditedClients, IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::{NameStyle, Naming};
+use switchboard_core::redact::Secrets;
 use switchboard_core::{
     Aggregates, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
     Settings,
@@ -101,6 +102,12 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         seed,
         authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: rng.percent(50),
+        // Drawn from the seed itself, so that the other choices of old seeds stay.
+        audit: AuditPolicy {
+            clients: if seed.is_multiple_of(2) { AuditedClients::All } else { AuditedClients::None },
+            arguments: seed.is_multiple_of(4),
+        },
+        secrets: Secrets::NONE,
     }
 }
 

@@ -137,6 +137,7 @@ impl<S: Scenario> World<S> {
             shutdown_grace: all.shutdown_grace,
             linger: all.linger,
             aggregates: all.aggregates.clone(),
+            audit: all.audit,
         }
     }
 

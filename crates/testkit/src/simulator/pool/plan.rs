@@ -3,8 +3,9 @@
 use crate::simulator::engine::{ENVIRONMENTS, End, Rng};
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::access::{Identity, IdentityLimits, NewLimiter};
+use switchboard_core::access::{AuditPolicy, Identity, IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::{NameStyle, Naming};
+use switchboard_core::redact::Secrets;
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
@@ -114,6 +115,8 @@ pub(super) fn settings(rng: &mut Rng, seed: u64) -> Settings {
         seed,
         authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,
+        audit: AuditPolicy::default(),
+        secrets: Secrets::NONE,
     }
 }
 
