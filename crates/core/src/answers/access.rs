@@ -45,7 +45,7 @@ impl Core {
         let name = &c.identity().name;
         // Delegates share the profiles of their client.
         match self.clients.get(&c.connection()).and_then(Client::profiled) {
-            Some(profiled) => format!("`{name}` with the profile `{}`", profiled.profiles.join("` and `")),
+            Some(claim) => format!("`{name}` with the profile `{}`", claim.profiles.join("` and `")),
             None => format!("`{name}`"),
         }
     }

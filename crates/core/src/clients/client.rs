@@ -49,18 +49,13 @@ enum Presence {
     Lost,
 }
 
-/// A client's identity apart from its profiles, and the names of these.
+/// The identity of a client apart from its profiles, where it has a token or profiles.
 #[derive(Debug)]
-pub(crate) struct Profiled {
+pub(crate) struct Claim {
     pub(crate) identity: Arc<Identity>,
+    /// Whether the client has shown the token of that identity, by which a revocation names it.
+    pub(crate) has_token: bool,
     pub(crate) profiles: Vec<Arc<str>>,
-}
-
-impl Profiled {
-    /// The same profiles for another identity.
-    fn of(&self, identity: Arc<Identity>) -> Self {
-        Self { identity, profiles: self.profiles.clone() }
-    }
 }
 
 #[derive(Debug)]
@@ -75,10 +70,8 @@ pub(crate) struct Client {
     /// The party on whose behalf the client acts, with the rights that its profiles leave.
     identity: Arc<Identity>,
     standing: Standing,
-    /// The identity of the token that it has shown, by which a revocation names it.
-    token: Option<Arc<Identity>>,
     /// `None` for nearly all clients.
-    profiled: Option<Arc<Profiled>>,
+    claim: Option<Arc<Claim>>,
     front: Front,
     /// The client's own name, read when it is first needed.
     info: Option<Arc<ClientInfo>>,
@@ -140,9 +133,9 @@ impl Client {
         std::mem::replace(&mut self.naming, naming)
     }
 
-    /// Its profiles, if it has any.
-    pub(crate) fn profiled(&self) -> Option<&Arc<Profiled>> {
-        self.profiled.as_ref()
+    /// Its identity apart from its profiles, if it has any.
+    pub(crate) fn profiled(&self) -> Option<&Arc<Claim>> {
+        self.claim.as_ref().filter(|claim| !claim.profiles.is_empty())
     }
 
     pub(crate) fn set_identity(&mut self, identity: Arc<Identity>) {
@@ -185,13 +178,13 @@ impl Client {
     /// Settles who the client is: the party of this token. Its rights follow by `set_identity`.
     pub(crate) fn settle_as(&mut self, token: Arc<Identity>) {
         self.standing = Standing::Settled;
-        self.profiled = self.profiled.take().map(|it| Arc::new(it.of(token.clone())));
-        self.token = Some(token);
+        let profiles = self.claim.take().map(|claim| claim.profiles.clone()).unwrap_or_default();
+        self.claim = Some(Arc::new(Claim { identity: token, has_token: true, profiles }));
     }
 
     /// Whether the client has shown this token.
     pub(crate) fn has_token(&self, token: &Arc<Identity>) -> bool {
-        self.token.as_ref().is_some_and(|own| Arc::ptr_eq(own, token))
+        self.claim.as_ref().is_some_and(|claim| claim.has_token && Arc::ptr_eq(&claim.identity, token))
     }
 
     pub(crate) fn principal(&self) -> Principal {

@@ -22,7 +22,7 @@ mod client;
 mod all;
 
 pub(crate) use all::Clients;
-pub(crate) use client::{Client, ClientOrigin, NewClient, Profiled, Role};
+pub(crate) use client::{Claim, Client, ClientOrigin, NewClient, Role};
 pub(crate) use declared::Profile;
 pub(crate) use farewell::Farewell;
 pub(crate) use handshake::Greeting;

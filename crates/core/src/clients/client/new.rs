@@ -2,7 +2,7 @@
 
 use crate::access::{Front, Identity, Standing};
 use crate::aggregate::Aggregate;
-use crate::clients::client::{ClientOutbox, Leases, Presence, Profiled, Role};
+use crate::clients::client::{Claim, ClientOutbox, Leases, Presence, Role};
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
 use crate::clients::roots::ClientRoots;
@@ -32,9 +32,7 @@ pub(crate) struct NewClient {
 pub(crate) struct ClientOrigin {
     pub(crate) identity: Arc<Identity>,
     pub(crate) standing: Standing,
-    /// The identity of the token that it has shown.
-    pub(crate) token: Option<Arc<Identity>>,
-    pub(crate) profiled: Option<Arc<Profiled>>,
+    pub(crate) claim: Option<Arc<Claim>>,
     pub(crate) front: Front,
     pub(crate) environment: Environment,
     pub(crate) known: Known,
@@ -54,8 +52,7 @@ impl Client {
             since: new.now,
             identity: Arc::default(),
             standing: Standing::ByConnection,
-            token: None,
-            profiled: None,
+            claim: None,
             front: Front::default(),
             info: None,
             environment: Environment::default(),
@@ -92,8 +89,7 @@ impl Client {
         Self {
             identity: origin.identity,
             standing: origin.standing,
-            token: origin.token,
-            profiled: origin.profiled,
+            claim: origin.claim,
             front: origin.front,
             environment: origin.environment,
             goes_by_request: origin.goes_by_request,

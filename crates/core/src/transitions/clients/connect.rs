@@ -1,7 +1,7 @@
 //! New clients: their origin, and whether their backend is started at once.
 
 use crate::access::Standing;
-use crate::clients::{Client, ClientOrigin, NewClient, Profiled};
+use crate::clients::{Claim, Client, ClientOrigin, NewClient};
 use crate::core::Core;
 use crate::event::Surroundings;
 use crate::ids::{ClientId, ServerId};
@@ -25,14 +25,14 @@ impl Core {
 
     /// The origin of a client, from its connection.
     pub(crate) fn origin_of(&self, surroundings: Surroundings) -> ClientOrigin {
-        let Proved { identity, standing, token } = self.proved(surroundings.identity, surroundings.proof);
-        let profiled = (!surroundings.profiles.is_empty())
-            .then(|| Arc::new(Profiled { identity: identity.clone(), profiles: surroundings.profiles }));
+        let Proved { identity, standing, has_token } = self.proved(surroundings.identity, surroundings.proof);
+        let profiles = surroundings.profiles;
+        let claim = (has_token || !profiles.is_empty())
+            .then(|| Arc::new(Claim { identity: identity.clone(), has_token, profiles }));
         ClientOrigin {
-            identity: profiled.as_ref().map_or(identity, |profiled| self.narrowed(profiled)),
+            identity: claim.as_ref().map_or(identity, |claim| self.narrowed(claim)),
             standing,
-            token,
-            profiled,
+            claim,
             front: surroundings.front,
             environment: surroundings.environment,
             known: Known {

@@ -14,16 +14,15 @@ use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, ShownToken};
 pub(super) struct Proved {
     pub(super) identity: Arc<Identity>,
     pub(super) standing: Standing,
-    /// The identity of the token that it has shown.
-    pub(super) token: Option<Arc<Identity>>,
+    /// Whether the party is that of a token that it has shown.
+    pub(super) has_token: bool,
 }
 
 impl Core {
     /// The party of a new client.
     pub(super) fn proved(&self, identity: Arc<Identity>, proof: Proof) -> Proved {
-        let by_connection = |identity, standing| Proved { identity, standing, token: None };
-        let by_token =
-            |token: Arc<Identity>, standing| Proved { identity: token.clone(), standing, token: Some(token) };
+        let by_connection = |identity, standing| Proved { identity, standing, has_token: false };
+        let by_token = |identity, standing| Proved { identity, standing, has_token: true };
         match proof {
             Proof::Unneeded => by_connection(identity, Standing::ByConnection),
             Proof::Checked if self.settings.authenticator.is_valid(&identity) => {
@@ -132,8 +131,8 @@ impl Core {
         self.leave_all(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.settle_as(token.clone());
-        let profiled = c.profiled().cloned();
-        self.set_identity(client, profiled.map_or(token, |profiled| self.narrowed(&profiled)));
+        let claim = c.profiled().cloned();
+        self.set_identity(client, claim.map_or(token, |claim| self.narrowed(&claim)));
         self.report_connected(client);
     }
 

@@ -5,7 +5,7 @@
 use crate::access::{Identity, Rights};
 use crate::answers::Asked;
 use crate::catalogue::{List, Naming};
-use crate::clients::{Client, Profiled};
+use crate::clients::{Claim, Client};
 use crate::core::Core;
 use crate::ids::ClientId;
 use crate::pending::NOWHERE;
@@ -110,12 +110,15 @@ impl Core {
     }
 
     /// The identity of a client with profiles. A profile that does not exist, or no longer, allows nothing.
-    pub(super) fn narrowed(&self, profiled: &Profiled) -> Arc<Identity> {
-        let rights = profiled.profiles.iter().map(|name| {
+    pub(super) fn narrowed(&self, claim: &Claim) -> Arc<Identity> {
+        if claim.profiles.is_empty() {
+            return claim.identity.clone();
+        }
+        let rights = claim.profiles.iter().map(|name| {
             let known = self.settings.profiles.iter().find(|(known, _)| **known == **name);
             known.map_or_else(|| Arc::new(Rights::nothing()), |(_, rights)| rights.clone())
         });
-        Arc::new(profiled.identity.narrowed_by(rights))
+        Arc::new(claim.identity.narrowed_by(rights))
     }
 
     /// Applies other profiles.
@@ -125,8 +128,8 @@ impl Core {
         }
         self.settings.profiles = profiles;
         let profiled = self.clients.values().filter_map(|c| Some((c.id(), c.profiled()?.clone())));
-        for (client, profiled) in profiled.collect::<Vec<_>>() {
-            self.set_identity(client, self.narrowed(&profiled));
+        for (client, claim) in profiled.collect::<Vec<_>>() {
+            self.set_identity(client, self.narrowed(&claim));
         }
     }
 

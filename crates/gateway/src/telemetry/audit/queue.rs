@@ -58,6 +58,7 @@ pub(crate) struct AuditQueue {
     bytes: usize,
     lost: u64,
     refused: BadMessages,
+    denied: BadMessages,
 }
 
 impl AuditQueue {
@@ -65,7 +66,7 @@ impl AuditQueue {
         self.is_on = is_on;
     }
 
-    /// Takes a fact that belongs into the audit; returns any other.
+    /// Takes a fact that belongs into the audit; returns any that the log gets.
     pub(crate) fn take_fact(&mut self, time: SystemTime, fact: Fact) -> Option<Fact> {
         match fact {
             Fact::Called(call) => {
@@ -79,6 +80,18 @@ impl AuditQueue {
                     let from = Some(from);
                     self.push_event(AuditEvent { front, from, result, ..AuditEvent::new(time, "refused") });
                 }
+            }
+            Fact::AskDenied { ref server, ref method, ref identity, .. } => {
+                // A server that asks again and again must not push the lines of clients out of the files either.
+                if self.is_on && self.denied.take(time) {
+                    self.push_event(AuditEvent {
+                        server: Some(server.clone()),
+                        method: Some(method.clone()),
+                        identity: identity.clone(),
+                        ..AuditEvent::new(time, "ask_denied")
+                    });
+                }
+                return Some(fact);
             }
             other => return Some(other),
         }
@@ -106,11 +119,12 @@ impl AuditQueue {
     pub(crate) fn take(&mut self) -> (Vec<Record>, u64) {
         self.bytes = 0;
         let mut records = std::mem::take(&mut self.records);
-        let more = self.refused.untold();
-        records.extend((more > 0).then(|| {
-            let lines = Some(more);
-            Record::Event(Box::new(AuditEvent { lines, ..AuditEvent::new(SystemTime::now(), "refused") }))
-        }));
+        for (more, event) in [(self.refused.untold(), "refused"), (self.denied.untold(), "ask_denied")] {
+            records.extend((more > 0).then(|| {
+                let lines = Some(more);
+                Record::Event(Box::new(AuditEvent { lines, ..AuditEvent::new(SystemTime::now(), event) }))
+            }));
+        }
         (records, std::mem::take(&mut self.lost))
     }
 }
@@ -136,6 +150,25 @@ mod tests {
         let more = last.lines.unwrap();
         assert_eq!((records.len() as u64 - 1 + more, lost), (1000, 0));
         assert!(records.len() < 30);
+    }
+
+    #[test]
+    fn denied_questions_are_recorded_and_logged() {
+        let mut queue = AuditQueue { is_on: true, ..AuditQueue::default() };
+        let denied = Fact::AskDenied {
+            backend: switchboard_core::BackendId(1),
+            server: "files".into(),
+            method: "sampling/createMessage".into(),
+            identity: Some("ci".into()),
+            total: 1,
+        };
+        for _ in 0..30 {
+            assert_eq!(queue.take_fact(SystemTime::UNIX_EPOCH, denied.clone()), Some(denied.clone()));
+        }
+        let (records, _) = queue.take();
+        let Some(Record::Event(first)) = records.first() else { panic!("no record") };
+        assert_eq!((first.event, first.server.as_deref()), ("ask_denied", Some("files")));
+        assert_eq!((records.len(), first.identity.as_deref()), (21, Some("ci")));
     }
 
     #[test]
