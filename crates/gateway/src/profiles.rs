@@ -1,13 +1,13 @@
-//! Profiles of the current config, for fronts that look them up by name. Their rights are the core's business.
+//! Profiles of the current config, for fronts that look them up by name. The core applies their rights.
 
 use std::sync::Arc;
 use switchboard_core::access::Rights;
 use switchboard_core::text::nearest::nearest_key;
 use switchboard_process::lock::Lock;
 
-/// Names of the profiles, replaced by a reload.
+/// The profiles, replaced by a reload.
 #[derive(Debug, Default)]
-pub(crate) struct Profiles(Lock<Vec<Arc<str>>>);
+pub(crate) struct Profiles(Lock<Vec<(Arc<str>, Arc<Rights>)>>);
 
 impl Profiles {
     pub(crate) fn new(profiles: &[(String, Arc<Rights>)]) -> Self {
@@ -17,17 +17,18 @@ impl Profiles {
     }
 
     pub(crate) fn set(&self, profiles: &[(String, Arc<Rights>)]) {
-        *self.0.lock() = profiles.iter().map(|(name, _)| name.as_str().into()).collect();
+        *self.0.lock() =
+            profiles.iter().map(|(name, rights)| (name.as_str().into(), rights.clone())).collect();
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<Arc<str>> {
-        self.0.lock().iter().find(|known| ***known == *name).cloned()
+    pub(crate) fn find(&self, name: &str) -> Option<(Arc<str>, Arc<Rights>)> {
+        self.0.lock().iter().find(|(known, _)| **known == *name).cloned()
     }
 
     /// Error text for an unknown name.
     pub(crate) fn there_is_no(&self, name: &str) -> String {
         let known = self.0.lock();
-        let (problem, hint) = unknown(name, &known.iter().map(|name| &**name).collect::<Vec<&str>>());
+        let (problem, hint) = unknown(name, &known.iter().map(|(name, _)| &**name).collect::<Vec<&str>>());
         format!("{problem}; {hint}")
     }
 }

@@ -210,16 +210,11 @@ fn patient_identities_get_their_part() {
         // For ten minutes, in steps of a millisecond; the greedy one asks at every step, before the others.
         for millis in 0..600_000 {
             admitted[patient] += usize::from(scene.call("greedy", "t", millis).is_ok());
-            for who in 0..patient {
-                if millis < next[who] {
-                    continue;
-                }
-                match scene.call(&who.to_string(), "t", millis) {
-                    Ok(_) => admitted[who] += 1,
-                    Err(refusal) => {
-                        next[who] = millis + refusal.retry_after.as_nanos().div_ceil(1_000_000) as u64
-                    }
-                }
+            for who in (0..patient).filter(|&who| millis >= next[who]).collect::<Vec<_>>() {
+                let wait = scene.call(&who.to_string(), "t", millis).map_err(|refusal| refusal.retry_after);
+                admitted[who] += usize::from(wait.is_ok());
+                let wait = wait.err().unwrap_or_default().as_nanos();
+                next[who] = millis + wait.div_ceil(1_000_000) as u64;
             }
         }
         let part = 6000 / (patient + 1);

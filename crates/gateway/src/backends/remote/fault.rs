@@ -206,34 +206,8 @@ impl Fault {
                 ),
                 unknown,
             ),
-            Self::Unauthorized { wants_oauth: true, said } => FaultWords {
-                kind: ErrorKind::Unauthorized,
-                text: with(
-                    format!("{at} requires an OAuth login (401), which Switchboard does not support yet"),
-                    said,
-                ),
-                hint: "if the server also accepts a token, add it to `headers` as \"Authorization\": \
-                     \"Bearer ${TOKEN}\""
-                    .to_owned(),
-                retryable: false,
-            },
-            Self::Unauthorized { wants_oauth: false, said } => FaultWords {
-                kind: ErrorKind::Unauthorized,
-                text: with(format!("{at} requires a valid token (401)"), said),
-                hint:
-                    "add a token to `headers`, such as \"Authorization\": \"Bearer ${TOKEN}\", and set the \
-                     variable where Switchboard is started; OAuth logins are not supported yet"
-                        .to_owned(),
-                retryable: false,
-            },
-            Self::Forbidden { said } => FaultWords {
-                kind: ErrorKind::Forbidden,
-                text: with(format!("{at} denied access (403)"), said),
-                hint: "the token in `headers` may lack a permission, or the server does not accept requests \
-                       from this machine"
-                    .to_owned(),
-                retryable: false,
-            },
+            Self::Unauthorized { wants_oauth, said } => unauthorized(&at, *wants_oauth, said),
+            Self::Forbidden { said } => forbidden(&at, said),
             Self::NotFound => FaultWords {
                 kind: ErrorKind::BackendUnavailable,
                 text: format!("there is no MCP server at {at} (404)"),
@@ -277,22 +251,7 @@ impl Fault {
                 ..unavailable(String::new(), unknown)
             },
             Self::Elsewhere { status, to } => {
-                let (to, hint) = match to {
-                    Some(to) => {
-                        let to = target.scrub(to);
-                        (format!("to {to}"), format!("if that address is right, set `url` to {to}"))
-                    }
-                    None => ("to no valid address".to_owned(), "check `url`".to_owned()),
-                };
-                FaultWords {
-                    kind: ErrorKind::BackendUnavailable,
-                    text: format!(
-                        "{at} redirects {to} ({status}), which is not followed: `headers` are sent only to the \
-                         origin of `url` (scheme, host and port)"
-                    ),
-                    hint,
-                    retryable: false,
-                }
+                elsewhere(&at, *status, to.as_deref().map(|to| target.scrub(to)))
             }
             Self::Answered => unavailable(format!("{at} refused this"), "see its answer"),
             Self::Unexpected { what } => FaultWords {
@@ -324,6 +283,54 @@ impl Fault {
             Self::Busy { after, .. } => *after,
             _ => None,
         }
+    }
+}
+
+/// Texts for a missing or wrong token at the remote server.
+fn unauthorized(at: &str, wants_oauth: bool, said: &str) -> FaultWords {
+    let (text, hint) = match wants_oauth {
+        true => (
+            format!("{at} requires an OAuth login (401), which Switchboard does not support yet"),
+            "if the server also accepts a token, add it to `headers` as \"Authorization\": \"Bearer ${TOKEN}\"",
+        ),
+        false => (
+            format!("{at} requires a valid token (401)"),
+            "add a token to `headers`, such as \"Authorization\": \"Bearer ${TOKEN}\", and set the variable where \
+             Switchboard is started; OAuth logins are not supported yet",
+        ),
+    };
+    FaultWords {
+        kind: ErrorKind::Unauthorized,
+        text: with(text, said),
+        hint: hint.to_owned(),
+        retryable: false,
+    }
+}
+
+fn forbidden(at: &str, said: &str) -> FaultWords {
+    FaultWords {
+        kind: ErrorKind::Forbidden,
+        text: with(format!("{at} denied access (403)"), said),
+        hint: "the token in `headers` may lack a permission, or the server does not accept requests from this machine"
+            .to_owned(),
+        retryable: false,
+    }
+}
+
+/// Texts for a redirect to another origin.
+fn elsewhere(at: &str, status: u16, to: Option<String>) -> FaultWords {
+    let (to, hint) = match to {
+        Some(to) => (format!("to {to}"), format!("if that address is right, set `url` to {to}")),
+        None => ("to no valid address".to_owned(), "check `url`".to_owned()),
+    };
+    FaultWords {
+        kind: ErrorKind::BackendUnavailable,
+        text: format!(
+            "{at} redirects {to} ({status}), which is not followed: `headers` are sent only to the origin of `url` \
+             (scheme, host and port)"
+        ),
+        hint,
+        retryable: false,
     }
 }
 

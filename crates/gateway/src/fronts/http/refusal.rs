@@ -57,9 +57,9 @@ impl HttpRefusal {
         Self::new(StatusCode::FORBIDDEN, ErrorKind::Forbidden, message).hint(hint)
     }
 
-    /// Refusal of a server that a caller may not use, or that does not exist.
-    pub(super) fn no_server_for(server: &str, who: &str) -> Self {
-        let text = format!("the server `{server}` is not available to `{who}`");
+    /// Refusal of a server or profile that a caller may not use, or that does not exist.
+    pub(super) fn not_available(what: &str, name: &str, who: &str) -> Self {
+        let text = format!("the {what} `{name}` is not available to `{who}`");
         Self::forbidden(text, "whoever administers its token or profile can allow it")
     }
 

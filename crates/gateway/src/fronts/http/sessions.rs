@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use switchboard_core::access::Identity;
+use switchboard_core::access::{Identity, Rights};
 use switchboard_core::{Event, Peer, ServerId, Surroundings};
 use switchboard_process::lock::LockGuard;
 use switchboard_protocol::{Kind, Parsed};
@@ -43,7 +43,9 @@ impl Front {
         // The same answer for a server that may not be used and for one that does not exist.
         if identity.is_restricted() {
             let found = servers.find(name).filter(|_| identity.allows_server(name));
-            return found.map(|(id, _)| id).ok_or_else(|| HttpRefusal::no_server_for(name, &identity.name));
+            return found
+                .map(|(id, _)| id)
+                .ok_or_else(|| HttpRefusal::not_available("server", name, &identity.name));
         }
         let found = servers.find(name).map(|(id, _)| id);
         found.ok_or_else(|| HttpRefusal::unknown_name(servers.there_is_no(name)))
@@ -51,13 +53,19 @@ impl Front {
 
     fn profile_called(&self, name: &str, identity: &Identity) -> Result<Arc<str>, HttpRefusal> {
         let profiles = self.host.profiles();
-        profiles.find(name).ok_or_else(|| {
-            // Names of other profiles may describe what the caller may not use.
-            HttpRefusal::unknown_name(match identity.is_restricted() {
-                true => format!("there is no profile `{name}`"),
-                false => profiles.there_is_no(name),
-            })
-        })
+        let found = profiles.find(name);
+        // The same answer for a profile without a server that may be used and for one that does not exist.
+        if identity.is_restricted() {
+            let is_usable = |rights: &Rights| {
+                let mut listed = self.host.servers().listed().into_iter();
+                listed.any(|(_, it)| identity.allows_server(&it.name) && rights.allows_server(&it.name))
+            };
+            let found = found.filter(|(_, rights)| is_usable(rights));
+            return found
+                .map(|(name, _)| name)
+                .ok_or_else(|| HttpRefusal::not_available("profile", name, &identity.name));
+        }
+        found.map(|(name, _)| name).ok_or_else(|| HttpRefusal::unknown_name(profiles.there_is_no(name)))
     }
 
     /// Servers and profiles of a target, if it exists.
