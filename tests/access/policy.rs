@@ -57,7 +57,7 @@ fn another_program_recognises_tokens() {
     let text = json!({ "mcpServers": { "fake": server }, "access": { "stdio": "token" } }).to_string();
     let config = config::load(Path::new("embedded"), &text).config.unwrap();
     let guest = Identity { principal: Principal(7), name: "guest".into(), ..Identity::default() };
-    let policy = Policy { authenticator: Some(Arc::new(WordOfTheDay(guest.into()))) };
+    let policy = Policy { authenticator: Some(Arc::new(WordOfTheDay(guest.into()))), ..Policy::default() };
     let state = scratch.folder("state");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

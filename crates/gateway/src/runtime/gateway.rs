@@ -65,6 +65,7 @@ impl Gateway {
         let mut settings =
             settings::of_config(config, &servers, &vars, stored, authenticator, linger, reports_routes);
         settings.stays = stays;
+        settings.limiter = policy.limiter;
         let warden = launch::warden_for(&servers, state_folder);
         // A daemon may get guarded servers by a later reload, so its layers are always reported.
         let is_unguarded = linger.is_none()
