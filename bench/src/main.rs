@@ -9,6 +9,7 @@
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
 //! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
 //! - [`run`]: `run`, `many`, `http` and `all`, the comparison of the floors with Switchboard.
+//! - [`access`]: `access`, the cost of access control per call.
 //! - [`attached`]: `attached`, the cost of sharing the daemon, per window.
 //! - [`cost`]: `cost`, memory per window, wake-ups when idle, and calls per second in the default mode.
 //! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
@@ -25,6 +26,8 @@
 )]
 #![expect(clippy::print_stderr, reason = "a command line tool: what goes wrong is told on stderr")]
 
+#[cfg(target_os = "linux")]
+mod access;
 #[cfg(target_os = "linux")]
 mod aggregate;
 #[cfg(target_os = "linux")]
@@ -71,6 +74,7 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
        switchboard-bench projects …              processes, memory and CPU time on several projects
        switchboard-bench soak …                  everybody is killed at random, for a long time
        switchboard-bench attached …              latency, start and memory of a window, next to `--solo`
+       switchboard-bench access …                rights, limits, pins and audit, per call
        switchboard-bench cost …                  memory per window, wake-ups when idle, calls/s in the default mode
        switchboard-bench windows …               the same of several windows with four servers each
        switchboard-bench windows folders|clients …
@@ -83,6 +87,7 @@ fn main() -> ExitCode {
     let command = arguments.next().unwrap_or_default();
     let rest: Vec<_> = arguments.collect();
     let outcome = match command.to_str() {
+        Some("access") => access::main(&rest),
         Some("attached") => attached::main(&rest),
         Some("backend") => backend::main(&rest),
         Some("cost") => cost::main(&rest),
