@@ -11,6 +11,7 @@
 //!     descriptors. `inherit`: process state passed on by our parent, and to our children.
 //!   - [`drafts`]: temporary files of killed writers. [`private`]: files and folders that no other user can
 //!     have written. [`ownership`]: the users who can change a file. [`file_watch`]: change notifications for a file.
+//!     [`file_lock`]: a lock between processes.
 //!   - [`signals`]: requests to terminate. [`stderr`]: writes to our own stderr that never block.
 //! - Streams:
 //!   - `fd_passing`: descriptors sent through a socket.
@@ -44,6 +45,7 @@ pub mod drafts;
 pub mod private;
 pub mod ownership;
 pub mod file_watch;
+pub mod file_lock;
 pub mod signals;
 pub mod stderr;
 

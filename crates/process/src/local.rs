@@ -13,6 +13,7 @@ mod os;
 #[path = "local/windows.rs"]
 mod os;
 
+use crate::file_lock::FileLock;
 use crate::file_watch::FileWatch;
 use crate::pipe::{ByteReader, ByteWriter};
 use crate::private;
@@ -168,14 +169,14 @@ pub async fn connect(address: &Address) -> io::Result<Connection> {
 /// whether a daemon exists, start one if not, and release the lock once it answers. The lock ends with its
 /// process, however that ends.
 #[derive(Debug)]
-pub struct StartLock(#[expect(dead_code, reason = "its drop is what it is for")] os::FileLock);
+pub struct StartLock(#[expect(dead_code, reason = "its drop is what it is for")] FileLock);
 
 impl StartLock {
     /// Waits for the lock. Cancel-safe.
     pub async fn take(address: &Address) -> io::Result<Self> {
         let path = address.file("start");
         loop {
-            if let Some(lock) = os::FileLock::try_take(&path)? {
+            if let Some(lock) = FileLock::try_take(&path)? {
                 return Ok(Self(lock));
             }
             tokio::time::sleep(RETRY_INTERVAL).await;

@@ -4,12 +4,11 @@
 mod detach;
 #[path = "unix/folder.rs"]
 mod folder;
-#[path = "unix/lock.rs"]
-mod lock;
 #[path = "unix/peer.rs"]
 mod peer;
 
 use super::{Address, BindError, Connection, RETRY_INTERVAL, SOCKET_EXTENSION};
+use crate::file_lock::FileLock;
 use crate::{path_socket, pipe, private};
 use rustix::io::Errno;
 use std::fs;
@@ -26,7 +25,6 @@ use tokio::time::sleep;
 
 pub(super) use detach::start_detached;
 pub(super) use folder::{folder, world};
-pub(super) use lock::FileLock;
 pub(super) use peer::PeerProcess;
 
 /// Pause after an accept failed for lack of resources. Connections queue meanwhile.

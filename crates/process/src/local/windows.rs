@@ -7,21 +7,18 @@ mod detach;
 mod user;
 
 use super::{Address, BindError, Connection, RETRY_INTERVAL, SOCKET_EXTENSION};
+use crate::file_lock::FileLock;
 use crate::pipe::{self, NamedPipe};
 use crate::private;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
-use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsRawHandle, RawHandle};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeServer, PipeMode, ServerOptions};
 use tokio::time::sleep;
 use user::Security;
-use windows_sys::Win32::Foundation::{
-    ERROR_ACCESS_DENIED, ERROR_PIPE_BUSY, ERROR_SHARING_VIOLATION, GENERIC_READ, GENERIC_WRITE,
-};
-use windows_sys::Win32::Storage::FileSystem::{DELETE, FILE_FLAG_DELETE_ON_CLOSE};
+use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_PIPE_BUSY};
 use windows_sys::Win32::System::Pipes::{
     GetNamedPipeClientProcessId, GetNamedPipeServerProcessId, PIPE_READMODE_BYTE, SetNamedPipeHandleState,
 };
@@ -154,26 +151,6 @@ fn connection(pipe: NamedPipe, peer: u32) -> Connection {
 
 fn is(error: &io::Error, code: u32) -> bool {
     error.raw_os_error() == Some(code.cast_signed())
-}
-
-/// A file that one process at a time has open. Deleted when that process closes it or ends.
-#[derive(Debug)]
-pub(super) struct FileLock(#[expect(dead_code, reason = "its drop is what it is for")] File);
-
-impl FileLock {
-    /// Returns `None` if another process has it open.
-    pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
-        let mut options = OpenOptions::new();
-        // Without sharing, being open is the lock.
-        options.write(true).create(true).truncate(false).share_mode(0);
-        options.access_mode(GENERIC_READ | GENERIC_WRITE | DELETE).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
-        match options.open(path) {
-            Ok(file) => Ok(Some(Self(file))),
-            // The second error occurs while the file is being deleted.
-            Err(error) if is(&error, ERROR_SHARING_VIOLATION) || is(&error, ERROR_ACCESS_DENIED) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
 }
 
 /// Never kills: no streams are handed over on Windows.

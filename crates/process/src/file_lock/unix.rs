@@ -1,7 +1,4 @@
-//! A lock file held by one process at a time. The system releases it when that process ends. Must not know
-//! what the lock protects.
-//!
-//! The holder deletes the file at its end. A process that waited then holds a deleted file that no other
+//! A locked file. The holder deletes the file at its end. A process that waited then holds a deleted file that no other
 //! process will find; so after locking, each checks that the path still leads to the locked file.
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, lstat, open, unlink};
@@ -11,14 +8,14 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
-pub(in crate::local) struct FileLock {
+pub(super) struct OsLock {
     file: OwnedFd,
     path: PathBuf,
 }
 
-impl FileLock {
+impl OsLock {
     /// Returns `None` if another process holds the lock.
-    pub(in crate::local) fn try_take(path: &Path) -> io::Result<Option<Self>> {
+    pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         loop {
             // A link or a pipe planted at this path must neither redirect nor block us.
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -43,7 +40,7 @@ fn is_at(file: &OwnedFd, path: &Path) -> bool {
     }
 }
 
-impl Drop for FileLock {
+impl Drop for OsLock {
     fn drop(&mut self) {
         // After a cleanup by others, the path may lead to the lock of another process.
         if is_at(&self.file, &self.path) {
