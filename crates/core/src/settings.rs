@@ -2,6 +2,7 @@
 
 use crate::access::Rights;
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
+use crate::pins::{Pinning, Pins};
 use crate::record::{FramingChoice, Record};
 use crate::routing::Policy;
 use crate::routing::path::Style;
@@ -186,6 +187,10 @@ pub struct ServerSettings {
     pub offers: Vec<(OfferKey, StoredOffer)>,
     /// Facts learnt about its launch in earlier runs.
     pub record: Record,
+    /// Treatment of tools whose definition has changed.
+    pub pinning: Pinning,
+    /// Definitions of its tools that were approved in earlier runs.
+    pub pins: Pins,
 }
 
 impl ServerSettings {
@@ -222,7 +227,20 @@ impl ServerSettings {
             stores_lists: false,
             offers: Vec::new(),
             record: Record::default(),
+            pinning: Pinning::Off,
+            pins: Pins::default(),
         }
+    }
+
+    /// The same with stored pins, which hide the tools that are held. Stored lists must be read under the naming of
+    /// the result.
+    pub fn with_pins(self, pinning: Pinning, pins: Pins) -> Self {
+        let held = (pinning == Pinning::Hold).then(|| pins.held(false)).flatten();
+        let naming = match held {
+            Some(held) => Arc::new(self.naming.holding(Some(Arc::new(held)))),
+            None => self.naming,
+        };
+        Self { naming, pinning, pins, ..self }
     }
 }
 

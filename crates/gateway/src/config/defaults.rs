@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, PoolMemory, RetryAfterCrash, Scope, State,
+    Packages, Pinning, PoolMemory, RetryAfterCrash, Scope, State,
 };
 
 pub const FRAMING: Framing = Framing::Auto;
@@ -37,6 +37,7 @@ pub const MAX_BACKENDS: usize = 8;
 pub const HEALTH: Duration = Duration::from_secs(30);
 pub const STATE: State = State::Auto;
 pub const CAPABILITIES: Capabilities = Capabilities::Auto;
+pub const PINNING: Pinning = Pinning::Warn;
 
 /// An IDE that opens a folder announces it several times; and every client that is told of a
 /// change fetches the list again.

@@ -62,7 +62,7 @@ pub use crate::presets::Missing;
 pub use assemble::{LoadedConfig, load};
 pub use choices::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, Preset, RetryAfterCrash, Scope, State,
+    Packages, Pinning, Preset, RetryAfterCrash, Scope, State,
 };
 pub use model::{
     Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, PresetConfig, RemoteConfig, STDERR, ServeConfig,

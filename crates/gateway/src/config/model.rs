@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
-    OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, Variables, defaults,
+    OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, RunKeys, Scope, State, Variables, defaults,
 };
 use switchboard_core::access::Rights;
 
@@ -207,6 +207,7 @@ pub struct ServerConfig {
     pub health: Option<Duration>,
     pub state: State,
     pub capabilities: Capabilities,
+    pub pinning: Pinning,
     /// Delay by method: equal notifications that follow the first of a burst are merged into one.
     /// Other methods are not delayed.
     pub debounce: Vec<(String, Duration)>,
@@ -289,6 +290,7 @@ impl ServerConfig {
             health: Some(defaults::HEALTH),
             state: defaults::STATE,
             capabilities: defaults::CAPABILITIES,
+            pinning: defaults::PINNING,
             debounce: default_debounce(),
             ignored_folders: default_ignored_folders(),
             packages: defaults::PACKAGES,

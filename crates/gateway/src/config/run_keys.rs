@@ -9,8 +9,8 @@ use super::read::{Count, Key, Time};
 use super::report::{FilePlace, Report};
 use super::server_keys::ServerEntry;
 use super::{
-    Capabilities, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, PoolConfig, RetryAfterCrash,
-    Scope, ServerConfig, State, defaults, sharing,
+    Capabilities, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning, PoolConfig,
+    RetryAfterCrash, Scope, ServerConfig, State, defaults, sharing,
 };
 
 /// `None` where a key is not given.
@@ -40,6 +40,7 @@ pub struct RunKeys {
     health: Option<Option<Duration>>,
     state: Option<State>,
     capabilities: Option<Capabilities>,
+    pinning: Option<Pinning>,
     /// Merged by method.
     debounce: Vec<(String, Duration)>,
     packages: Option<Packages>,
@@ -83,6 +84,7 @@ impl RunKeys {
         put(&self.health, &mut server.health);
         put(&self.state, &mut server.state);
         put(&self.capabilities, &mut server.capabilities);
+        put(&self.pinning, &mut server.pinning);
         put(&self.packages, &mut server.packages);
         put(&self.guard, &mut server.guard);
         put(&self.keep, &mut server.keep);
@@ -133,6 +135,7 @@ pub(super) fn run_keys(entry: ServerEntry, pool: &PoolConfig, report: &mut Repor
         health: sharing::unless_zero(entry.health),
         state: entry.state.value(),
         capabilities: entry.capabilities.value(),
+        pinning: entry.pinning.value(),
         debounce: sharing::debounce(entry.debounce, report),
         packages: entry.packages.value(),
         guard: entry.guard.value(),

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde_json::json;
 
 use super::choices::{
-    Capabilities, Framing, Guard, InheritEnv, OnTimeout, Packages, Preset, RetryAfterCrash, Scope, State,
+    Capabilities, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, Scope,
+    State,
 };
 use super::lists::{ByName, Short, WordList};
 use super::object::{file_object, nothing_required, object};
@@ -262,6 +263,10 @@ file_object! {
         /// Whether clients that declare different capabilities share an instance.
         #[schemars(extend("default" = defaults::CAPABILITIES.word()), example = json!("shared"))]
         "capabilities" => capabilities: Capabilities,
+
+        /// Reaction to a tool whose definition differs from the approved one.
+        #[schemars(extend("default" = defaults::PINNING.word()), example = json!("hold"))]
+        "pinning" => pinning: Pinning,
 
         /// Delay by method: equal notifications that follow the first of a burst are merged into one. Methods
         /// not given keep their default, and `0` turns one off.

@@ -5,14 +5,13 @@ use crate::backends::Dispatch;
 use crate::backends::configured::ConfiguredBackends;
 use crate::backends::launch;
 use crate::backends::servers::Servers;
-use crate::catalogue::Shelf;
 use crate::config::{Config, Guard, ServerConfig};
 use crate::environments::{Vars, environment};
 use crate::fronts::{Arrival, Wanted};
 use crate::hub::Hub;
 use crate::io::reader::ClientReader;
-use crate::launches::Launches;
 use crate::settings::{self, RootOptions};
+use crate::stores::Stores;
 use crate::telemetry::Telemetry;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,13 +47,14 @@ impl Gateway {
         reports_routes: bool,
     ) -> Self {
         let vars = Arc::new(Vars::own());
-        let (launches, shelf) = (Launches::new(state_folder), Shelf::new(state_folder));
+        let stores = Stores::new(state_folder);
         let (linger, stays) = match lifetime {
             Lifetime::Client => (None, false),
             Lifetime::Daemon { linger, stays } => (Some(linger), stays),
         };
+        let report = |fact: Fact| telemetry.desk().take(fact);
         let mut settings =
-            settings::of_config(config, &servers, &vars, &launches, &shelf, linger, reports_routes);
+            settings::of_config(config, &servers, &vars, &stores, linger, reports_routes, &report);
         settings.stays = stays;
         let warden = launch::warden_for(&servers, state_folder);
         // A daemon may get guarded servers by a later reload, so its layers are always reported.
@@ -63,8 +63,7 @@ impl Gateway {
             && servers.iter().all(|server| server.guard == Guard::Off);
         telemetry.desk().take(guards(&warden, is_unguarded));
         let servers = Servers::new(servers, vars.clone());
-        let stored = (shelf, launches);
-        let backends = ConfiguredBackends::new(servers.clone(), config.max_message_bytes, warden, stored);
+        let backends = ConfiguredBackends::new(servers.clone(), config.max_message_bytes, warden, stores);
         let hub = Hub::new(Core::new(settings), Dispatch::to(backends.clone()), telemetry);
         Self { hub, backends, servers, vars }
     }
