@@ -75,7 +75,7 @@ fn changed(args: &ApproveToolsArgs, store: &PinStore) -> anyhow::Result<(Vec<Cha
         let stored = store.read(&key).map_err(|unreadable| {
             let text = format!(
                 "{unreadable}\n  hint: it is written anew as soon as the server has listed its tools; \
-                 `switchboard tools --server {}` lists them",
+                 `switchboard tools {}` lists them",
                 args.server
             );
             fatal(Exit::Failure, text)

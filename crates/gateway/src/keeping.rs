@@ -64,7 +64,7 @@ impl Keeping {
     pub(crate) fn pins(self: &Arc<Self>, server: Arc<ServerConfig>, store: PinStore, news: Vec<PinNews>) {
         let keeping = self.clone();
         self.pins.lock().push_back((server, news));
-        self.spawn("pins", async move {
+        self.spawn("record", async move {
             // One write at a time, in order: an approval must not come before the change that it is about.
             let _writing = keeping.writing.lock().await;
             let waiting = std::mem::take(&mut *keeping.pins.lock());

@@ -91,8 +91,12 @@ impl Pins {
         (has_nameless || self.has_changed()).then(|| Held::These(self.changed().cloned().collect()))
     }
 
-    /// Whether all tools of an offer that are not held are defined as approved.
+    /// Whether all tools of an offer that are not held are defined as approved. Never after a loss: the server must
+    /// list its tools, so that its owner can approve them.
     pub fn vouch_for(&self, offer: &Offer) -> bool {
+        if self.is_closed {
+            return false;
+        }
         let Some(seen) = offer.sighting() else { return true };
         let held = self.held(false);
         let is_held = |name: &str| held.as_ref().is_some_and(|held| held.hides(name));
