@@ -104,7 +104,7 @@ pub(crate) enum Command {
     Stop(OrderArgs),
     /// Re-enable a stopped server.
     Start(OrderArgs),
-    /// Forget the facts learnt about a server, its stored lists and approved tools.
+    /// Forget the facts, stored lists and approved tools of a server.
     ///
     /// The facts are its framing, and whether it is slow, keeps state or asks its client questions. Its next start
     /// learns them again, and approves its tools as they are then.

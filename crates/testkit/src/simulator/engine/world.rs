@@ -331,9 +331,8 @@ impl<S: Scenario> World<S> {
                 Ok(())
             }
             Action::Disconnect { client } => self.let_go(client),
-            Action::ReadOffer { .. } | Action::StoreOffer { .. } | Action::StorePins { .. } => {
-                S::PERFORM(self, action)
-            }
+            Action::ReadOffer { .. } | Action::StoreOffer { .. } => S::PERFORM(self, action),
+            Action::StorePins { .. } => S::PERFORM(self, action),
         }
     }
 
