@@ -25,6 +25,8 @@ pub(crate) struct AggregateProcess {
     pub(super) listeners: Vec<(String, ClientId)>,
     /// Clients that want to hear nothing more.
     pub(super) deaf: BTreeSet<(String, ClientId)>,
+    /// Has answered a request for its tools.
+    pub(super) has_listed: bool,
     /// These have changed, and it has not said so yet.
     pub(super) news: Vec<List>,
 }
