@@ -564,3 +564,29 @@ fn lists_of_an_earlier_config_are_not_shown() {
         "#,
     );
 }
+
+/// A call that waits for the comparison goes on to the process of the new config, and waits there.
+#[test]
+fn waiting_calls_move_to_the_next_config() {
+    holding(
+        "approved read; ",
+        r#"
+        A> {"id":1,"method":"tools/call","params":{"name":"read"}}
+        config changes
+            start 2 at /p
+            - its settings have changed
+            stop 1
+        2 spawns
+            2< {"id":4,"method":"initialize",…}
+        2 greets with {"tools":{}}
+            2< {"method":"notifications/initialized"}
+            2< {"id":5,"method":"tools/list"}
+        2> {"id":5,"result":{"tools":[{"name":"read","description":"x"}]}}
+            pins 0: changed read
+            - held: read
+            A< {"id":1,"error":{…"forbidden"…}}
+            A< {"method":"notifications/tools/list_changed"}
+            store 0
+        "#,
+    );
+}
