@@ -2,7 +2,7 @@
 //! it. Re-ordered keys are no change.
 
 use super::definitions::{CHANGES, DEFINITION, REORDERINGS, edited};
-use crate::aggregate::servers::{Servers, say, tools};
+use crate::aggregate::servers::{Servers, greet_with, say, tools};
 use crate::isolation::routes::{Route, SERVER, Site, on_every_route, servers};
 use crate::support::error;
 use serde_json::{Value, json};
@@ -239,6 +239,29 @@ fn harmless_changes_are_not_reported() {
     let mut client = servers.open_shared();
     patience::until_true("its tools are listed", || tools(&mut client) == ["s__say", "s__read"]);
     assert_eq!(status(&servers)["changedTools"], json!([]));
+}
+
+/// A client with other capabilities may be shown other definitions.
+#[test]
+fn capabilities_have_their_own_definitions() {
+    let keys = json!({ "pinning": "hold", "capabilities": "exact" });
+    let servers = Servers::none().and_offer(SERVER, keys, OFFER);
+    let mut client = servers.open_shared();
+    assert_eq!(tools(&mut client), ["s__say", "s__read"]);
+    servers.offers(SERVER, CHANGED);
+    let mut other = greet_with(servers.shared(), json!({ "sampling": {} }));
+    assert_eq!(tools(&mut other), ["s__say", "s__read"]);
+    logged(&servers, "tools are defined otherwise for clients with other capabilities");
+    // Both are approved from now on, for all.
+    say(&mut client, "s__say", &[LIST_CHANGED]);
+    client.told("notifications/tools/list_changed");
+    assert_eq!(tools(&mut client), ["s__say", "s__read"]);
+    assert_eq!(status(&servers)["changedTools"], json!([]));
+    // A third definition is neither.
+    servers.offers(SERVER, &CHANGED.replace("send", "delete"));
+    say(&mut other, "s__say", &[LIST_CHANGED]);
+    other.told("notifications/tools/list_changed");
+    assert_eq!((tools(&mut other), tools(&mut client)), (vec!["s__say".into()], vec!["s__say".into()]));
 }
 
 #[test]
