@@ -71,7 +71,7 @@ impl Definition {
     }
 
     fn digest(&self) -> Option<Digest> {
-        let digit = |at: usize| Some(u8::from_str_radix(self.sha256.get(2 * at..2 * at + 2)?, 16).ok()?);
+        let digit = |at: usize| u8::from_str_radix(self.sha256.get(2 * at..2 * at + 2)?, 16).ok();
         let mut bytes = [0; 32];
         for (at, byte) in bytes.iter_mut().enumerate() {
             *byte = digit(at)?;
