@@ -1,5 +1,6 @@
 //! The command line: subcommands and flags. Doc comments of items that clap reads are the `--help` texts.
 
+pub(crate) mod approve;
 mod asking;
 mod daemon;
 pub(crate) mod owner;
@@ -9,6 +10,7 @@ mod values;
 mod overview;
 mod tips;
 
+use approve::ApproveArgs;
 pub(crate) use asking::{CallArgs, GatewayArgs, GetArgs, ListArgs, ReadArgs};
 pub(crate) use daemon::{DaemonArgs, DaemonCommand, LogArgs, ServeArgs};
 use overrides::OverrideArgs;
@@ -106,10 +108,10 @@ pub(crate) enum Command {
     Stop(OrderArgs),
     /// Re-enable a stopped server.
     Start(OrderArgs),
-    /// Forget the facts learnt about a server, and its stored lists.
+    /// Forget the facts, stored lists and approved tools of a server.
     ///
     /// The facts are its framing, and whether it is slow, keeps state or asks its client questions. Its next start
-    /// learns them again.
+    /// learns them again, and approves its tools as they are then.
     Forget(ForgetArgs),
     /// Reload the config files now, and show what changed.
     ///
@@ -122,6 +124,8 @@ pub(crate) enum Command {
     /// A config file names commands to run. One in a project folder is ignored until you have read it and trusted it
     /// here. When it changes, it is ignored again.
     Trust(TrustArgs),
+    /// Approve what has changed since it was approved before.
+    Approve(ApproveArgs),
     /// Explain which workspace a request is routed to.
     ///
     /// Starts nothing and sends nothing.

@@ -54,6 +54,7 @@ fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
         Some(Command::Reload) => commands::reload::run(),
         Some(Command::Check(args)) => commands::check::run(&args),
         Some(Command::Trust(args)) => commands::trust::run(&args),
+        Some(Command::Approve(args)) => commands::approve::run(&args),
         Some(Command::Explain(args)) => commands::explain::run(&args),
         Some(Command::Help { words }) => commands::help::run(&words),
         Some(Command::Demo) => commands::demo::run(),

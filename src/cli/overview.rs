@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["demo", "check", "stdio", "help"]),
-    ("Servers", &["status", "logs", "start", "stop", "restart", "reload", "forget", "trust"]),
+    ("Servers", &["status", "logs", "start", "stop", "restart", "reload", "forget", "trust", "approve"]),
     ("Inspect", &["tools", "call", "prompts", "get", "resources", "read", "explain"]),
     ("Daemon and HTTP", &["daemon", "serve", "token"]),
     ("Advanced", &["schema", "completions"]),

@@ -4,15 +4,13 @@ use crate::cli::ForgetArgs;
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
 use switchboard_gateway::Address;
-use switchboard_gateway::config::ServerConfig;
-use switchboard_gateway::config::discover::discover;
-use switchboard_gateway::config::preset;
 use switchboard_gateway::control::{self, Request};
 
 pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<Exit> {
     let name = &args.server;
-    let configured = configured(args)?;
-    if let Some(server) = &configured {
+    let servers = super::configured_servers(args.config.as_deref(), args.owner.owners())?;
+    let configured = servers.iter().find(|server| server.name == *name);
+    if let Some(server) = configured {
         switchboard_gateway::forget(server, &super::state_folder())
             .context("cannot remove the stored facts")?;
     }
@@ -33,13 +31,4 @@ pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<Exit> {
     }
     super::print(&format!("{name}: forgotten; its next start learns it again\n"))?;
     Ok(Exit::Ok)
-}
-
-/// The server in the config file. One that is broken or missing may still be known to a daemon.
-fn configured(args: &ForgetArgs) -> anyhow::Result<Option<ServerConfig>> {
-    let project = std::env::current_dir().ok();
-    let found = discover(args.config.as_deref(), project.as_deref(), args.owner.owners(), &super::vars)
-        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
-    let config = found.file.and_then(|file| preset::load(&file, &super::vars).config);
-    Ok(config.and_then(|config| config.servers.into_iter().find(|server| server.name == args.server)))
 }

@@ -1,5 +1,6 @@
 //! Commands, one file each.
 
+pub(crate) mod approve;
 mod arguments;
 mod base64;
 pub(crate) mod call;
@@ -162,6 +163,16 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
     // A thread may be stuck in a read of a terminal or file, and must not delay the exit.
     runtime.shutdown_background();
     Ok(outcome)
+}
+
+/// Servers of the config file that would be used here; none if it is broken or missing, since a daemon may still
+/// know them.
+fn configured_servers(config: Option<&Path>, owners: Owners) -> anyhow::Result<Vec<ServerConfig>> {
+    let project = std::env::current_dir().ok();
+    let found = discover(config, project.as_deref(), owners, &vars)
+        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
+    let config = found.file.and_then(|file| preset::load(&file, &vars).config);
+    Ok(config.map(|config| config.servers).unwrap_or_default())
 }
 
 fn enabled(config: &Config) -> Vec<&ServerConfig> {

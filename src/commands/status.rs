@@ -230,6 +230,7 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
         if let Some(refused) = server["refusedCalls"].as_u64().filter(|refused| *refused > 0) {
             writeln!(text, "      {} refused: over a limit", counted(refused, "call"))?;
         }
+        show_changed_tools(text, server)?;
         show_crowding(text, &server["crowding"])?;
         let is_starting = instances.iter().any(|instance| instance["state"] == "starting");
         show_error(text, &server["lastError"], is_starting)?;
@@ -284,6 +285,23 @@ fn show_instance(text: &mut String, instance: &Value) -> anyhow::Result<()> {
 
 fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Tools that are defined otherwise than approved, and the command that helps.
+fn show_changed_tools(text: &mut String, server: &Value) -> anyhow::Result<()> {
+    let changed: Vec<&str> = list(&server["changedTools"]).iter().filter_map(Value::as_str).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let are_held = !list(&server["heldTools"]).is_empty();
+    let what = if are_held { "changed and held back" } else { "changed since they were approved" };
+    let (name, width) = (server["name"].as_str().unwrap_or("?"), terminal::width(Stream::Out));
+    let line = format!("      warning: tools {what}: {}", one_line(&changed.join(", ")));
+    writeln!(text, "{}", wrap(&line, width))?;
+    let hint =
+        format!("        hint: `switchboard approve tools {name}` shows what has changed, and approves it");
+    writeln!(text, "{}", wrap(&hint, width))?;
+    Ok(())
 }
 
 /// Instances that were stopped to make room and started again, and the setting that helps.

@@ -4,6 +4,7 @@
 //! - `rights`: each kind of right on every route, in lists and in calls.
 //! - `profiles`: profiles of the config, by name, and their changes.
 //! - `admin`: what no client can do.
+//! - `pins`: changed tools are reported or held back. `definitions`: the changes.
 //! - `audit`: the record of calls. `secrets`: values that no output shows.
 //! - the rest: one group of promises per file.
 
@@ -28,3 +29,5 @@ mod limits;
 mod asks;
 mod audit;
 mod secrets;
+mod pins;
+mod definitions;

@@ -12,7 +12,7 @@ pub(crate) use access::Asked;
 
 use crate::access::Unproven;
 use crate::backends::Backend;
-use crate::catalogue::List;
+use crate::catalogue::{List, Naming};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
 use crate::servers::{LastWords, Limit};
@@ -438,6 +438,32 @@ impl Core {
             .hint("this is a bug in that server; report it there")
     }
 
+    /// A tool that is hidden until its owner approves it.
+    pub(crate) fn held_tool(&self, server: &str, name: &str) -> ErrorAnswer {
+        let text = format!("the tool `{name}` is held back: its definition differs from the approved one");
+        ErrorAnswer::new(ErrorKind::Forbidden, text)
+            .server(server)
+            .retryable(false)
+            .hint(format!("`switchboard approve tools {server}` shows what has changed, and approves it"))
+    }
+
+    /// Tools that must not be called before they have been compared with the approved ones.
+    pub(crate) fn unchecked_tools(&self, of: BackendId) -> ErrorAnswer {
+        let server = self.name_of(Some(of));
+        let text = format!("the server `{server}` did not list its tools, so they could not be checked");
+        self.backend_unavailable(Some(of), text).retryable(true).hint(
+            "it has `pinning: \"hold\"`, so no tool is called before its definition was checked; try again",
+        )
+    }
+
+    /// Tools of a process whose settings have changed.
+    pub(crate) fn outdated_tools(&self, of: BackendId) -> ErrorAnswer {
+        let server = self.name_of(Some(of));
+        let text =
+            format!("the settings of the server `{server}` have changed, and its tools must be checked anew");
+        self.backend_unavailable(Some(of), text).retryable(true).hint("request the list again")
+    }
+
     pub(crate) fn not_offered(&self, method: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::MethodNotFound, format!("the method `{method}` is not offered"))
             .concerning(self, None)
@@ -454,11 +480,15 @@ impl Core {
     }
 
     /// A method to which filters cannot be applied.
-    pub(crate) fn filtered_method(&self, method: &str) -> ErrorAnswer {
-        let text = format!("the method `{method}` cannot be filtered, and this server has filters");
-        ErrorAnswer::new(ErrorKind::MethodNotFound, text).retryable(false).hint(
-            "remove `allow`, `deny` and `rename` from the server's entry to let unknown methods through",
-        )
+    pub(crate) fn filtered_method(&self, method: &str, naming: &Naming) -> ErrorAnswer {
+        let answer = |text: String| ErrorAnswer::new(ErrorKind::MethodNotFound, text).retryable(false);
+        let server = &naming.server;
+        match naming.holding(None).is_open() {
+            true => answer(format!("the method `{method}` cannot be filtered, and tools of this server are held back"))
+                .hint(format!("`switchboard approve tools {server}` shows what has changed, and approves it")),
+            false => answer(format!("the method `{method}` cannot be filtered, and this server has filters"))
+                .hint("remove `allow`, `deny` and `rename` from the server's entry to let unknown methods through"),
+        }
     }
 
     pub(crate) fn unknown_name(&self, list: List, name: &str, nearest: Vec<String>) -> ErrorAnswer {

@@ -3,24 +3,29 @@
 //!
 //! # Layout
 //! - [`names`]: public names of tools and prompts. [`uris`]: public URIs of resources and templates.
-//! - [`filter`]: the visible items. `layer`: the rights of a client over them. `readings`: possible meanings of a URI.
+//! - [`filter`]: the visible items. `layer`: the rights of a client over them. `held`: tools that wait for their
+//!   owner. `readings`: possible meanings of a URI.
 //! - [`list`]: the kinds of lists. [`listing`]: one list of one server, parsed and named.
 //! - [`offer`]: all lists of one server, in memory and on disk. `stored`: an offer parsed on first use.
 //!   `offers`: offers by kind of client. `raw`: unparsed lists.
+//! - `digest`: digests of definitions. `sighting`: the definitions of the tools in a list.
 //! - [`view`]: several servers as one. [`single`]: one server alone, under its own names.
 //! - `narrowed`: what clients with restricted rights see.
 //! - [`cursor`]: the page cursors that clients get.
 //! - `scan`, `index`, `template`: parts of the above.
 
+mod digest;
 mod index;
 mod stored;
 mod offers;
 mod readings;
 mod scan;
+mod sighting;
 mod template;
 
 pub mod names;
 pub mod uris;
+mod held;
 mod layer;
 pub mod filter;
 pub mod list;
@@ -32,7 +37,9 @@ pub mod cursor;
 pub mod view;
 pub mod single;
 
+pub use digest::Digest;
 pub use filter::Filter;
+pub use held::Held;
 pub use layer::Layer;
 pub use list::{List, Naming};
 pub use listing::{Listing, Unreadable, next_cursor};
@@ -41,6 +48,7 @@ pub use narrowed::Narrowings;
 pub use offer::Offer;
 pub use offers::{OfferKey, Offers};
 pub use raw::{RawList, RawOffer};
+pub use sighting::{SeenTool, Sighting};
 pub use single::{Access, Single};
 pub use stored::StoredOffer;
 pub use uris::{decode_resource, decode_template};

@@ -5,6 +5,7 @@ use crate::catalogue::{Offer, OfferKey, RawOffer};
 use crate::environment::Environment;
 use crate::fact::Fact;
 use crate::ids::{ClientId, Launch, Peer, ServerId};
+use crate::pins::PinNews;
 use crate::record::Record;
 use crate::routing::NamedPath;
 use bytes::Bytes;
@@ -251,6 +252,11 @@ pub enum Action {
     StoreRecord {
         server: ServerId,
         record: Record,
+    },
+    /// Store on disk how the approved definitions of a server's tools have changed.
+    StorePins {
+        server: ServerId,
+        news: Vec<PinNews>,
     },
     /// Close the connection once everything is written: nothing more will follow.
     Disconnect {

@@ -129,6 +129,41 @@ pub enum Fact {
         backend: BackendId,
         tool: String,
     },
+    /// Tools are defined otherwise than approved.
+    ToolsChanged {
+        backend: BackendId,
+        tools: Vec<Arc<str>>,
+        /// Hidden until they are approved.
+        are_held: bool,
+    },
+    /// Tools are defined otherwise for another kind of client, and this is approved at first sight.
+    ToolVariants {
+        backend: BackendId,
+        tools: Vec<Arc<str>>,
+    },
+    /// Changed tools are defined as approved again.
+    ToolsRestored {
+        backend: BackendId,
+        tools: Vec<Arc<str>>,
+    },
+    /// The owner has approved changed tools.
+    ToolsApproved {
+        server: String,
+        tools: Vec<Arc<str>>,
+    },
+    /// A server has more tools than can be pinned.
+    TooManyTools {
+        backend: BackendId,
+        /// The rest is hidden.
+        are_held: bool,
+    },
+    /// The stored definitions of a server's tools cannot be read.
+    PinsLost {
+        server: String,
+        why: String,
+        /// Its tools are hidden until they are approved.
+        are_held: bool,
+    },
     /// A backend that kept state for its clients was stopped.
     StateLost {
         backend: BackendId,
@@ -315,6 +350,10 @@ impl Fact {
             | Self::Separated { backend, .. }
             | Self::Unheard { backend, .. }
             | Self::KeepsState { backend, .. }
+            | Self::ToolsChanged { backend, .. }
+            | Self::ToolVariants { backend, .. }
+            | Self::ToolsRestored { backend, .. }
+            | Self::TooManyTools { backend, .. }
             | Self::StateLost { backend, .. }
             | Self::Heavy { backend, .. }
             | Self::Spawned { backend, .. }
@@ -344,6 +383,8 @@ impl Fact {
             | Self::ConfigRejected { .. }
             | Self::TokensRejected { .. }
             | Self::NotStarted { .. }
+            | Self::ToolsApproved { .. }
+            | Self::PinsLost { .. }
             | Self::ClientConnected { .. }
             | Self::Expelled { .. }
             | Self::ClientInputEnded { .. }

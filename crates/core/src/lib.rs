@@ -14,6 +14,7 @@
 //! - [`environment`]: environment variables, compared between clients of one backend.
 //! - [`routing`]: the workspace of a request.
 //! - [`catalogue`]: tools, prompts and resources of servers, singly and merged.
+//! - [`pins`]: approved definitions of tools.
 //! - `record`: facts learnt about a launch. [`settings`]: policies and limits.
 //! - `pending`: unanswered requests. `clients`, `aggregate`, `backends`, `servers`: the state of each.
 //! - [`fact`]: facts for logs and metrics. [`event`]: incoming events and resulting actions.
@@ -32,6 +33,7 @@ pub mod access;
 pub mod environment;
 pub mod routing;
 pub mod catalogue;
+pub mod pins;
 mod record;
 pub mod settings;
 mod pending;

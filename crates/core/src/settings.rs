@@ -2,6 +2,7 @@
 
 use crate::access::{Asks, AuditPolicy, Authenticator, IdentityLimits, NewLimiter, Rights, ServerLimits};
 use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
+use crate::pins::{Pinning, Pins};
 use crate::record::{FramingChoice, Record};
 use crate::redact::Secrets;
 use crate::routing::Policy;
@@ -191,6 +192,10 @@ pub struct ServerSettings {
     pub offers: Vec<(OfferKey, StoredOffer)>,
     /// Facts learnt about its launch in earlier runs.
     pub record: Record,
+    /// Treatment of tools whose definition has changed.
+    pub pinning: Pinning,
+    /// Definitions of its tools that were approved in earlier runs.
+    pub pins: Pins,
 }
 
 impl ServerSettings {
@@ -229,7 +234,20 @@ impl ServerSettings {
             stores_lists: false,
             offers: Vec::new(),
             record: Record::default(),
+            pinning: Pinning::Off,
+            pins: Pins::default(),
         }
+    }
+
+    /// The same with stored pins, which hide the tools that are held. Stored lists must be read under the naming of
+    /// the result.
+    pub fn with_pins(self, pinning: Pinning, pins: Pins) -> Self {
+        let held = (pinning == Pinning::Hold).then(|| pins.held(false)).flatten();
+        let naming = match held {
+            Some(held) => Arc::new(self.naming.holding(Some(Arc::new(held)))),
+            None => self.naming,
+        };
+        Self { naming, pinning, pins, ..self }
     }
 }
 

@@ -63,6 +63,10 @@ pub struct ServerStatus {
     pub last_error: Option<LastError>,
     /// Number of its tools, if known.
     pub tools: Option<usize>,
+    /// Tools that are defined otherwise than approved.
+    pub changed_tools: Vec<String>,
+    /// Those of them that are hidden.
+    pub held_tools: Vec<String>,
     pub max_backends: usize,
     /// Backends that were stopped to make room, and started again soon after.
     pub crowding: Option<Crowding>,
@@ -119,6 +123,7 @@ impl Core {
             let own = self.backends.of_server(id);
             let state = server.state_policy();
             let (scope, scope_reason) = server.scope_with_reason();
+            let (changed_tools, held_tools) = Self::changed_tools(server);
             ServerStatus {
                 name: server.name().to_owned(),
                 scope: scope.name(),
@@ -135,6 +140,8 @@ impl Core {
                 learnt: server.record().words(),
                 last_error: self.last_error(id),
                 tools: server.tool_count(),
+                changed_tools,
+                held_tools,
                 max_backends: server.settings().max_backends,
                 crowding: server.crowding(self.clock.now()),
                 refused_calls: self.refusals.at_server(id),

@@ -19,6 +19,7 @@ mod prefetch;
 mod stored;
 mod filters;
 mod rights;
+mod pins;
 mod subscriptions;
 mod dialect;
 mod noise;

@@ -83,6 +83,7 @@ impl World {
                 Action::LookUp { .. }
                 | Action::StoreOffer { .. }
                 | Action::StoreRecord { .. }
+                | Action::StorePins { .. }
                 | Action::Report(_)
                 | Action::Finished => {}
             }

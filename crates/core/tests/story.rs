@@ -19,7 +19,7 @@
 //! | `1 holds 5` | the process holds that many bytes of memory |
 //! | `found /p /q` | the paths of the last `look up`, resolved |
 //! | `revoke NAME` | the token `swb_NAME` is revoked; `tokens.rs` has those that are known |
-//! | `owner restarts`, `owner stops /p`, `owner starts`, `owner keeps` | the owner's orders, for all roots or for one |
+//! | `owner restarts`, `owner stops /p`, `owner starts`, `owner keeps`, `owner forgets`, `owner approves read` | the owner's orders, for all roots or for one |
 //! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config limits 5/min burst 1`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5; audit all; profile work tools read*` |
 //! | `+5s`, `+0.1s`, `+10min` | time passes |
 //! | `drain`, `kill` | Switchboard is to end |
@@ -33,6 +33,7 @@
 //! | `stop 1`, `stop 1 within 5s`, `stop 1 now` | a process to stop; gently, if nothing is said |
 //! | `look up /p` | paths to resolve |
 //! | `store 0`, `record 0: slow, try 1` | lists of the first server to store, or that it was slow |
+//! | `pins 0: first read, changed write` | changes of the first server's pins to store |
 //! | `disconnect A`, `finished` | |
 //! | `- …` | a fact |
 
@@ -50,6 +51,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::access::{Call, ServerLimits};
+use switchboard_core::catalogue::Digest;
+use switchboard_core::pins::{Pin, PinNews, Pins};
 use switchboard_core::redact::MASK;
 use switchboard_core::{
     Action, Change, ClientId, Core, Event, Fact, Launch, Moment, Order, Outcome, Peer, ServerId,
@@ -91,7 +94,7 @@ pub(crate) fn run_with(mut settings: Settings, story: &str) {
 fn is_outcome(line: &str) -> bool {
     let is_message = line.split_once("< ").is_some_and(|(who, _)| who.len() == 1);
     is_message
-        || ["start ", "stop ", "look up ", "disconnect ", "store ", "record ", "- ", "finished"]
+        || ["start ", "stop ", "look up ", "disconnect ", "store ", "record ", "pins ", "- ", "finished"]
             .iter()
             .any(|&prefix| line.starts_with(prefix))
 }
@@ -132,6 +135,8 @@ struct Stage {
     inquiry: Option<(ClientId, u32)>,
     /// Retries of each slow server, as stored last.
     slow: BTreeMap<u32, Option<u32>>,
+    /// The changed definition of each tool, as stored last.
+    changed: BTreeMap<Arc<str>, Digest>,
     /// Bytes in the outboxes of parties that do not read.
     unread: BTreeMap<String, (Peer, usize)>,
 }
@@ -150,6 +155,7 @@ impl Stage {
             initialize_ids: BTreeMap::new(),
             inquiry: None,
             slow: BTreeMap::new(),
+            changed: BTreeMap::new(),
             unread: BTreeMap::new(),
         }
     }
@@ -203,6 +209,14 @@ impl Stage {
                 let _ = self.core.stand_by(self.now, ServerId(0), surroundings, &mut actions);
                 return self.perform(actions, seen);
             }
+            "approves" => {
+                let tool: Arc<str> = root.expect("a tool").into();
+                let digest = self.changed.get(&tool).copied().expect("it has changed");
+                let stored = Pins::new([(tool, Pin::new(vec![digest], vec![], vec![]))], false);
+                self.core.adopt_pins(self.now, ServerId(0), &stored, &mut actions);
+                return self.perform(actions, seen);
+            }
+            "forgets" => Order::Forget,
             "restarts" => Order::Restart,
             "stops" => Order::Stop,
             "starts" => Order::Start,
@@ -410,6 +424,15 @@ impl Stage {
                     let new = tries.filter(|tries| before != Some(*tries));
                     seen.extend(new.map(|tries| format!("record {}: slow, try {tries}", server.0)));
                 }
+                Action::StorePins { server, news } => {
+                    for it in &news {
+                        if let PinNews::Changed { tool, digest, .. } = it {
+                            self.changed.insert(tool.clone(), *digest);
+                        }
+                    }
+                    let news: Vec<String> = news.iter().map(show_news).collect();
+                    seen.push(format!("pins {}: {}", server.0, news.join(", ")));
+                }
                 Action::Disconnect { client } => seen.push(format!("disconnect {}", name_of(client))),
                 Action::Report(fact) => seen.extend(show(&fact).map(|text| format!("- {text}"))),
                 Action::Finished => seen.push("finished".into()),
@@ -428,6 +451,17 @@ impl Stage {
     }
 }
 
+fn show_news(news: &PinNews) -> String {
+    match news {
+        PinNews::FirstSight { tool, .. } => format!("first {tool}"),
+        PinNews::Seen { tool, .. } => format!("seen {tool}"),
+        PinNews::Changed { tool, .. } => format!("changed {tool}"),
+        PinNews::Restored { tool } => format!("restored {tool}"),
+        PinNews::Dropped { tool, .. } => format!("dropped {tool}"),
+        PinNews::Forgotten => "forgotten".to_owned(),
+    }
+}
+
 /// The text of a fact; `None` for facts that no story is about.
 fn show(fact: &Fact) -> Option<String> {
     let text = match fact {
@@ -435,6 +469,11 @@ fn show(fact: &Fact) -> Option<String> {
         Fact::NoRoom { .. } => "waits for room".into(),
         Fact::Crowded { crowding, .. } => format!("{}; {}", crowding.message, crowding.hint),
         Fact::KeepsState { tool, .. } => format!("keeps state: {tool}"),
+        Fact::ToolsChanged { tools, are_held: false, .. } => format!("changed: {}", tools.join(" ")),
+        Fact::ToolsChanged { tools, .. } => format!("held: {}", tools.join(" ")),
+        Fact::ToolVariants { tools, .. } => format!("another definition: {}", tools.join(" ")),
+        Fact::ToolsRestored { tools, .. } => format!("as approved again: {}", tools.join(" ")),
+        Fact::ToolsApproved { tools, .. } => format!("approved: {}", tools.join(" ")),
         Fact::StateLost { .. } => "state lost".into(),
         Fact::Heavy { .. } => "over its memory limit".into(),
         Fact::PoolHeavy { .. } => "all over the memory limit".into(),

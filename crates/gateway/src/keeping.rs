@@ -1,16 +1,18 @@
-//! Background writes of stored files: catalogues of servers, and records of launches. Only the end of the
+//! Background writes of stored files: catalogues of servers, records of launches, and pins of tools. Only the end of the
 //! process waits for them, and not for long: a lost record is learned again. Must not know hub or backends.
 
 use crate::catalogue::Shelf;
 use crate::config::ServerConfig;
 use crate::io::task;
 use crate::launches::Launches;
-use std::collections::BTreeMap;
+use crate::pins::PinStore;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use switchboard_core::catalogue::{Offer, OfferKey};
+use switchboard_core::pins::PinNews;
 use switchboard_core::{Record, ServerId};
 use switchboard_process::aside;
 use switchboard_process::lock::Lock;
@@ -24,6 +26,8 @@ pub(crate) struct Keeping {
     /// Records to be written. `writing` is held by the task that writes.
     records: Lock<BTreeMap<ServerId, Record>>,
     writing: tokio::sync::Mutex<()>,
+    /// Changes of pins to be written, in order.
+    pins: Lock<VecDeque<(Arc<ServerConfig>, Vec<PinNews>)>>,
 }
 
 impl Keeping {
@@ -54,6 +58,23 @@ impl Keeping {
             // An earlier task has written the newest record already.
             let Some(record) = newest else { return };
             let _ = aside::run(move || launches.save(&server, &record)).await;
+        });
+    }
+
+    pub(crate) fn pins(self: &Arc<Self>, server: Arc<ServerConfig>, store: PinStore, news: Vec<PinNews>) {
+        let keeping = self.clone();
+        self.pins.lock().push_back((server, news));
+        self.spawn("record", async move {
+            // One write at a time, in order: an approval must not come before the change that it is about.
+            let _writing = keeping.writing.lock().await;
+            let waiting = std::mem::take(&mut *keeping.pins.lock());
+            let _ = aside::run(move || {
+                for (server, news) in waiting {
+                    // What is lost is found again with the next list.
+                    let _ = store.apply(&server, &news);
+                }
+            })
+            .await;
         });
     }
 

@@ -11,7 +11,8 @@
 //! - `known`: packages with known state and scope; `scope`: the scope of a server
 //!   whose config leaves it open.
 //! - `stored_file`: files that are replaced atomically; [`tokens`]: tokens of clients; `launches`: stored records
-//!   of launches; `catalogue`: stored lists of servers; `doubtful`: servers whose lists hint at client state.
+//!   of launches; `catalogue`: stored lists of servers; [`pins`]: approved definitions of tools; `stores`: all of
+//!   these; `doubtful`: servers whose lists hint at client state.
 //! - `profiles`: names of profiles; `environments`: variables of clients; `settings`: settings of the core, from
 //!   the config; `collisions`:
 //!   colliding names in stored lists; [`explain`]: the routing decision for one request.
@@ -40,6 +41,8 @@ mod stored_file;
 pub mod tokens;
 mod launches;
 mod catalogue;
+pub mod pins;
+mod stores;
 mod doubtful;
 mod profiles;
 mod environments;
@@ -99,10 +102,9 @@ pub fn temporary_state_folder() -> std::path::PathBuf {
     })
 }
 
-/// Removes all stored facts about a server: its lists, and the record of its launch.
+/// Removes all stored facts about a server: its lists, the approved definitions of its tools, and the record of its launch.
 pub fn forget(server: &config::ServerConfig, state_folder: &std::path::Path) -> std::io::Result<()> {
-    catalogue::Shelf::new(state_folder).forget(server);
-    launches::Launches::new(state_folder).forget(server)
+    stores::Stores::new(state_folder).forget(server)
 }
 
 /// Layers that keep processes from outliving us on this machine.

@@ -1,30 +1,29 @@
 //! From the user's config to the settings of the core and its clients, for one client in
 //! one process and for the daemon.
 
-use crate::catalogue::Shelf;
 use crate::config::{
-    AuditClients, Capabilities, Config, Dialect, FilterConfig, Framing, Lookup, Names, OnTimeout, PoolMemory,
-    RetryAfterCrash, ServerConfig, StdioAccess, expand,
+    AuditClients, Capabilities, Config, Dialect, FilterConfig, Framing, Lookup, Names, OnTimeout, Pinning,
+    PoolMemory, RetryAfterCrash, ServerConfig, StdioAccess, expand,
 };
 use crate::environments::Vars;
 use crate::known;
-use crate::launches::Launches;
 use crate::paths;
 use crate::scope;
 use crate::secrets;
+use crate::stores::Stores;
 use crate::tokens::Secret;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_core::access::{
-    AuditPolicy, AuditedClients, Authenticator, Front, NewLimiter, Proof, ServerLimits,
+    AuditPolicy, AuditedClients, Front, NewLimiter, NoTokens, Proof, ServerLimits,
 };
 use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOffer};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
-    Aggregates, Environment, FramingChoice, Limits, Pool, Record, Roots, ServerSettings, Settings,
+    Aggregates, Environment, Fact, FramingChoice, Limits, Pool, Record, Roots, ServerSettings, Settings,
     Surroundings,
 };
 use switchboard_process::machine;
@@ -72,16 +71,16 @@ pub(crate) fn of_config(
     config: &Config,
     servers: &[ServerConfig],
     vars: &Vars,
-    (launches, shelf): (&Launches, &Shelf),
-    authenticator: Arc<dyn Authenticator>,
+    stores: &Stores,
     linger: Option<Duration>,
-    report_routes: bool,
+    report: &dyn Fn(Fact),
 ) -> Settings {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let stored = shelf.load_all(servers);
+    let stored = stores.shelf.load_all(servers);
     let server_settings = |(server, stored): (&ServerConfig, Vec<(OfferKey, Bytes)>)| {
-        let settings = server_settings(server, &|name| vars.get(name), launches.load(server));
-        with_offers(ServerSettings { naming: naming(config, server), ..settings }, stored)
+        let settings = server_settings(server, &|name| vars.get(name), stores.launches.load(server));
+        let settings = ServerSettings { naming: naming(config, server), ..settings };
+        with_offers(with_pins(settings, server, stores, report), stored)
     };
     Settings {
         servers: servers.iter().zip(stored).map(server_settings).collect(),
@@ -100,8 +99,8 @@ pub(crate) fn of_config(
         // below 2^53, which JavaScript represents exactly.
         first_question: linger.map_or(1, |_| (time.as_secs() & 0xFFFF_FFFF) << 20),
         seed: time.as_nanos() as u64,
-        authenticator,
-        report_routes,
+        authenticator: Arc::new(NoTokens),
+        report_routes: false,
         audit: audit(config),
         secrets: secrets::known(),
     }
@@ -150,11 +149,43 @@ pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
     })
 }
 
-/// Adds stored lists of earlier runs.
+/// Adds the approved definitions of its tools. Its naming, which they narrow, must be set.
+pub(crate) fn with_pins(
+    settings: ServerSettings,
+    server: &ServerConfig,
+    stores: &Stores,
+    report: &dyn Fn(Fact),
+) -> ServerSettings {
+    let (pins, lost) = stores.pins.load(server);
+    if let Some(lost) = lost {
+        let are_held = server.pinning == Pinning::Hold;
+        report(Fact::PinsLost { server: server.name.clone(), why: lost.to_string(), are_held });
+    }
+    settings.with_pins(pinning(server.pinning), pins)
+}
+
+/// Adds stored lists of earlier runs. Its pins must be set.
 pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(OfferKey, Bytes)>) -> ServerSettings {
-    let kept =
-        |(key, bytes): (OfferKey, Bytes)| (key, StoredOffer::from_bytes(bytes, settings.naming.clone()));
+    let pins =
+        (settings.pinning == switchboard_core::pins::Pinning::Hold).then(|| Arc::new(settings.pins.clone()));
+    let kept = |(key, bytes): (OfferKey, Bytes)| {
+        let naming = settings.naming.clone();
+        let offer = match pins.clone() {
+            None => StoredOffer::from_bytes(bytes, naming),
+            // A list may have been stored shortly before a crash, and its changed tools not.
+            Some(pins) => StoredOffer::from_bytes_if(bytes, naming, move |offer| pins.vouch_for(offer)),
+        };
+        (key, offer)
+    };
     ServerSettings { offers: stored.into_iter().map(kept).collect(), ..settings }
+}
+
+fn pinning(pinning: Pinning) -> switchboard_core::pins::Pinning {
+    match pinning {
+        Pinning::Off => switchboard_core::pins::Pinning::Off,
+        Pinning::Warn => switchboard_core::pins::Pinning::Warn,
+        Pinning::Hold => switchboard_core::pins::Pinning::Hold,
+    }
 }
 
 pub(crate) fn pool(config: &Config) -> Pool {

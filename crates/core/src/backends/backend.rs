@@ -18,6 +18,7 @@ use crate::catalogue::{List, Offer, RawOffer};
 use crate::environment::Environment;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
+use crate::pins::Pinning;
 use crate::settings::ServerSettings;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -174,7 +175,8 @@ impl Backend {
     /// Once all lists have arrived, takes the raw answers and the number of the round.
     pub(crate) fn take_complete_lists(&mut self) -> Option<(u32, RawOffer)> {
         let introduction = self.introduction()?;
-        self.lists.take_complete(introduction, &self.settings.naming)
+        let is_pinned = self.settings.pinning != Pinning::Off;
+        self.lists.take_complete(introduction, &self.settings.naming, is_pinned)
     }
 
     /// Records the parsed lists of a round. Returns the offer, and whether it is partial.
@@ -264,7 +266,18 @@ impl Backend {
     pub(crate) fn can_take(&self, method: Method) -> bool {
         // Queued requests come first: a new one must not overtake them.
         let has_turn = || self.has_free_turn() && self.queue.is_empty();
-        self.is_ready() && !self.queue.is_turned_away() && (!takes_turn(method) || has_turn())
+        self.is_ready()
+            && !self.queue.is_turned_away()
+            && (!takes_turn(method) || has_turn())
+            && !self.must_check_first(method)
+    }
+
+    /// Whether a request must wait until the tools of the process were compared with the approved ones.
+    pub(crate) fn must_check_first(&self, method: Method) -> bool {
+        // An unknown method may be another way to call a tool.
+        self.settings.pinning == Pinning::Hold
+            && matches!(method, Method::ToolsCall | Method::Other)
+            && !self.lists.are_tools_checked()
     }
 
     /// Whether fewer requests are in progress than allowed.

@@ -88,6 +88,11 @@ impl ListFetch {
         }
     }
 
+    /// Whether the next round is further away than the shortest pause.
+    pub(super) fn is_postponed(&self, now: Moment) -> bool {
+        self.due().is_some_and(|due| due > now + MIN_FETCH_INTERVAL)
+    }
+
     pub(super) fn mark_changed(&mut self, lists: &[List]) {
         for list in lists {
             if !self.changed.contains(list) {
@@ -121,6 +126,10 @@ impl ListFetch {
     /// Records that the list could not be fetched in this round.
     pub(super) fn mark_failed(&mut self, list: List) {
         self.failed.push(list);
+    }
+
+    pub(super) fn has_failed(&self, list: List) -> bool {
+        self.failed.contains(&list)
     }
 
     /// Records that the list is not offered. Returns whether it was part of this round.
@@ -166,7 +175,7 @@ impl ListFetch {
             };
         }
         self.stage = FetchStage::Reading(naming.clone());
-        Some(RawOffer { welcome, lists, naming: naming.clone() })
+        Some(RawOffer { welcome, lists, naming: naming.clone(), is_pinned: false, known: None })
     }
 
     /// Records the parsed lists. Returns the offer under the current naming, and whether a list is missing,

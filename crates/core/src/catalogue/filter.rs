@@ -1,9 +1,11 @@
 //! The visible items of a server and their new names. All names here are the server's own.
 
+use super::held::Held;
 use super::layer::Layer;
 use super::list::List;
 use super::readings;
 use crate::text::glob::matches;
+use std::sync::Arc;
 
 /// `allow` and `deny` are globs: `*` matches any text, `?` any one character.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,10 +18,25 @@ pub struct Filter {
     pub rename: Vec<(String, String)>,
     /// Rights of a client: each must allow an item as well.
     pub layers: Vec<Layer>,
+    /// Tools that are hidden until their owner approves them.
+    pub held: Option<Arc<Held>>,
 }
 
 impl Filter {
     pub fn allows(&self, name: &str) -> bool {
+        self.admits(name) && !self.holds(name)
+    }
+
+    /// Whether an item would be visible, were it not held back.
+    pub fn is_held(&self, name: &str) -> bool {
+        self.holds(name) && self.admits(name)
+    }
+
+    fn holds(&self, name: &str) -> bool {
+        self.held.as_ref().is_some_and(|held| held.hides(name))
+    }
+
+    fn admits(&self, name: &str) -> bool {
         (self.allow.is_empty() || any(&self.allow, name))
             && !any(&self.deny, name)
             && self.layers.iter().all(|layer| layer.allows_name(name, self.renamed(name)))
@@ -43,12 +60,14 @@ impl Filter {
 
     /// Whether some items may be hidden.
     pub fn hides(&self) -> bool {
-        !(self.allow.is_empty() && self.deny.is_empty() && self.layers.is_empty())
+        !(self.allow.is_empty() && self.deny.is_empty() && self.layers.is_empty() && self.held.is_none())
     }
 
     /// Whether no item can be visible, whatever its name.
     pub fn hides_all(&self) -> bool {
-        self.deny.iter().any(|glob| glob == "*") || self.layers.iter().any(Layer::hides_all)
+        self.deny.iter().any(|glob| glob == "*")
+            || self.layers.iter().any(Layer::hides_all)
+            || self.held.as_ref().is_some_and(|held| held.hides_all())
     }
 
     /// Whether an item of this list is visible, by its name, URI or template.
@@ -70,6 +89,12 @@ impl Filter {
     pub fn meant_by<'a>(&'a self, shown: &'a str) -> Option<&'a str> {
         let own = self.original(shown);
         (self.allows(own) && self.renamed(own) == shown).then_some(own)
+    }
+
+    /// The server's name for an item that would be visible under this name, were it not held back.
+    pub fn held_by_name<'a>(&'a self, shown: &'a str) -> Option<&'a str> {
+        let own = self.original(shown);
+        (self.is_held(own) && self.renamed(own) == shown).then_some(own)
     }
 
     /// Whether everything is visible under its own name.

@@ -1,7 +1,9 @@
 //! The kinds of lists, and the naming of a server's items.
 
 use super::filter::Filter;
+use super::held::Held;
 use super::names::NameStyle;
+use std::sync::Arc;
 use switchboard_protocol::Method;
 
 /// A kind of list.
@@ -88,6 +90,11 @@ impl Naming {
     /// Whether everything is visible under its own name.
     pub fn is_open(&self) -> bool {
         self.tools.is_open() && self.prompts.is_open() && self.resources.is_open()
+    }
+
+    /// The same naming, with exactly these tools held back.
+    pub fn holding(&self, held: Option<Arc<Held>>) -> Self {
+        Self { tools: Filter { held, ..self.tools.clone() }, ..self.clone() }
     }
 
     pub fn filter(&self, list: List) -> &Filter {

@@ -1,13 +1,15 @@
 //! The offer of a server: its introduction and its lists. Also stored on disk, so that clients can be
 //! answered before the server runs.
 
+use super::digest::Digest;
 use super::list::{List, Naming};
 use super::listing::Listing;
 use super::scan;
+use super::sighting::Sighting;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Version of the format on disk; other versions are not read.
 const FORMAT_VERSION: u32 = 2;
@@ -18,6 +20,8 @@ pub struct Offer {
     welcome: Bytes,
     said: Arc<Said>,
     lists: [Option<Arc<Listing>>; 4],
+    /// Made on first use, since most servers' tools are compared when they arrive.
+    sighting: OnceLock<Arc<Sighting>>,
 }
 
 /// The parsed parts of the welcome.
@@ -35,12 +39,15 @@ impl Offer {
         let capabilities = part("capabilities").and_then(|raw| serde_json::from_slice(raw).ok());
         let instructions = part("instructions").and_then(|raw| Some(scan::text(raw)?.into_owned()));
         let said = Arc::new(Said { capabilities: capabilities.unwrap_or_default(), instructions });
-        Self { welcome, said, lists: [const { None }; 4] }
+        Self { welcome, said, lists: [const { None }; 4], sighting: OnceLock::new() }
     }
 
     /// Adds a list.
     pub fn with(mut self, listing: Arc<Listing>) -> Self {
         let list = listing.list();
+        if list == List::Tools {
+            self.sighting = OnceLock::new();
+        }
         self.lists[list as usize] = Some(listing);
         self
     }
@@ -52,6 +59,22 @@ impl Offer {
     /// `None` if not declared, or not known.
     pub fn list(&self, list: List) -> Option<&Arc<Listing>> {
         self.lists[list as usize].as_ref()
+    }
+
+    /// The definitions of its tools; `None` if they are not known.
+    pub fn sighting(&self) -> Option<&Arc<Sighting>> {
+        let tools = self.list(List::Tools)?;
+        Some(self.sighting.get_or_init(|| Arc::new(Sighting::of_items(tools.original()))))
+    }
+
+    /// Makes the sighting now. A list that is equal to the known one need not be read again.
+    pub(super) fn sight(&self, known: Option<Arc<Sighting>>) {
+        let Some(tools) = self.list(List::Tools) else { return };
+        let Some(known) = known.filter(|known| known.raw() == Digest::of_bytes(tools.original())) else {
+            self.sighting();
+            return;
+        };
+        let _ = self.sighting.set(known);
     }
 
     /// Null if there are none.

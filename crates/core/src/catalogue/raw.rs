@@ -1,6 +1,6 @@
 //! Unparsed answers of a server about its offer. Lists may be long, so they are parsed outside the lock.
 
-use super::{List, Listing, Naming, Offer};
+use super::{List, Listing, Naming, Offer, Sighting};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -11,6 +11,10 @@ pub struct RawOffer {
     pub welcome: Bytes,
     pub lists: [RawList; 4],
     pub naming: Arc<Naming>,
+    /// Whether the definitions of its tools are needed.
+    pub is_pinned: bool,
+    /// The definitions that the server was seen with before.
+    pub known: Option<Arc<Sighting>>,
 }
 
 #[derive(Debug)]
@@ -49,6 +53,9 @@ impl RawOffer {
             if let Some(listing) = listing {
                 offer = offer.with(listing);
             }
+        }
+        if self.is_pinned {
+            offer.sight(self.known);
         }
         offer
     }

@@ -14,10 +14,20 @@ pub struct StoredOffer(Arc<LazyLock<Option<Arc<Offer>>, ReadOffer>>);
 impl StoredOffer {
     /// Wraps the bytes from [`Offer::store`].
     pub fn from_bytes(bytes: Bytes, naming: Arc<Naming>) -> Self {
-        Self(Arc::new(LazyLock::new(Box::new(move || Offer::load(&bytes, &naming).map(Arc::new)))))
+        Self::from_bytes_if(bytes, naming, |_| true)
     }
 
-    /// The offer; `None` if the stored bytes cannot be parsed.
+    /// The same, for an offer that counts only if it passes a check, which is made with the first use.
+    pub fn from_bytes_if(
+        bytes: Bytes,
+        naming: Arc<Naming>,
+        passes: impl FnOnce(&Offer) -> bool + Send + 'static,
+    ) -> Self {
+        let read = move || Offer::load(&bytes, &naming).filter(passes).map(Arc::new);
+        Self(Arc::new(LazyLock::new(Box::new(read))))
+    }
+
+    /// The offer; `None` if the stored bytes cannot be parsed, or do not pass the check.
     pub fn offer(&self) -> Option<&Arc<Offer>> {
         LazyLock::force(&self.0).as_ref()
     }

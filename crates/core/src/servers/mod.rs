@@ -7,6 +7,7 @@
 //! - `retry`: the next attempt for a server that was not ready.
 //! - `insight`: facts that decide about sharing.
 //! - `evictions`: backends that displace each other.
+//! - `pinned`: approved definitions of its tools.
 //! - `failure`: the last failure of a server.
 //! - `last_start`: the result of the last start.
 //! - `server`: the server itself.
@@ -17,6 +18,7 @@ mod stateful;
 mod retry;
 mod insight;
 mod evictions;
+mod pinned;
 mod failure;
 mod last_start;
 mod server;
@@ -30,6 +32,7 @@ pub use failure::LastError;
 pub(crate) use insight::Insight;
 pub use last_start::LastStart;
 pub(crate) use last_words::LastWords;
+pub(crate) use pinned::PinnedTools;
 pub(crate) use retry::Retry;
 pub(crate) use server::{Bar, Server};
 pub(crate) use stateful::state_hint_of_list;

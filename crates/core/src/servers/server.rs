@@ -7,7 +7,7 @@ use crate::clients::Profile;
 use crate::moment::Moment;
 use crate::record::{FramingChoice, Record, SeenOffers};
 use crate::servers::{
-    BackendIdentity, Crowding, Evictions, Failure, Insight, LastStart, Limit, Retry, StateHint,
+    BackendIdentity, Crowding, Evictions, Failure, Insight, LastStart, Limit, PinnedTools, Retry, StateHint,
     state_hint_of_list,
 };
 use crate::settings::{Capabilities, Scope, ScopeReason, ServerSettings, StatePolicy};
@@ -24,6 +24,8 @@ pub(crate) struct Server {
     welcome: Option<Message>,
     /// The lists, as of the last time a backend was asked.
     offers: Offers,
+    /// Approved definitions of its tools.
+    tools: PinnedTools,
     /// The facts learnt from starts, as stored.
     record: Record,
     /// The next attempt, while the lists cannot be fetched.
@@ -54,6 +56,7 @@ impl Server {
         Self {
             framing: FramingGuess::of(settings.framing),
             offers: Offers::stored(&settings.offers),
+            tools: PinnedTools::new(settings.pinning, settings.pins.clone()),
             retry: Retry::planned(&settings.record, now),
             insight: Insight::of(&settings),
             record: settings.record.clone(),
@@ -93,6 +96,18 @@ impl Server {
 
     pub(crate) fn set_call_limits(&mut self, limits: Option<Arc<ServerLimits>>) {
         self.call_limits = limits;
+    }
+
+    pub(crate) fn tools(&self) -> &PinnedTools {
+        &self.tools
+    }
+
+    pub(crate) fn tools_mut(&mut self) -> &mut PinnedTools {
+        &mut self.tools
+    }
+
+    pub(crate) fn forget_pins(&mut self) {
+        self.tools.forget();
     }
 
     /// Marks the server as removed from the config.

@@ -9,8 +9,9 @@ use std::time::Duration;
 use switchboard_core::access::{
     Asks, AuditPolicy, AuditedClients, CallLimits, IdentityLimits, NewLimiter, Rate, ServerLimits,
 };
-use switchboard_core::catalogue::{Filter, List, Listing, Offer, OfferKey};
+use switchboard_core::catalogue::{Digest, Filter, List, Listing, Offer, OfferKey};
 use switchboard_core::environment::{Source, Variable};
+use switchboard_core::pins::{Pin, Pinning, Pins, Sight};
 use switchboard_core::redact::Secrets;
 use switchboard_core::{
     Aggregates, Capabilities, Environment, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots,
@@ -18,6 +19,9 @@ use switchboard_core::{
 };
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
+
+/// The kind of client that all clients are, unless a story says otherwise.
+const PROFILE: &str = r#""v" {}"#;
 
 /// Defaults, with one server named `files`.
 pub(crate) fn settings() -> Settings {
@@ -163,6 +167,14 @@ fn apply_to_server(server: &mut ServerSettings, word: &str, value: &str) {
             server.stores_lists = true;
             server.offers.push((key, Arc::new(Offer::new(welcome).with(Arc::new(tools))).into()));
         }
+        // `approved read !write`: definitions from an earlier run, one of which has changed since. Before `pinning`,
+        // which comes before `stored`.
+        ("approved", _) => server.pins = Pins::new(value.split(' ').map(pin), false),
+        ("pins_lost", _) => server.pins = Pins::lost(),
+        ("pinning", _) => {
+            let pinning = if value == "hold" { Pinning::Hold } else { Pinning::Warn };
+            *server = server.clone().with_pins(pinning, server.pins.clone());
+        }
         // `stored_capabilities {}`: an answer to `initialize` without lists.
         ("stored_capabilities", _) => {
             let (capabilities, key) = offer_key(value);
@@ -192,6 +204,14 @@ fn server_limits(server: &ServerSettings, change: impl FnOnce(&mut ServerLimits)
     limits.into()
 }
 
+fn pin(word: &str) -> (Arc<str>, Pin) {
+    let (name, is_changed) = word.strip_prefix('!').map_or((word, false), |name| (name, true));
+    let digest = |text: String| Digest::of_json(text.as_bytes());
+    let changed = is_changed.then(|| digest(format!(r#"{{"name":"{name}","description":"other"}}"#)));
+    let approved = vec![digest(format!(r#"{{"name":"{name}"}}"#))];
+    (name.into(), Pin::new(approved, vec![Sight::of(PROFILE)], changed.into_iter().collect()))
+}
+
 /// Filters of tools, prompts and resources; resources have no other names.
 fn apply_to_names(server: &mut ServerSettings, word: &str, value: &str) {
     let mut naming = (*server.naming).clone();
@@ -211,7 +231,6 @@ fn apply_to_names(server: &mut ServerSettings, word: &str, value: &str) {
 }
 
 fn offer_key(value: &str) -> (&str, OfferKey) {
-    const PROFILE: &str = r#""v" {}"#;
     if let Some((before, profile)) = value.split_once(" for ") {
         return (before, OfferKey::anywhere(profile));
     }

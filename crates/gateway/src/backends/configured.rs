@@ -4,16 +4,16 @@ use super::launch::LaunchPlan;
 use super::packages::PackagesFolder;
 use super::servers::Servers;
 use super::{BackendKind, BackendOrders, process, remote};
-use crate::catalogue::Shelf;
 use crate::config::ServerConfig;
 use crate::environments::{self, Vars};
 use crate::hub::{BackendSetting, Hub};
 use crate::io::task;
 use crate::keeping::Keeping;
-use crate::launches::Launches;
+use crate::stores::Stores;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::catalogue::{Offer, OfferKey};
+use switchboard_core::pins::PinNews;
 use switchboard_core::{Environment, Fact, Launch, Record, ServerId};
 use switchboard_process::warden::{Swept, Warden};
 
@@ -24,10 +24,7 @@ pub(crate) struct ConfiguredBackends {
     warden: Warden,
     /// Connections to remote servers.
     clients: remote::Clients,
-    /// Stored lists of servers.
-    shelf: Shelf,
-    /// Stored facts about launches.
-    launches: Launches,
+    stores: Stores,
     keeping: Arc<Keeping>,
 }
 
@@ -36,10 +33,10 @@ impl ConfiguredBackends {
         servers: Arc<Servers>,
         max_message_bytes: usize,
         warden: Warden,
-        (shelf, launches): (Shelf, Launches),
+        stores: Stores,
     ) -> Arc<Self> {
         let (clients, keeping) = (remote::Clients::default(), Arc::default());
-        Arc::new(Self { servers, max_message_bytes, warden, clients, shelf, launches, keeping })
+        Arc::new(Self { servers, max_message_bytes, warden, clients, stores, keeping })
     }
 
     /// Environment of a client with these variables at each server.
@@ -53,12 +50,13 @@ impl ConfiguredBackends {
         self.servers.listed().into_iter().map(brought).collect()
     }
 
-    pub(crate) fn shelf(&self) -> &Shelf {
-        &self.shelf
+    pub(crate) fn stores(&self) -> &Stores {
+        &self.stores
     }
 
-    pub(crate) fn launches(&self) -> &Launches {
-        &self.launches
+    /// Waits up to `within` until pending writes are on disk.
+    pub(crate) async fn finish_writes(&self, within: Duration) {
+        self.keeping.finish(within).await;
     }
 
     /// Sweeps after runs that were killed together with their guards.
@@ -86,7 +84,7 @@ impl ConfiguredBackends {
             let surroundings = (&*vars, &self.clients, self.max_message_bytes);
             return remote::run(hub, launch, &server, root.as_deref(), surroundings, orders).await;
         }
-        let packages = PackagesFolder::new(self.launches.state_folder());
+        let packages = PackagesFolder::new(self.stores.launches.state_folder());
         let plan = LaunchPlan { server: (*server).clone(), root, in_home, vars, packages };
         let wire = process::Wire { framing, max_message_bytes: self.max_message_bytes };
         process::run(hub, launch, &self.warden, plan, wire, orders).await;
@@ -100,13 +98,19 @@ impl BackendKind for ConfiguredBackends {
 
     fn store_offer(&self, server: ServerId, key: OfferKey, offer: Arc<Offer>) {
         if let Some(server) = self.servers.server(server) {
-            self.keeping.offer(server, self.shelf.clone(), key, offer);
+            self.keeping.offer(server, self.stores.shelf.clone(), key, offer);
         }
     }
 
     fn store_record(&self, id: ServerId, record: Record) {
         if let Some(server) = self.servers.server(id) {
-            self.keeping.record((id, server), self.launches.clone(), record);
+            self.keeping.record((id, server), self.stores.launches.clone(), record);
+        }
+    }
+
+    fn store_pins(&self, server: ServerId, news: Vec<PinNews>) {
+        if let Some(server) = self.servers.server(server) {
+            self.keeping.pins(server, self.stores.pins.clone(), news);
         }
     }
 }

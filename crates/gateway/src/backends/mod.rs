@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::catalogue::{Offer, OfferKey};
+use switchboard_core::pins::PinNews;
 use switchboard_core::{Launch, Record, ServerId, StopHow};
 use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::mpsc;
@@ -56,6 +57,8 @@ pub(crate) trait BackendKind: Send + Sync {
     fn store_offer(&self, _: ServerId, _: OfferKey, _: Arc<Offer>) {}
 
     fn store_record(&self, _: ServerId, _: Record) {}
+
+    fn store_pins(&self, _: ServerId, _: Vec<PinNews>) {}
 }
 
 /// All running backends of one kind, with their order queues.
@@ -107,6 +110,10 @@ impl<K: BackendKind> hub::Backends for Dispatch<K> {
 
     fn store_record(&self, server: ServerId, record: Record) {
         self.kind.store_record(server, record);
+    }
+
+    fn store_pins(&self, server: ServerId, news: Vec<PinNews>) {
+        self.kind.store_pins(server, news);
     }
 }
 

@@ -108,6 +108,13 @@ impl Servers {
         listed.map(|(at, entry)| (ServerId(at as u32), entry.server.clone())).collect()
     }
 
+    /// Servers that are not removed.
+    pub(crate) fn present(&self) -> Vec<(ServerId, Arc<ServerConfig>)> {
+        let entries = self.lock();
+        let present = entries.iter().enumerate().filter(|(_, entry)| !entry.is_gone);
+        present.map(|(at, entry)| (ServerId(at as u32), entry.server.clone())).collect()
+    }
+
     /// Server of this name. Configured servers take precedence.
     pub(crate) fn find(&self, name: &str) -> Option<(ServerId, Arc<ServerConfig>)> {
         let entries = self.lock();

@@ -193,6 +193,18 @@ choice! {
 }
 
 choice! {
+    /// Reaction to a tool whose definition differs from the approved one.
+    Pinning {
+        /// None; definitions are not compared.
+        Off = "off",
+        /// A warning in the log and in `status`.
+        Warn = "warn",
+        /// The same, and the tool is hidden until `switchboard approve tools SERVER`.
+        Hold = "hold",
+    }
+}
+
+choice! {
     /// Servers that Switchboard knows by name.
     Preset {
         /// The context engine of Augment Code: `@augmentcode/auggie`, started with node.

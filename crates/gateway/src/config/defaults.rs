@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     Ask, AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel,
-    Names, OnTimeout, Packages, PoolMemory, RetryAfterCrash, Scope, State, StdioAccess,
+    Names, OnTimeout, Packages, Pinning, PoolMemory, RetryAfterCrash, Scope, State, StdioAccess,
 };
 
 pub const FRAMING: Framing = Framing::Auto;
@@ -39,6 +39,7 @@ pub const STATE: State = State::Auto;
 pub const CAPABILITIES: Capabilities = Capabilities::Auto;
 pub const ASK: Ask = Ask::Allow;
 pub const LIMITS_OWNER: bool = false;
+pub const PINNING: Pinning = Pinning::Warn;
 
 /// An IDE that opens a folder announces it several times; and every client that is told of a
 /// change fetches the list again.

@@ -175,7 +175,7 @@ mod secrets {
     const PLAIN: &str = "arguments bodies capabilities clients command cwd defaultRoot dialect disabled enabled eventBytes fallback file \
                          format framing guard hardTimeout health idleTtl inheritEnv lazy level linger listGrace \
                          maxBackends maxBytes maxInFlight maxMessageBytes maxQueue maxSessions memoryLimit mode names onTimeout \
-                         openRoots packages pageSize preset required retryAfterCrash scope sessionTtl shareAdHoc \
+                         openRoots packages pageSize pinning preset required retryAfterCrash scope sessionTtl shareAdHoc \
                          shutdownGrace startTimeout state timeout type";
     /// Longest value of a setting.
     const MAX_VALUE_BYTES: usize = 80;

@@ -64,7 +64,7 @@ pub use crate::presets::Missing;
 pub use assemble::{LoadedConfig, load};
 pub use choices::{
     Ask, AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel,
-    Names, OnTimeout, Packages, Preset, RetryAfterCrash, Scope, State, StdioAccess,
+    Names, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, Scope, State, StdioAccess,
 };
 pub use model::{
     AuditConfig, Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, PresetConfig, RemoteConfig, STDERR,

@@ -8,8 +8,8 @@ use switchboard_core::access::{Asks, IdentityLimits, Rights, ServerLimits};
 
 use super::{
     AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing,
-    Names, OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, StdioAccess, Variables,
-    defaults,
+    Names, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, RunKeys, Scope, State, StdioAccess,
+    Variables, defaults,
 };
 
 /// All settings.
@@ -247,6 +247,7 @@ pub struct ServerConfig {
     pub limits: ServerLimits,
     /// Requests that it may send to its clients.
     pub asks: Asks,
+    pub pinning: Pinning,
     /// Delay by method: equal notifications that follow the first of a burst are merged into one.
     /// Other methods are not delayed.
     pub debounce: Vec<(String, Duration)>,
@@ -331,6 +332,7 @@ impl ServerConfig {
             capabilities: defaults::CAPABILITIES,
             limits: ServerLimits::default(),
             asks: Asks::default(),
+            pinning: defaults::PINNING,
             debounce: default_debounce(),
             ignored_folders: default_ignored_folders(),
             packages: defaults::PACKAGES,

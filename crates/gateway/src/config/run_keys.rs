@@ -12,8 +12,8 @@ use super::read::{Count, Key, Time};
 use super::report::{FilePlace, Report};
 use super::server_keys::ServerEntry;
 use super::{
-    Capabilities, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, PoolConfig, RetryAfterCrash,
-    Scope, ServerConfig, State, defaults, sharing,
+    Capabilities, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning, PoolConfig,
+    RetryAfterCrash, Scope, ServerConfig, State, defaults, sharing,
 };
 
 /// `None` where a key is not given.
@@ -46,6 +46,7 @@ pub struct RunKeys {
     limits: Option<ServerLimits>,
     /// Merged by kind.
     asks: AskKeys,
+    pinning: Option<Pinning>,
     /// Merged by method.
     debounce: Vec<(String, Duration)>,
     packages: Option<Packages>,
@@ -91,6 +92,7 @@ impl RunKeys {
         put(&self.capabilities, &mut server.capabilities);
         put(&self.limits, &mut server.limits);
         self.asks.apply(&mut server.asks);
+        put(&self.pinning, &mut server.pinning);
         put(&self.packages, &mut server.packages);
         put(&self.guard, &mut server.guard);
         put(&self.keep, &mut server.keep);
@@ -147,6 +149,7 @@ pub(super) fn run_keys(
         capabilities: entry.capabilities.value(),
         limits: access::server_limits(entry.limits, report),
         asks: AskKeys::of(entry.asks),
+        pinning: entry.pinning.value(),
         debounce: sharing::debounce(entry.debounce, report),
         packages: entry.packages.value(),
         guard: entry.guard.value(),

@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::access_keys::{AsksEntry, ServerLimitsEntry};
 use super::choices::{
-    Capabilities, Framing, Guard, InheritEnv, OnTimeout, Packages, Preset, RetryAfterCrash, Scope, State,
+    Capabilities, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, Scope,
+    State,
 };
 use super::lists::{ByName, Short, WordList};
 use super::object::{file_object, nothing_required, object};
@@ -271,6 +272,10 @@ file_object! {
         /// Requests that the server may send to its clients.
         #[schemars(example = json!({ "sampling": "deny" }))]
         "asks" => asks: AsksEntry,
+
+        /// Reaction to a tool whose definition differs from the approved one.
+        #[schemars(extend("default" = defaults::PINNING.word()), example = json!("hold"))]
+        "pinning" => pinning: Pinning,
 
         /// Delay by method: equal notifications that follow the first of a burst are merged into one. Methods
         /// not given keep their default, and `0` turns one off.

@@ -28,6 +28,14 @@ pub enum Request {
     Forget {
         server: String,
     },
+    /// Write the pins of a server's tools, and tell the key of their file.
+    Pins {
+        server: String,
+    },
+    /// Apply the stored approvals of a server's tools.
+    Approve {
+        server: String,
+    },
 }
 
 /// A daemon's answer.
@@ -56,6 +64,8 @@ pub async fn ask(address: &Address, request: Request) -> io::Result<Option<Answe
         Request::StopServer { server, root } => order(OrderWord::Stop, server, root),
         Request::StartServer { server, root } => order(OrderWord::Start, server, root),
         Request::Forget { server } => order(OrderWord::Forget, server, None),
+        Request::Pins { server } => order(OrderWord::Pins, server, None),
+        Request::Approve { server } => order(OrderWord::Approve, server, None),
     };
     let Reply { version, pid, error, result } = match hello::ask(&mut connection, wants).await {
         Ok(reply) => reply,

@@ -5,6 +5,7 @@
 //! - `admission`: limit on clients by free descriptors.
 //! - `control`: requests from the command line.
 //! - `reload`: a changed config, applied without a restart.
+//! - `pins`: approvals of changed tools.
 //! - `standby`: servers that run without a client.
 //! - `clients`: clients of attachments.
 //! - `socket`: the local socket and its requests.
@@ -12,6 +13,7 @@
 mod admission;
 pub mod control;
 pub(crate) mod reload;
+mod pins;
 pub(crate) mod standby;
 mod clients;
 pub(crate) mod socket;

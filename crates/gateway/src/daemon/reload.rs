@@ -136,6 +136,7 @@ impl DaemonState {
         let mut state = self.current.state.lock().await;
         // File access may block, so it runs off the event loop.
         let file = aside::run(move || reread(&path, origin, owners, &|name| std::env::var_os(name))).await;
+        self.settle_writes().await;
         let result = file.and_then(|file| self.take_over(&mut state, &file));
         if let Err(why) = &result {
             // Marked as reported: the caller gets the reason, and the next check need not log it again.
@@ -175,6 +176,7 @@ impl DaemonState {
                 state.doubt = None;
                 continue;
             }
+            self.settle_writes().await;
             if let Err(why) = file.and_then(|file| self.take_over(&mut state, &file)) {
                 self.doubt(&mut state, why);
             }
@@ -291,6 +293,8 @@ impl DaemonState {
                 settings::server_settings(&server, &|name| self.vars.get(name), self.record_of(&server));
             let naming = settings::naming(config, &server);
             let settings = ServerSettings { is_listed: false, naming, ..settings };
+            let settings =
+                settings::with_pins(settings, &server, self.backends.stores(), &|fact| self.report(fact));
             self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new(), Vec::new()));
         }
         Ok(id)
@@ -315,11 +319,13 @@ impl DaemonState {
     fn settings_for(&self, config: &Config, server: &ServerConfig) -> ServerSettings {
         let settings = settings::server_settings(server, &|name| self.vars.get(name), self.record_of(server));
         let settings = ServerSettings { naming: settings::naming(config, server), ..settings };
-        settings::with_offers(settings, self.backends.shelf().load(server))
+        let settings =
+            settings::with_pins(settings, server, self.backends.stores(), &|fact| self.report(fact));
+        settings::with_offers(settings, self.backends.stores().shelf.load(server))
     }
 
     fn record_of(&self, server: &ServerConfig) -> Record {
-        self.backends.launches().load(server)
+        self.backends.stores().launches.load(server)
     }
 
     fn report(&self, fact: Fact) {

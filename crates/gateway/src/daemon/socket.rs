@@ -163,6 +163,8 @@ impl DaemonState {
                 self.forget_stored(&config);
                 Order::Forget
             }
+            OrderWord::Pins => return self.pins_of(&config).await,
+            OrderWord::Approve => return self.approve(&config).await,
         };
         let done = self.hub.turn().order(id, root, order);
         Reply::with(json!({ "instances": done.instances }))

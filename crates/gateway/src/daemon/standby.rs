@@ -156,6 +156,6 @@ impl DaemonState {
 
     /// Removes stored facts about a server.
     pub(crate) fn forget_stored(&self, server: &crate::config::ServerConfig) {
-        self.backends.shelf().forget(server);
+        self.backends.stores().shelf.forget(server);
     }
 }

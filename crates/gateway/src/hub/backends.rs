@@ -5,6 +5,7 @@ use super::Hub;
 use std::path::PathBuf;
 use std::sync::Arc;
 use switchboard_core::catalogue::{Offer, OfferKey};
+use switchboard_core::pins::PinNews;
 use switchboard_core::{Environment, Launch, Record, ServerId, StopHow};
 use switchboard_protocol::Framing;
 
@@ -24,6 +25,8 @@ pub(crate) trait Backends: Send + Sync {
     fn store_offer(&self, server: ServerId, key: OfferKey, offer: Arc<Offer>);
 
     fn store_record(&self, server: ServerId, record: Record);
+
+    fn store_pins(&self, server: ServerId, news: Vec<PinNews>);
 }
 
 /// Properties of one backend, beyond its server's settings.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::access::{AuditPolicy, IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::{Offer, OfferKey};
+use switchboard_core::pins::PinNews;
 use switchboard_core::redact::Secrets;
 use switchboard_core::{
     About, Action, Aggregates, BackendId, ClientId, Core, Environment, Event, Launch, Limits, Peer, Pool,
@@ -35,6 +36,7 @@ impl Backends for Notes {
     fn forget(&self, _: Launch) {}
     fn store_offer(&self, _: ServerId, _: OfferKey, _: Arc<Offer>) {}
     fn store_record(&self, _: ServerId, _: Record) {}
+    fn store_pins(&self, _: ServerId, _: Vec<PinNews>) {}
 }
 
 /// Output to a client that no longer reads.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use switchboard_core::catalogue::RawOffer;
+use switchboard_core::pins::Pins;
 use switchboard_core::status::Status;
 use switchboard_core::{
     About, Action, Change, ClientId, Done, Event, Fact, Launch, Moment, Peer, ServerId, StandbyState,
@@ -131,6 +132,7 @@ impl<'a> Turn<'a> {
             Action::ReadOffer { launch, round, raw } => self.read_offer(launch, round, raw),
             Action::StoreOffer { server, key, offer } => self.hub.backends.store_offer(server, key, offer),
             Action::StoreRecord { server, record } => self.hub.backends.store_record(server, record),
+            Action::StorePins { server, news } => self.hub.backends.store_pins(server, news),
             Action::Stop { launch, how } => {
                 let peer = Peer::Backend(launch);
                 self.flush(peer);
@@ -221,6 +223,13 @@ impl<'a> Turn<'a> {
         let done = inside.core.order(self.now, server, root, order, &mut inside.actions);
         self.perform_all();
         done
+    }
+
+    /// Applies what the owner has approved.
+    pub(crate) fn adopt_pins(&mut self, server: ServerId, stored: &Pins) {
+        let inside = &mut *self.inside;
+        inside.core.adopt_pins(self.now, server, stored, &mut inside.actions);
+        self.perform_all();
     }
 
     /// Turns reports of each request's route on or off.

@@ -6,15 +6,14 @@ use crate::backends::Dispatch;
 use crate::backends::configured::ConfiguredBackends;
 use crate::backends::launch;
 use crate::backends::servers::Servers;
-use crate::catalogue::Shelf;
 use crate::config::{Config, Guard, ServerConfig};
 use crate::environments::{Vars, environment};
 use crate::fronts::{Arrival, Wanted};
 use crate::hub::Hub;
 use crate::io::reader::ClientReader;
-use crate::launches::Launches;
 use crate::secrets;
 use crate::settings::{self, RootOptions};
+use crate::stores::Stores;
 use crate::telemetry::Telemetry;
 use crate::tokens::{self, TokenStore};
 use std::path::Path;
@@ -54,16 +53,17 @@ impl Gateway {
     ) -> Self {
         let vars = Arc::new(Vars::own());
         secrets::learn_config(config, &|name| vars.get(name));
-        let (launches, shelf) = (Launches::new(state_folder), Shelf::new(state_folder));
+        let stores = Stores::new(state_folder);
         let (linger, stays, policy) = match lifetime {
             Lifetime::Client { policy } => (None, false, policy),
             Lifetime::Daemon { linger, stays } => (Some(linger), stays, Policy::default()),
         };
         let tokens = TokenStore::new(state_folder, config.profiles.clone());
         let authenticator = policy.authenticator.unwrap_or_else(|| tokens.clone());
-        let stored = (&launches, &shelf);
-        let mut settings =
-            settings::of_config(config, &servers, &vars, stored, authenticator, linger, reports_routes);
+        let report = |fact: Fact| telemetry.desk().take(fact);
+        let mut settings = settings::of_config(config, &servers, &vars, &stores, linger, &report);
+        settings.authenticator = authenticator;
+        settings.report_routes = reports_routes;
         settings.stays = stays;
         settings.limiter = policy.limiter;
         let warden = launch::warden_for(&servers, state_folder);
@@ -73,8 +73,7 @@ impl Gateway {
             && servers.iter().all(|server| server.guard == Guard::Off);
         telemetry.desk().take(guards(&warden, is_unguarded));
         let servers = Servers::new(servers, vars.clone());
-        let stored = (shelf, launches);
-        let backends = ConfiguredBackends::new(servers.clone(), config.max_message_bytes, warden, stored);
+        let backends = ConfiguredBackends::new(servers.clone(), config.max_message_bytes, warden, stores);
         let hub = Hub::new(Core::new(settings), Dispatch::to(backends.clone()), telemetry);
         Self { hub, backends, servers, vars, tokens }
     }

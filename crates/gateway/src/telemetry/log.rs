@@ -263,6 +263,49 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
                 tool, "keeps client state, judging by this tool; each client gets its own instance"
             );
         }
+        Fact::ToolsChanged { tools, are_held: true, .. } => {
+            let hint =
+                format!("`switchboard approve tools {server}` shows what has changed, and approves it");
+            warn!(
+                server,
+                tools = listed(tools),
+                hint,
+                "tools have changed; held back until they are approved"
+            );
+        }
+        Fact::ToolsChanged { tools, .. } => {
+            let hint =
+                format!("`switchboard approve tools {server}` shows what has changed, and approves it");
+            warn!(server, tools = listed(tools), hint, "tools have changed since they were approved");
+        }
+        Fact::ToolVariants { tools, .. } => {
+            info!(
+                server,
+                tools = listed(tools),
+                "tools are defined otherwise for clients with other capabilities"
+            );
+        }
+        Fact::ToolsRestored { tools, .. } => {
+            info!(server, tools = listed(tools), "tools are defined as approved again");
+        }
+        Fact::ToolsApproved { server, tools } => {
+            info!(server, tools = listed(tools), "changed tools approved")
+        }
+        Fact::TooManyTools { are_held: true, .. } => {
+            warn!(server, "too many tools to pin, or too long names; the rest is held back");
+        }
+        Fact::TooManyTools { .. } => {
+            warn!(server, "too many tools to pin, or too long names; the rest is not compared")
+        }
+        Fact::PinsLost { server, why, are_held: true } => {
+            let hint = format!(
+                "`switchboard approve tools {server}` approves its tools, once the server has listed them"
+            );
+            warn!(server, why, hint, "approved tools are unknown; all tools are held back");
+        }
+        Fact::PinsLost { server, why, .. } => {
+            warn!(server, why, "approved tools are unknown; the next definitions are approved");
+        }
         Fact::Separated { clients, why, .. } => {
             info!(server, root, clients, why, "clients get separate processes");
         }
@@ -337,6 +380,16 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::Retried { method, .. } => info!(server, %method, "request sent again"),
         Fact::Draining { why, pending } => info!(why, pending, "draining"),
         Fact::Finished => info!("finished"),
+    }
+}
+
+/// Names of tools, not too many.
+fn listed(tools: &[Arc<str>]) -> String {
+    const MAX_LISTED: usize = 20;
+    let first = tools[..tools.len().min(MAX_LISTED)].join(", ");
+    match tools.len().saturating_sub(MAX_LISTED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

@@ -34,6 +34,25 @@ impl View {
         self.perhaps(list, &name)
     }
 
+    /// The server of an item that is held back, and would otherwise be shown under this name.
+    pub fn holder(&self, list: List, name: &str) -> Option<&str> {
+        let is_it = |member: &&super::Member| {
+            let (naming, filter) = (&member.naming, member.naming.filter(list));
+            let shown = match naming.style {
+                NameStyle::Plain => Some(name),
+                NameStyle::Prefixed => name.strip_prefix(&names::prefix(&naming.server)),
+            };
+            // A name that was altered to fit is found only if it is known.
+            let is_altered = |own: &str| {
+                let text = names::prefixed(&naming.server, own, filter.renamed(own)).text;
+                naming.style == NameStyle::Prefixed && text == name && filter.is_held(own)
+            };
+            shown.is_some_and(|shown| filter.held_by_name(shown).is_some())
+                || filter.held.as_ref().is_some_and(|held| held.names().any(|own| is_altered(own)))
+        };
+        self.members.iter().find(is_it).map(|member| member.naming.server.as_str())
+    }
+
     /// The item shown under this name.
     pub(super) fn owner(&self, list: List, name: &str) -> Option<(usize, u32)> {
         let aliases = &self.aliases[list as usize];

@@ -8,6 +8,7 @@ use crate::core::Core;
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::Asker;
+use crate::pins::Pinning;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::{Message, Method, Outgoing, Part, RawId};
@@ -31,7 +32,9 @@ impl Core {
         match c.role() {
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => true,
             // A plain client sends its own requests. But the stored lists it was shown may be outdated.
-            Role::Plain => c.was_shown_stored() || self.needs_templates(client),
+            Role::Plain => {
+                c.was_shown_stored() || self.needs_templates(client) || c.settings().pinning == Pinning::Hold
+            }
             Role::Aggregate(_) => false,
         }
     }
@@ -67,7 +70,7 @@ impl Core {
     }
 
     /// Requests the first page of these lists; the others stay as known.
-    fn ask_for(&mut self, launch: Launch, lists: &[List]) {
+    pub(crate) fn ask_for(&mut self, launch: Launch, lists: &[List]) {
         let begun = self.backends.get_mut(&launch.backend).and_then(|b| b.begin_list_round(lists));
         let Some((round, offered)) = begun else { return };
         for list in offered {
@@ -143,7 +146,13 @@ impl Core {
 
     pub(crate) fn offer_read(&mut self, launch: Launch, round: u32, offer: Arc<Offer>) {
         let now = self.clock.now();
-        let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
+        let is_current = |b: &Backend| b.is_current(launch) && b.lists().is_in_round(round);
+        if !self.backends.get(&launch.backend).is_some_and(is_current) {
+            return;
+        }
+        // First: what is held back must be hidden before the lists are shown.
+        let restored = self.compare_offer(launch.backend, &offer);
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let Some((offer, is_partial)) = b.finish_list_round(round, offer, now) else { return };
         if let Some(due) = b.lists().next_round_at() {
             self.clock.wake_at(due);
@@ -163,6 +172,11 @@ impl Core {
         self.correct_stored(launch.backend, &offer);
         self.heard_of(launch.backend);
         self.decide_parked(launch.backend);
+        // After the lists are stored, which may still have shown the change.
+        if let Some(server) = self.backends.get(&launch.backend).map(|b| b.server()) {
+            self.restore_tools(launch.backend, server, restored);
+        }
+        self.tools_checked(launch.backend);
     }
 
     /// Stores a server's offer for later clients. If it equals the known one, returns that one, so that

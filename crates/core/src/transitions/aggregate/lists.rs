@@ -6,7 +6,7 @@ use crate::catalogue::{List, Offer, OfferKey, Page, View};
 use crate::clients::{Client, Role};
 use crate::core::{Core, Followup};
 use crate::fact::Outcome;
-use crate::ids::{BackendId, ClientId};
+use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::pending::{Asker, NOWHERE, Unrouted};
 use crate::routing::NamedPath;
@@ -181,6 +181,15 @@ impl Core {
         let Some(aggregate) = self.aggregate_mut(client) else { return };
         aggregate.plan_renewal(at);
         self.clock.wake_at(at);
+    }
+
+    /// Schedules the same check for all clients that see a server among others.
+    pub(crate) fn renew_aggregates_of(&mut self, server: ServerId) {
+        for client in self.aggregates() {
+            if self.aggregate(client).is_some_and(|aggregate| aggregate.has_delegate_at(server)) {
+                self.renew_aggregate_soon(client);
+            }
+        }
     }
 
     /// Notifies a client of the changed lists among those it has seen. If the notification does not fit, it

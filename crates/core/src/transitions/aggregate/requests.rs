@@ -154,6 +154,9 @@ impl Core {
             Found::Nobody if !self.is_settled(client) => RequestOwner::Later,
             Found::Nobody => {
                 let name = message.text(part).unwrap_or_default();
+                if let Some(server) = view.holder(list, &name) {
+                    return RequestOwner::Nobody(self.held_tool(server, &name));
+                }
                 let nearest = view.nearest(list, &name);
                 RequestOwner::Nobody(self.no_item(client, list, &name, nearest))
             }

@@ -97,6 +97,7 @@ impl Core {
                 b.touch(self.clock.now());
             }
         }
+        let mut compared = Ok(());
         if pending.method() == Method::Initialize {
             // A refusal may be the client's own fault, and says nothing about the start.
             if !failed {
@@ -105,6 +106,9 @@ impl Core {
             self.greeted(launch, client, &pending, &message, failed);
         } else if !failed {
             self.learn_offer(launch.backend, pending.method(), &message);
+            if pending.method() == Method::ToolsList {
+                compared = self.compare_page(launch.backend, &message);
+            }
             self.record_effect(launch, client, &pending, &message);
         } else {
             self.not_subscribed(&pending);
@@ -130,7 +134,9 @@ impl Core {
         }
         if c.is_delegate() && !failed {
             self.tell_apart(client, &pending, &message, &mut out);
-        } else if !failed && let Err(error) = self.screen_answer(c, &pending, &message, &mut out) {
+        } else if !failed
+            && let Err(error) = compared.and_then(|()| self.screen_answer(c, &pending, &message, &mut out))
+        {
             self.fail(&pending, &error);
             return self.check_drained();
         }

@@ -13,6 +13,7 @@
 //! - `health`: probes and memory limits.
 //! - `failure`: the last failure of a server, for `status` and clients.
 //! - `record`: facts learnt about a launch, and the retries of slow servers.
+//! - `pins`: tools compared with their approved definitions.
 //! - `turned_away`: requests refused by a daemon in shutdown.
 
 mod from_backend;
@@ -26,6 +27,7 @@ mod restore;
 mod health;
 mod failure;
 mod record;
+mod pins;
 mod turned_away;
 
 pub use health::MEMORY_CHECK_INTERVAL;

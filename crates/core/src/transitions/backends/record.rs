@@ -76,6 +76,7 @@ impl Core {
         let Some(known) = self.servers.get_mut(server) else { return };
         known.forget_learnt();
         self.learn_of(server, |record| *record = Record::default());
+        self.forget_pins(server);
         let mut running = Vec::new();
         for b in self.backends.values_mut().filter(|b| b.server() == server && !b.is_retired()) {
             b.forgive();

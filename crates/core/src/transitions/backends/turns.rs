@@ -158,8 +158,11 @@ impl Core {
             };
             let is_full = self.backends.get(&backend).is_none_or(|b| !b.has_free_turn());
             let method = self.pending.get(minted).map(|pending| pending.method());
+            let is_unchecked =
+                |method| self.backends.get(&backend).is_some_and(|b| b.must_check_first(method));
             // Once one request had to stay, later ones must not overtake it.
-            let must_wait = is_full || !left.is_empty() || self.is_too_early(minted);
+            let must_wait =
+                is_full || !left.is_empty() || self.is_too_early(minted) || method.is_some_and(is_unchecked);
             if method.is_some_and(takes_turn) && must_wait {
                 left.push_back(Queued::Request(minted));
                 continue;

@@ -105,10 +105,14 @@ impl Core {
         is_about.then(|| self.unscreened_method(c, &message.method_name()))
     }
 
-    /// The answer for a hidden name: the same as for a name that does not exist.
+    /// The answer for a hidden name: the same as for a name that does not exist. A tool that is held back has a
+    /// remedy of its own.
     fn unknown_to(&self, client: ClientId, list: List, name: &str) -> ErrorAnswer {
         let offer = self.offer_for(client);
         let naming = self.filters_of(client);
+        if let Some(naming) = naming.filter(|naming| naming.filter(list).held_by_name(name).is_some()) {
+            return self.held_tool(&naming.server, name);
+        }
         let nearest = naming.map(|naming| single(naming, offer.as_deref()).nearest(list, name));
         self.no_item(client, list, name, nearest.unwrap_or_default())
     }
@@ -290,11 +294,14 @@ impl Core {
         }
         let verdicts = named_in(message).into_iter().map(|named| match named {
             NamedPart::Name(list, part) => {
-                let filter = naming.filter(list);
+                let (filter, own) = (naming.filter(list), message.text(part));
+                let own = own.as_deref();
                 // As on arrival: without a filter on this list, the server judges a missing name.
-                let is_shown = filter.is_open() || message.text(part).is_some_and(|own| filter.allows(&own));
-                match is_shown {
+                match filter.is_open() || own.is_some_and(|own| filter.allows(own)) {
                     true => Screened::Passes,
+                    false if own.is_some_and(|own| filter.is_held(own)) => {
+                        Screened::Refused(self.held_tool(&naming.server, &said(message, part)))
+                    }
                     false => Screened::Refused(self.no_item(client, list, &said(message, part), Vec::new())),
                 }
             }

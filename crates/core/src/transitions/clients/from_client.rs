@@ -430,6 +430,8 @@ impl Core {
             self.ensure_started(backend);
         } else if is_too_early {
             self.greet_anew(backend);
+        } else if b.must_check_first(method) {
+            self.check_tools(backend);
         }
         let settings = self.settings_of(backend);
         if self.backends.waits_for_room(backend)

@@ -94,7 +94,7 @@ impl Core {
     pub(crate) fn unscreened_method(&self, c: &Client, method: &str) -> ErrorAnswer {
         match c.is_restricted() {
             true => self.forbidden(c, Asked::Method(method)),
-            false => self.filtered_method(method),
+            false => self.filtered_method(method, c.naming()),
         }
     }
 

@@ -87,6 +87,8 @@ impl Core {
             }
         }
         for (id, naming) in change.shown {
+            let held = self.servers.get(id).and_then(|server| server.settings().naming.tools.held.clone());
+            let naming = if held.is_some() { Arc::new(naming.holding(held)) } else { naming };
             self.rename(id, naming);
         }
         self.set_profiles(change.profiles);
@@ -94,7 +96,8 @@ impl Core {
         self.followups.push(Followup::CheckStandbys);
     }
 
-    fn rename(&mut self, id: ServerId, naming: Arc<Naming>) {
+    /// Applies other names and filters to a server and its clients. Its instances are not affected.
+    pub(crate) fn rename(&mut self, id: ServerId, naming: Arc<Naming>) {
         let Some(server) = self.servers.get_mut(id) else { return };
         let before = server.rename(&naming);
         let settings = server.settings().clone();

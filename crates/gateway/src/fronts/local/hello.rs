@@ -72,6 +72,10 @@ pub(crate) enum OrderWord {
     Stop,
     Start,
     Forget,
+    /// Where the pins of the server's tools are stored.
+    Pins,
+    /// Apply the stored approvals of the server's tools.
+    Approve,
 }
 
 /// Format of the file that accompanies a client's streams. The first format is no longer accepted, since it

@@ -99,8 +99,9 @@ impl AggregateWorld {
         let c = &self.clients[&request.client];
         let server = p.server;
         self.check_rights(server, tag, heard_name(request, words))?;
-        let client = request.client;
-        match c.is_aggregate() {
+        let (client, is_aggregate) = (request.client, c.is_aggregate());
+        self.check_held(launch, tag, heard_name(&self.ledger.requests[tag], words))?;
+        match is_aggregate {
             true => self.check_owner(launch, tag, words, text)?,
             false => self.check_single_access(launch, tag, words)?,
         }

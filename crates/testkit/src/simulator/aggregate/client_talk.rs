@@ -7,6 +7,7 @@ use crate::simulator::engine::{Check, LEVELS, Phase, request};
 use serde_json::json;
 use switchboard_core::ClientId;
 use switchboard_core::catalogue::{List, decode_resource, decode_template};
+use switchboard_core::pins::Pinning;
 
 /// Names that no server offers, or not to every client.
 const ODD: &[&str] = &[
@@ -70,7 +71,10 @@ impl AggregateWorld {
         let c = &self.clients[&client];
         // If the server asks for roots, they are compared with those of other clients before use.
         let is_unsure = (settings.splits && c.has_roots) || self.plan.asks || !c.asked_roots.is_empty();
+        // A call may wait until the tools were compared, and others behind it.
+        let may_wait = settings.pinning == Pinning::Hold;
         !is_unsure
+            && !may_wait
             && self.processes.values().any(|p| {
                 p.server == server
                     && p.phase == Phase::Alive

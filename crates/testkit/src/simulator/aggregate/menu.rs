@@ -1,6 +1,7 @@
 //! Offers of servers. Each item is a text around its name, with a unique mark that identifies it anywhere.
 
 use super::AggregateWorld;
+use super::pins::StoredPins;
 use super::rights::Seen;
 use crate::simulator::engine::Rng;
 use std::collections::BTreeSet;
@@ -105,6 +106,7 @@ pub(super) struct Server {
     pub(super) has_asked: bool,
     /// Percentage of pages that it never answers, or refuses.
     pub(super) lies: usize,
+    pub(super) pins: StoredPins,
 }
 
 impl Server {
@@ -195,7 +197,8 @@ pub(super) fn fits(pattern: &str, name: &str) -> bool {
 
 pub(super) fn is_shown(filter: &Filter, name: &str) -> bool {
     let fits = |pattern: &String| fits(pattern, name);
-    (filter.allow.is_empty() || filter.allow.iter().any(fits)) && !filter.deny.iter().any(fits)
+    let is_held = filter.held.as_ref().is_some_and(|held| held.hides(name));
+    (filter.allow.is_empty() || filter.allow.iter().any(fits)) && !filter.deny.iter().any(fits) && !is_held
 }
 
 pub(super) fn naming(rng: &mut Rng, server: &str, style: NameStyle) -> Naming {

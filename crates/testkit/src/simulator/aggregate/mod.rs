@@ -19,14 +19,15 @@
 //! 12. A client of one server sees the server's own bytes without the filtered items, and reaches nothing else.
 //! 13. A client with a profile sees and reaches what its rights leave, in every list and by every name, and is
 //!     refused everything else in the same way, whether it exists or not; also after the rights have changed.
-//! 14. A server that its owner has stopped stays stopped until it is enabled; a removed one gets no further request.
+//! 14. No call reaches a tool that is held, or a process whose tools were not compared, where `pinning` says so.
+//! 15. A server that its owner has stopped stays stopped until it is enabled; a removed one gets no further request.
 //!
 //! Every item of every list carries a unique mark, so that anything shown can be traced to its server without
 //! knowing the naming rules.
 //!
 //! # Layout
 //! - `plan`: the character of a run. `menu`: offers of servers. `rights`: rights of clients. `verb`: requests.
-//! - `owner`: reloads, orders, a restart of the program.
+//! - `pins`: changed tools. `owner`: reloads, orders, a restart of the program.
 //! - `client`, `client_talk`: acts and requests of clients. `process`, `process_talk`: acts and messages of processes.
 //! - `at_client`, `at_lists`, `at_single`, `at_notices`, `at_process`: checks of arrivals.
 //! - `rest`: promises that hold at rest.
@@ -35,6 +36,7 @@ mod plan;
 mod menu;
 mod rights;
 mod verb;
+mod pins;
 mod owner;
 mod client;
 mod client_talk;
@@ -61,7 +63,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::access::Rights;
-use switchboard_core::catalogue::{List, OfferKey, RawList, RawOffer, StoredOffer};
+use switchboard_core::catalogue::{List, Offer, OfferKey, RawList, RawOffer, StoredOffer};
+use switchboard_core::pins::Pinning;
 use switchboard_core::{Action, ClientId, Event, Fact, Launch, Peer, ServerId, ServerSettings, Settings};
 use switchboard_protocol::Outgoing;
 use verb::{AggregateRequest, Task};
@@ -112,7 +115,7 @@ impl Scenario for Servers {
         warm_lists from_store answers batches batch_answers cancellations progress logs updates updates_heard \
         unsubscribed_by_us tasks asks questions_answered disputes separated tasks_hidden roots_asked list_changes \
         fetched pages_served refused_pages second_answers read read_too_late kept pages long_walks told \
-        surely_routed perhaps_routed not_held told_apart single_access single_hidden filtered_pages \
+        surely_routed perhaps_routed not_held told_apart pins changed_tools approvals checked_calls held_back single_access single_hidden filtered_pages \
         waits_for_room runs rests looks sections \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
         error_overloaded error_client_too_slow error_method_not_found error_unknown_name \
@@ -197,6 +200,7 @@ impl Scenario for Servers {
             world.own.kept.insert(key, offer.store());
             Ok(())
         }
+        Action::StorePins { server, news } => world.pins_stored(server.0 as usize, news),
         other => Err(format!("nobody here expects {other:?}")),
     };
     const IS_GONE: fn(&mut AggregateWorld, Launch) = AggregateWorld::bury;
@@ -304,16 +308,21 @@ impl AggregateWorld {
     }
 
     fn stored_settings(&self) -> Settings {
-        let offers = |at: usize| {
+        let offers = |at: usize, settings: &ServerSettings| {
+            let (naming, is_held) = (settings.naming.clone(), settings.pinning == Pinning::Hold);
+            let pins = Arc::new(settings.pins.clone());
             let own = self.own.kept.range((at, String::new())..(at + 1, String::new()));
             own.map(move |((_, profile), stored)| {
-                let naming = self.own.servers[at].settings.naming.clone();
-                (OfferKey::anywhere(profile), StoredOffer::from_bytes(stored.clone().into(), naming))
+                let (naming, pins) = (naming.clone(), pins.clone());
+                let passes = move |offer: &Offer| !is_held || pins.vouch_for(offer);
+                let stored = StoredOffer::from_bytes_if(stored.clone().into(), naming, passes);
+                (OfferKey::anywhere(profile), stored)
             })
+            .collect()
         };
-        let servers = (0..self.own.servers.len()).map(|at| ServerSettings {
-            offers: offers(at).collect(),
-            ..self.own.servers[at].settings.clone()
+        let servers = self.own.servers.iter().enumerate().map(|(at, server)| {
+            let settings = server.settings.clone().with_pins(server.settings.pinning, server.pins.pins());
+            ServerSettings { offers: offers(at, &settings), ..settings }
         });
         Settings { servers: servers.collect(), ..self.settings.clone() }
     }

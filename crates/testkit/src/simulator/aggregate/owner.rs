@@ -1,6 +1,7 @@
 //! Acts of the owner: changed settings, added and removed servers, orders, a restart of the program.
 
 use super::menu::{Server, naming};
+use super::pins::StoredPins;
 use super::plan::{SERVERS, server};
 use super::rights;
 use super::{AggregateWorld, server_id};
@@ -25,6 +26,7 @@ impl AggregateWorld {
             is_crashy: self.rng.percent(15),
             has_asked: false,
             lies: if self.rng.percent(25) { 10 } else { 0 },
+            pins: StoredPins::default(),
         });
     }
 
@@ -34,7 +36,8 @@ impl AggregateWorld {
         }
         match self.rng.below(10) {
             0..4 if self.plan.reloads => self.changes_config(),
-            4..8 => self.orders(),
+            4..6 => self.approves(),
+            6..8 => self.orders(),
             8 if self.plan.restarts => {
                 self.tell(|| "the program is killed, and started again".into());
                 self.begin_anew()
@@ -85,9 +88,9 @@ impl AggregateWorld {
             settings.naming = Arc::new(naming(&mut self.rng, SERVERS[at], style));
             Some(settings)
         } else {
-            let before = self.own.servers[at].settings.capabilities;
+            let ServerSettings { capabilities, pinning, .. } = self.own.servers[at].settings;
             let settings = server(&mut self.rng, SERVERS[at], style);
-            Some(ServerSettings { capabilities: before, ..settings })
+            Some(ServerSettings { capabilities, pinning, ..settings })
         };
         self.own.known.retain(|(of, _)| *of != at);
         let is_removed = settings.is_none();
@@ -95,6 +98,7 @@ impl AggregateWorld {
             let server = &mut self.own.servers[at];
             server.namings.push(settings.naming.clone());
             server.settings = settings;
+            self.renew_held(at);
         }
         self.take_over(at, is_removed)
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::access::{AuditPolicy, IdentityLimits, NewLimiter};
 use switchboard_core::catalogue::NameStyle;
+use switchboard_core::pins::Pinning;
 use switchboard_core::redact::Secrets;
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
@@ -89,6 +90,7 @@ pub(super) fn server(rng: &mut Rng, name: &str, style: NameStyle) -> ServerSetti
         is_listed: rng.percent(95),
         lazy: rng.percent(85),
         stores_lists: rng.percent(50),
+        pinning: rng.weighted(&[(2, Pinning::Off), (1, Pinning::Warn), (2, Pinning::Hold)]),
         ..ServerSettings::new(name)
     }
 }

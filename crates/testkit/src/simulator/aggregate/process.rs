@@ -25,6 +25,8 @@ pub(crate) struct AggregateProcess {
     pub(super) listeners: Vec<(String, ClientId)>,
     /// Clients that have unsubscribed.
     pub(super) deaf: BTreeSet<(String, ClientId)>,
+    /// Whether it has answered a request for its tools.
+    pub(super) has_listed: bool,
     /// Lists that have changed, unannounced.
     pub(super) unannounced: Vec<List>,
 }

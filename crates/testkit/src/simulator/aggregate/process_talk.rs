@@ -39,6 +39,7 @@ impl AggregateWorld {
     }
 
     fn page_of(&mut self, launch: Launch, list: List, from: usize) -> String {
+        self.process(launch).has_listed |= list == List::Tools;
         let p = &self.processes[&launch];
         let server = &self.own.servers[p.server];
         let lies = server.lies;

@@ -178,6 +178,10 @@ impl AggregateWorld {
         if kind != "forbidden" {
             return Ok(());
         }
+        if self.is_about_held(tag, error) {
+            self.stats.count("held_back");
+            return Ok(());
+        }
         self.stats.count("refused");
         let request = &self.ledger.requests[tag];
         let is_excluded = |rights: &Rights| {

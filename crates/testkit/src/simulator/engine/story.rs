@@ -96,6 +96,9 @@ fn told_action(action: &Action) -> Option<String> {
         Action::StoreOffer { server, .. } => format!("  switchboard stores the lists of server {}", server.0),
         Action::Disconnect { client } => format!("  switchboard disconnects {client}"),
         Action::Report(fact) => return told_fact(fact),
+        Action::StorePins { server, news } => {
+            format!("  switchboard stores pins of server {}: {news:?}", server.0)
+        }
         Action::StoreRecord { .. } => return None,
         Action::Finished => "  switchboard is shutting down".into(),
     })

@@ -216,6 +216,7 @@ impl<S: Scenario> World<S> {
             }
             Action::Disconnect { client } => self.let_go(client),
             Action::ReadOffer { .. } | Action::StoreOffer { .. } => S::PERFORM(self, action),
+            Action::StorePins { .. } => S::PERFORM(self, action),
         }
     }
 
