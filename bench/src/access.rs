@@ -32,12 +32,12 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
 }
 
 /// A window, with its process.
-struct Window {
+struct MeasuredWindow {
     child: Child,
     caller: Caller<Pipes>,
 }
 
-impl Window {
+impl MeasuredWindow {
     fn open(start: Start) -> io::Result<Self> {
         let (Program { child, pipes }, tools) = listed(start)?;
         let mut caller = Caller::of_tiny(pipes, tools);
@@ -72,9 +72,9 @@ pub(crate) fn run(switchboard: &Path) -> io::Result<()> {
         Start::inside(&scratch, switchboard).args(["stdio", "--solo", "--config"]).arg(config)
     };
     let token = create_token(Start::inside(&scratch, switchboard))?;
-    let mut owner = Window::open(start(&plain))?;
-    let mut guest = Window::open(start(&guarded).env("SWITCHBOARD_TOKEN", token))?;
-    let mut figures = Figures::default();
+    let mut owner = MeasuredWindow::open(start(&plain))?;
+    let mut guest = MeasuredWindow::open(start(&guarded).env("SWITCHBOARD_TOKEN", token))?;
+    let mut figures = AccessFigures::default();
     for turn in 0..TURNS {
         // The order alternates, since the second finds other caches.
         let (one, other) = if turn % 2 == 0 {
@@ -118,13 +118,13 @@ fn create_token(start: Start) -> io::Result<String> {
 }
 
 #[derive(Default)]
-struct Figures {
+struct AccessFigures {
     owner: [Vec<f64>; 2],
     guest: [Vec<f64>; 2],
     added: [Vec<f64>; 2],
 }
 
-impl Figures {
+impl AccessFigures {
     fn push(&mut self, owner: [f64; 2], guest: [f64; 2]) {
         for at in 0..2 {
             self.owner[at].push(owner[at]);

@@ -101,8 +101,10 @@ fn profile_of_a_token_follows_the_config() {
     config["profiles"] = json!({});
     std::fs::write(&path, config.to_string()).unwrap();
     served.house.say(&["reload"]);
-    switchboard_testkit::patience::until_true("nothing is left", || seen(&token, "/mcp").is_empty());
-    assert_eq!(knock(&token, "/servers/b/mcp").status, 403);
+    switchboard_testkit::patience::until_true("nothing is left", || {
+        knock(&token, "/servers/b/mcp").status == 403
+    });
+    assert_eq!(seen(&token, "/mcp"), "");
 }
 
 /// Readiness is told to every token, names only to those that may use them.

@@ -5,7 +5,6 @@ use crate::http::served::Served;
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, Start, initialize_params};
 use switchboard_testkit::http::Web;
-use switchboard_testkit::patience;
 
 /// Creates a token, and returns it: the last word of the output.
 #[track_caller]
@@ -16,11 +15,11 @@ pub(crate) fn create(house: &House, words: &[&str]) -> String {
     token
 }
 
-/// A client over HTTP with this token, once the daemon knows it.
+/// A client over HTTP with this token, which counts at once.
 #[track_caller]
 pub(crate) fn web_with(served: &Served, token: &str) -> Web {
     let web = served.web.with("Authorization", &format!("Bearer {token}"));
-    patience::until_true("the token is known", || web.get("/readyz").send().status != 401);
+    assert_ne!(web.get("/readyz").send().status, 401, "a new token counts at once");
     web
 }
 

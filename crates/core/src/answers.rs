@@ -3,14 +3,13 @@
 //!
 //! # Layout
 //! - `limited`: calls beyond a limit.
-//! - `access`: refusals because of a client's rights.
+//! - `access`: refusals of access.
 
 mod limited;
 mod access;
 
 pub(crate) use access::Asked;
 
-use crate::access::Unproven;
 use crate::backends::Backend;
 use crate::catalogue::{List, Naming};
 use crate::core::Core;
@@ -438,32 +437,6 @@ impl Core {
             .hint("this is a bug in that server; report it there")
     }
 
-    /// A tool that is hidden until its owner approves it.
-    pub(crate) fn held_tool(&self, server: &str, name: &str) -> ErrorAnswer {
-        let text = format!("the tool `{name}` is held back: its definition differs from the approved one");
-        ErrorAnswer::new(ErrorKind::Forbidden, text)
-            .server(server)
-            .retryable(false)
-            .hint(format!("`switchboard approve tools {server}` shows what has changed, and approves it"))
-    }
-
-    /// Tools that must not be called before they have been compared with the approved ones.
-    pub(crate) fn unchecked_tools(&self, of: BackendId) -> ErrorAnswer {
-        let server = self.name_of(Some(of));
-        let text = format!("the server `{server}` did not list its tools, so they could not be checked");
-        self.backend_unavailable(Some(of), text).retryable(true).hint(
-            "it has `pinning: \"hold\"`, so no tool is called before its definition was checked; try again",
-        )
-    }
-
-    /// Tools of a process whose settings have changed.
-    pub(crate) fn outdated_tools(&self, of: BackendId) -> ErrorAnswer {
-        let server = self.name_of(Some(of));
-        let text =
-            format!("the settings of the server `{server}` have changed, and its tools must be checked anew");
-        self.backend_unavailable(Some(of), text).retryable(true).hint("request the list again")
-    }
-
     pub(crate) fn not_offered(&self, method: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::MethodNotFound, format!("the method `{method}` is not offered"))
             .concerning(self, None)
@@ -543,26 +516,6 @@ impl Core {
         ErrorAnswer::new(ErrorKind::StaleCursor, "this cursor is invalid or has expired")
             .retryable(false)
             .hint("request the list again, without a cursor")
-    }
-
-    pub(crate) fn unauthorized(&self, why: &Unproven) -> ErrorAnswer {
-        const SHOW: &str = "set SWITCHBOARD_TOKEN for `switchboard stdio`, or send `params.proxy.authToken` with `initialize`";
-        let (text, hint) = match why {
-            Unproven::NoToken => ("missing token".to_owned(), SHOW),
-            Unproven::WrongToken => (
-                "wrong token: unknown, revoked or expired".to_owned(),
-                "`switchboard token list` shows the tokens, `switchboard token create NAME` makes a new one",
-            ),
-            Unproven::OtherToken => (
-                "this connection belongs to someone else: its first request decided that".to_owned(),
-                "show the token with `initialize`, and use one connection for each token",
-            ),
-            Unproven::Revoked(name) => (
-                format!("the token `{name}` was revoked, has expired, or has other rights now"),
-                "connect again; `switchboard token list` shows the tokens",
-            ),
-        };
-        ErrorAnswer::new(ErrorKind::Unauthorized, text).retryable(false).hint(hint)
     }
 
     pub(crate) fn client_silent(&self) -> ErrorAnswer {

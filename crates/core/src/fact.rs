@@ -269,6 +269,8 @@ pub enum Fact {
     AccessRefused {
         front: Front,
         kind: ErrorKind,
+        /// The name of the caller's identity, if it is known.
+        identity: Option<Arc<str>>,
         /// The caller's address.
         from: String,
     },

@@ -425,11 +425,10 @@ impl Stage {
                     seen.extend(new.map(|tries| format!("record {}: slow, try {tries}", server.0)));
                 }
                 Action::StorePins { server, news } => {
-                    for it in &news {
-                        if let PinNews::Changed { tool, digest, .. } = it {
-                            self.changed.insert(tool.clone(), *digest);
-                        }
-                    }
+                    self.changed.extend(news.iter().filter_map(|it| match it {
+                        PinNews::Changed { tool, digest, .. } => Some((tool.clone(), *digest)),
+                        _ => None,
+                    }));
                     let news: Vec<String> = news.iter().map(show_news).collect();
                     seen.push(format!("pins {}: {}", server.0, news.join(", ")));
                 }
@@ -512,7 +511,8 @@ fn called(call: &Call) -> String {
         Outcome::Cancelled => "cancelled",
     };
     let params = call.params.as_ref().map(|params| format!(" {}", String::from_utf8_lossy(&params.text)));
-    let Call { identity, front, method, took, request_bytes, answer_bytes, .. } = call;
+    let identity = call.identity.as_deref().unwrap_or("-");
+    let Call { front, method, took, request_bytes, answer_bytes, .. } = call;
     format!(
         "called by {} {identity} ({}, {}): {method} {} {} at {} in {}: {result} after {took:?}, {request_bytes} and \
          {answer_bytes} bytes{}",

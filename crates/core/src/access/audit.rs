@@ -45,10 +45,12 @@ pub struct AuditPolicy {
 }
 
 impl AuditPolicy {
-    pub(crate) fn covers(self, identity: &Identity, front: Front) -> bool {
+    /// `identity` is `None` for a client that has shown no valid token where one is needed.
+    pub(crate) fn covers(self, identity: Option<&Identity>, front: Front) -> bool {
+        let is_owner = identity.is_some_and(|identity| identity.principal == Principal::OWNER);
         match self.clients {
             AuditedClients::None => false,
-            AuditedClients::Remote => front == Front::Http || identity.principal != Principal::OWNER,
+            AuditedClients::Remote => front == Front::Http || !is_owner,
             AuditedClients::All => true,
         }
     }
@@ -78,8 +80,8 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub client: ClientId,
-    /// Name of the client's identity.
-    pub identity: Arc<str>,
+    /// Name of the client's identity; `None` if it has shown no valid token where one is needed.
+    pub identity: Option<Arc<str>>,
     pub info: Option<Arc<ClientInfo>>,
     pub front: Front,
     pub method: Cow<'static, str>,
@@ -143,7 +145,12 @@ mod tests {
             (AuditedClients::All, &owner, Front::Stdio, true),
         ] {
             let policy = AuditPolicy { clients, arguments: false };
-            assert_eq!(policy.covers(identity, front), expect, "{clients:?} {} {front:?}", identity.name);
+            assert_eq!(
+                policy.covers(Some(identity), front),
+                expect,
+                "{clients:?} {} {front:?}",
+                identity.name
+            );
         }
     }
 

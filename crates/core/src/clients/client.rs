@@ -157,12 +157,17 @@ impl Client {
         self.standing = Standing::Unproven;
     }
 
-    /// The name of its identity, once it is known.
-    pub(crate) fn identity_name(&self) -> Option<&Arc<str>> {
+    /// Its identity; `None` if it has shown no valid token where one is needed.
+    pub(crate) fn proved_identity(&self) -> Option<&Identity> {
         match self.standing {
-            Standing::ByConnection | Standing::Open | Standing::Settled => Some(&self.identity.name),
+            Standing::ByConnection | Standing::Open | Standing::Settled => Some(&self.identity),
             Standing::Unproven | Standing::Refused => None,
         }
+    }
+
+    /// The name of its identity, once it is known.
+    pub(crate) fn identity_name(&self) -> Option<&Arc<str>> {
+        self.proved_identity().map(|identity| &identity.name)
     }
 
     /// Whether a message can be accepted as it is: the usual case, and asked for every message.

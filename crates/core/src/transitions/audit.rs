@@ -35,7 +35,7 @@ impl Core {
 
     fn is_audited(&self, client: ClientId) -> bool {
         let c = self.clients.get(&self.connection_of(client));
-        c.is_some_and(|c| self.settings.audit.covers(c.identity(), c.front()))
+        c.is_some_and(|c| self.settings.audit.covers(c.proved_identity(), c.front()))
     }
 
     fn recorded(&self, message: &Message) -> Recorded {
@@ -120,7 +120,7 @@ impl Core {
         let Some(c) = self.clients.get_mut(&connection) else { return };
         let call = Call {
             client: connection,
-            identity: c.identity().name.clone(),
+            identity: c.identity_name().cloned(),
             info: c.info(),
             front: c.front(),
             method,

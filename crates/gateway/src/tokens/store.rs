@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 use switchboard_core::Principal;
-use switchboard_core::access::{Authenticator, Identity, Patterns, Rights};
+use switchboard_core::access::{Authenticator, Identity, Rights};
 use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::Notify;
 
@@ -25,7 +25,9 @@ type Prefix = [u8; 8];
 pub(crate) struct TokenStore {
     folder: PathBuf,
     inside: Lock<Inside>,
-    /// The rights of profiles have changed.
+    /// Held while the files are read, so that no older content replaces a newer one.
+    reading: Lock<()>,
+    /// The rights of profiles or the tokens have changed.
     changed: Notify,
 }
 
@@ -38,7 +40,14 @@ struct Inside {
     profiles: ProfileRights,
     /// Reason why the tokens cannot be read.
     fault: Option<String>,
+    /// The state of the file of tokens when it was read.
+    stamp: Option<Stamp>,
+    /// Results of reading that were not returned yet.
+    unreported: Refreshed,
 }
+
+/// Time and length of a file.
+type Stamp = (SystemTime, u64);
 
 #[derive(Debug)]
 struct Known {
@@ -81,10 +90,14 @@ impl TokenStore {
     /// Reads the tokens of a state folder. [`refresh`](Self::refresh) reports a fault.
     pub(crate) fn new(state_folder: &Path, profiles: ProfileRights) -> Arc<Self> {
         let inside = Inside { profiles, ..Inside::default() };
-        let store =
-            Self { folder: state_folder.to_owned(), inside: Lock::new(inside), changed: Notify::new() };
-        let content = Content { fault: None, ..Content::read(state_folder) };
-        store.lock().take(content, SystemTime::now());
+        let store = Self {
+            folder: state_folder.to_owned(),
+            inside: Lock::new(inside),
+            reading: Lock::new(()),
+            changed: Notify::new(),
+        };
+        store.read();
+        store.lock().fault = None;
         Arc::new(store)
     }
 
@@ -99,8 +112,43 @@ impl TokenStore {
 
     /// Reads the files again.
     pub(crate) fn refresh(&self) -> Refreshed {
+        let read = self.read();
+        let mut refreshed = std::mem::take(&mut self.lock().unreported);
+        refreshed.ended.extend(read.ended);
+        refreshed.fault = read.fault.or(refreshed.fault);
+        refreshed
+    }
+
+    fn read(&self) -> Refreshed {
+        let _one = self.reading.lock();
+        // Before the content: a change in between is then noticed.
+        let stamp = self.stamp();
         let content = Content::read(&self.folder);
-        self.lock().take(content, SystemTime::now())
+        let mut inside = self.lock();
+        inside.stamp = stamp;
+        inside.take(content, SystemTime::now())
+    }
+
+    /// The present state of the file of tokens; `None` if there is none.
+    fn stamp(&self) -> Option<Stamp> {
+        let file = std::fs::metadata(TokenFile::new(&self.folder).path()).ok()?;
+        Some((file.modified().ok()?, file.len()))
+    }
+
+    /// Reads tokens that were made a moment ago, and that the watch has not noticed yet. Returns whether there are any.
+    /// Costs strangers with a wrong token a look at the file's time, not its content.
+    fn catch_up(&self) -> bool {
+        if self.stamp() == self.lock().stamp {
+            return false;
+        }
+        let Refreshed { ended, fault } = self.read();
+        let mut inside = self.lock();
+        inside.unreported.ended.extend(ended);
+        inside.unreported.fault = fault.or(inside.unreported.fault.take());
+        drop(inside);
+        // The watch disconnects the clients of ended tokens.
+        self.changed.notify_one();
+        true
     }
 
     /// Sets the rights of profiles after a reload.
@@ -113,7 +161,7 @@ impl TokenStore {
         }
     }
 
-    /// Waits until the rights of profiles have changed.
+    /// Waits until the rights of profiles or the tokens have changed.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -169,13 +217,27 @@ impl Inside {
         }
     }
 
+    fn find(&self, token: &str) -> Option<Arc<Identity>> {
+        // The owner's first: it is the most frequent one, and costs no digest.
+        if let Some((secret, identity)) = &self.owner
+            && same(secret.expose().as_bytes(), token.as_bytes())
+        {
+            return Some(identity.clone());
+        }
+        let digest = digest(token);
+        let alike = self.tokens.get(&prefix(&digest))?;
+        let found = alike.iter().find(|known| same(known.entry.digest(), &digest))?;
+        // Its sessions end a moment later, but no new one begins.
+        (!found.entry.is_expired(SystemTime::now())).then(|| found.identity.clone())
+    }
+
     fn identity_of(&mut self, entry: &TokenEntry) -> Identity {
         let next = Principal(Principal::ANONYMOUS.0 + 1 + self.principals.len() as u32);
         let principal = *self.principals.entry(*entry.digest()).or_insert(next);
         let profile = entry.profile.as_ref().map(|name| {
             let known = self.profiles.iter().find(|(known, _)| known == name);
             // A profile that is not in the config allows nothing.
-            known.map_or_else(|| Arc::new(nothing()), |(_, rights)| rights.clone())
+            known.map_or_else(|| Arc::new(Rights::nothing()), |(_, rights)| rights.clone())
         });
         let profile = profile.filter(|rights| !rights.is_open());
         Identity {
@@ -187,36 +249,14 @@ impl Inside {
     }
 }
 
-/// Rights to nothing.
-fn nothing() -> Rights {
-    let none = || Patterns { allow: Vec::new(), deny: vec!["*".to_owned()] };
-    Rights {
-        servers: none(),
-        tools: none(),
-        prompts: none(),
-        resources: none(),
-        methods: Patterns::default(),
-    }
-}
-
 fn prefix(digest: &Digest) -> Prefix {
     std::array::from_fn(|at| digest[at])
 }
 
 impl Authenticator for TokenStore {
     fn identify(&self, token: &str) -> Option<Arc<Identity>> {
-        let inside = self.lock();
-        // The owner's first: it is the most frequent one, and costs no digest.
-        if let Some((secret, identity)) = &inside.owner
-            && same(secret.expose().as_bytes(), token.as_bytes())
-        {
-            return Some(identity.clone());
-        }
-        let digest = digest(token);
-        let found =
-            inside.tokens.get(&prefix(&digest))?.iter().find(|known| same(known.entry.digest(), &digest))?;
-        // Its sessions end a moment later, but no new one begins.
-        (!found.entry.is_expired(SystemTime::now())).then(|| found.identity.clone())
+        let found = self.lock().find(token);
+        found.or_else(|| self.catch_up().then(|| self.lock().find(token)).flatten())
     }
 
     fn is_valid(&self, identity: &Arc<Identity>) -> bool {

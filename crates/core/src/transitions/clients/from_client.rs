@@ -383,7 +383,7 @@ impl Core {
             if message.method() == Method::Initialize {
                 c.begin_handshake();
             }
-            is_audited = self.settings.audit.covers(c.identity(), c.front());
+            is_audited = self.settings.audit.covers(c.proved_identity(), c.front());
         }
         let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();
         let latest = server.hard_timeout.map(|hard| self.clock.now() + hard);

@@ -57,6 +57,7 @@ use std::time::Duration;
 use switchboard_core::Fact;
 use switchboard_core::access::{self, Identity};
 use switchboard_process::lock::Lock;
+use switchboard_protocol::ErrorKind;
 use tokio::sync::mpsc;
 use visitor::Visitor;
 
@@ -182,6 +183,7 @@ impl Front {
             }
             Route::To(target, door) => {
                 if let Err(refusal) = self.check_target(&target, visitor.identity()) {
+                    self.record(&refusal, Some(visitor.identity()), caller);
                     return self.refuse(request, &refusal).await;
                 }
                 let from = Recognised { visitor, caller };
@@ -194,12 +196,20 @@ impl Front {
         }
     }
 
-    /// Refuses a request that did not pass the gate, with a line in the audit.
+    /// Refuses a request that did not pass the gate.
     fn deny(&self, refused: &Refused, caller: &Caller) -> HttpReply {
         let refusal = denied(refused);
-        let (front, kind, from) = (access::Front::Http, refusal.kind(), caller.origin.to_string());
-        self.hub.telemetry().desk().take(Fact::AccessRefused { front, kind, from });
+        self.record(&refusal, None, caller);
         refusal.unread()
+    }
+
+    /// Records the refusal of a request that does not reach the core, if it is about access.
+    fn record(&self, refusal: &HttpRefusal, identity: Option<&Identity>, caller: &Caller) {
+        if matches!(refusal.kind(), ErrorKind::Unauthorized | ErrorKind::Forbidden) {
+            let identity = identity.map(|identity| identity.name.clone());
+            let (front, kind, from) = (access::Front::Http, refusal.kind(), caller.origin.to_string());
+            self.hub.telemetry().desk().take(Fact::AccessRefused { front, kind, identity, from });
+        }
     }
 }
 

@@ -101,7 +101,7 @@ fn call_line<'a>(time: SystemTime, call: &'a Call, secrets: &Secrets) -> Line<'a
     Line {
         time: at(time),
         event: if is_call { "call" } else { "refused" },
-        identity: Some(&call.identity),
+        identity: call.identity.as_deref(),
         client: Some(call.client.0),
         client_name: call.info.as_ref().and_then(|info| said(&info.name)),
         client_version: call.info.as_ref().and_then(|info| said(&info.version)),
@@ -168,7 +168,7 @@ mod tests {
     fn call() -> Call {
         Call {
             client: ClientId(3),
-            identity: "ci".into(),
+            identity: Some("ci".into()),
             info: Some(Arc::new(ClientInfo { name: "claude-code".into(), version: "2.1".into() })),
             front: Front::Http,
             method: "tools/call".into(),

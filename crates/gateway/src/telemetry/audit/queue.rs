@@ -57,7 +57,10 @@ pub(crate) struct AuditQueue {
     records: Vec<Record>,
     bytes: usize,
     lost: u64,
+    /// Refusals of strangers.
     refused: BadMessages,
+    /// Refusals of known callers by the HTTP front.
+    forbidden: BadMessages,
     denied: BadMessages,
 }
 
@@ -73,12 +76,14 @@ impl AuditQueue {
                 let bytes = call.params.as_ref().map_or(0, CallParams::len);
                 self.push(Record::Call(time, call), bytes);
             }
-            Fact::AccessRefused { front, kind, from } => {
-                // Strangers must not be able to push the lines of clients out of the files.
-                if self.is_on && self.refused.take(time) {
+            Fact::AccessRefused { front, kind, identity, from } => {
+                // Strangers must not be able to push the lines of clients out of the files, nor those of known
+                // callers into the sum.
+                let limiter = if identity.is_some() { &mut self.forbidden } else { &mut self.refused };
+                if self.is_on && limiter.take(time) {
                     let (front, result) = (Some(front.name()), Some(kind.name()));
-                    let from = Some(from);
-                    self.push_event(AuditEvent { front, from, result, ..AuditEvent::new(time, "refused") });
+                    let refused = AuditEvent::new(time, "refused");
+                    self.push_event(AuditEvent { identity, front, from: Some(from), result, ..refused });
                 }
             }
             Fact::AskDenied { ref server, ref method, ref identity, .. } => {
@@ -119,7 +124,8 @@ impl AuditQueue {
     pub(crate) fn take(&mut self) -> (Vec<Record>, u64) {
         self.bytes = 0;
         let mut records = std::mem::take(&mut self.records);
-        for (more, event) in [(self.refused.untold(), "refused"), (self.denied.untold(), "ask_denied")] {
+        let refused = self.refused.untold() + self.forbidden.untold();
+        for (more, event) in [(refused, "refused"), (self.denied.untold(), "ask_denied")] {
             records.extend((more > 0).then(|| {
                 let lines = Some(more);
                 Record::Event(Box::new(AuditEvent { lines, ..AuditEvent::new(SystemTime::now(), event) }))
@@ -136,7 +142,12 @@ mod tests {
     use switchboard_protocol::ErrorKind;
 
     fn refusal() -> Fact {
-        Fact::AccessRefused { front: Front::Http, kind: ErrorKind::Unauthorized, from: "x".into() }
+        Fact::AccessRefused {
+            front: Front::Http,
+            kind: ErrorKind::Unauthorized,
+            identity: None,
+            from: "x".into(),
+        }
     }
 
     #[test]
