@@ -25,6 +25,7 @@ mod rights;
 mod profiles;
 mod admin;
 mod limits;
+mod token_limits;
 mod asks;
 mod audit;
 mod secrets;

@@ -231,7 +231,7 @@ fn allow_page(reply: &mut HttpReply, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(
         "access-control-expose-headers",
-        HeaderValue::from_static("mcp-session-id, mcp-protocol-version"),
+        HeaderValue::from_static("mcp-session-id, mcp-protocol-version, retry-after, www-authenticate"),
     );
     // Caches must not give one page an answer that was made for another.
     headers.insert("vary", HeaderValue::from_static("origin"));
