@@ -28,4 +28,5 @@ mod limits;
 mod token_limits;
 mod asks;
 mod audit;
+mod audit_access;
 mod secrets;

@@ -236,6 +236,8 @@ pub enum Fact {
         kind: ErrorKind,
         /// The caller's address.
         from: String,
+        /// The caller's identity, if it was recognised.
+        identity: Option<Arc<str>>,
     },
     /// Same in the other direction: a request to a client, from a server or from us.
     Asked {

@@ -473,7 +473,8 @@ fn called(call: &Call) -> String {
         Outcome::Cancelled => "cancelled",
     };
     let params = call.params.as_ref().map(|params| format!(" {}", String::from_utf8_lossy(&params.text)));
-    let Call { identity, front, method, took, request_bytes, answer_bytes, .. } = call;
+    let Call { front, method, took, request_bytes, answer_bytes, .. } = call;
+    let identity = call.identity.as_deref().unwrap_or("-");
     format!(
         "called by {} {identity} ({}, {}): {method} {} {} at {} in {}: {result} after {took:?}, {request_bytes} and \
          {answer_bytes} bytes{}",

@@ -52,6 +52,11 @@ impl AuditPolicy {
             AuditedClients::All => true,
         }
     }
+
+    /// Whether clients that have not proved their identity are recorded. Only refusals of theirs can be.
+    pub(crate) fn covers_strangers(self) -> bool {
+        self.clients != AuditedClients::None
+    }
 }
 
 /// Name and version that a client gave in its handshake.
@@ -78,8 +83,8 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub client: ClientId,
-    /// Name of the client's identity.
-    pub identity: Arc<str>,
+    /// Name of the client's identity; `None` if the client has not proved it.
+    pub identity: Option<Arc<str>>,
     pub info: Option<Arc<ClientInfo>>,
     pub front: Front,
     pub method: Cow<'static, str>,

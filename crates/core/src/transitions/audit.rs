@@ -35,7 +35,10 @@ impl Core {
 
     fn is_audited(&self, client: ClientId) -> bool {
         let c = self.clients.get(&self.connection_of(client));
-        c.is_some_and(|c| self.settings.audit.covers(c.identity(), c.front()))
+        c.is_some_and(|c| match c.identity_name() {
+            Some(_) => self.settings.audit.covers(c.identity(), c.front()),
+            None => self.settings.audit.covers_strangers(),
+        })
     }
 
     fn recorded(&self, message: &Message) -> Recorded {
@@ -61,6 +64,15 @@ impl Core {
         let Some(recorded) = self.pending.get_mut(minted).and_then(Pending::take_recorded) else { return };
         let Some(about) = self.pending.get(minted).and_then(|pending| self.about(pending)) else { return };
         self.report_record(about, *recorded, end);
+    }
+
+    /// Reports an open call that gets an error of ours, and whose entry stays.
+    pub(crate) fn report_refused_open_call(&mut self, minted: u64, error: &ErrorAnswer) {
+        let Some(Asker::Client { client, id, .. }) = self.pending.get(minted).map(Pending::asker) else {
+            return;
+        };
+        let end = self.refusal_end(*client, id, error);
+        self.report_open_call(minted, end);
     }
 
     /// Reports a closed request that got an error of ours.
@@ -120,7 +132,7 @@ impl Core {
         let Some(c) = self.clients.get_mut(&connection) else { return };
         let call = Call {
             client: connection,
-            identity: c.identity().name.clone(),
+            identity: c.identity_name().cloned(),
             info: c.info(),
             front: c.front(),
             method,

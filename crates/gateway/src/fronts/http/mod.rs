@@ -57,6 +57,7 @@ use std::time::Duration;
 use switchboard_core::Fact;
 use switchboard_core::access::{self, Identity};
 use switchboard_process::lock::Lock;
+use switchboard_protocol::ErrorKind;
 use tokio::sync::mpsc;
 use visitor::Visitor;
 
@@ -181,10 +182,11 @@ impl Front {
                 self.refuse(request, &HttpRefusal::unknown_name("nothing is served at this path")).await
             }
             Route::To(target, door) => {
-                if let Err(refusal) = self.check_target(&target, visitor.identity()) {
+                let from = Recognised { visitor, caller };
+                if let Err(refusal) = self.check_target(&target, from.visitor.identity()) {
+                    self.record(&refusal, caller, Some(from.visitor.identity()));
                     return self.refuse(request, &refusal).await;
                 }
-                let from = Recognised { visitor, caller };
                 match door {
                     Door::Streamable => self.streamable(request, target, from).await,
                     Door::Events => self.old_stream(request, target, from).await,
@@ -197,9 +199,18 @@ impl Front {
     /// Refuses a request that did not pass the gate, with a line in the audit.
     fn deny(&self, refused: &Refused, caller: &Caller) -> HttpReply {
         let refusal = denied(refused);
-        let (front, kind, from) = (access::Front::Http, refusal.kind(), caller.origin.to_string());
-        self.hub.telemetry().desk().take(Fact::AccessRefused { front, kind, from });
+        self.record(&refusal, caller, None);
         refusal.unread()
+    }
+
+    /// Records a refusal of access. Other refusals say nothing about who may do what.
+    fn record(&self, refusal: &HttpRefusal, caller: &Caller, identity: Option<&Arc<Identity>>) {
+        let kind = refusal.kind();
+        if matches!(kind, ErrorKind::Unauthorized | ErrorKind::Forbidden) {
+            let (front, from) = (access::Front::Http, caller.origin.to_string());
+            let identity = identity.map(|identity| identity.name.clone());
+            self.hub.telemetry().desk().take(Fact::AccessRefused { front, kind, from, identity });
+        }
     }
 }
 

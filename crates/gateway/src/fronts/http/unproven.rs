@@ -36,12 +36,16 @@ impl Front {
             Err(refusal) => return *refusal,
         };
         let visitor = Visitor::of_body(&said, self.host.authenticator()).map_err(|refused| denied(&refused));
+        let known = visitor.as_ref().ok().map(|visitor| visitor.identity().clone());
         let admitted = visitor.and_then(|visitor| caller.admit().map(|()| visitor));
         let allowed =
             admitted.and_then(|visitor| self.check_target(&target, visitor.identity()).map(|()| visitor));
         let from = match allowed {
             Ok(visitor) => Recognised { visitor, caller },
-            Err(refusal) => return refusal.reply(&Asked::of(&said)),
+            Err(refusal) => {
+                self.record(&refusal, caller, known.as_ref());
+                return refusal.reply(&Asked::of(&said));
+            }
         };
         let session = text(&head.headers, &SESSION).map(|id| self.find(id, &target, &from));
         self.take((head.headers, said, takes_streams), session, (target, from)).await

@@ -5,6 +5,7 @@ use super::super::log::ms;
 use super::queue::{AuditEvent, Record};
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::time::SystemTime;
 use switchboard_core::Outcome;
 use switchboard_core::access::{Call, CallParams};
@@ -35,7 +36,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    method: Option<&'a str>,
+    method: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +77,7 @@ fn event_line(event: &AuditEvent) -> Line<'_> {
         identity: event.identity.as_deref(),
         front: event.front,
         from: event.from.as_deref(),
-        method: event.method.as_deref(),
+        method: event.method.as_deref().map(Cow::Borrowed),
         server: event.server.as_deref(),
         result: event.result,
         lines: event.lines,
@@ -101,12 +102,13 @@ fn call_line<'a>(time: SystemTime, call: &'a Call, secrets: &Secrets) -> Line<'a
     Line {
         time: at(time),
         event: if is_call { "call" } else { "refused" },
-        identity: Some(&call.identity),
+        identity: call.identity.as_deref(),
         client: Some(call.client.0),
         client_name: call.info.as_ref().and_then(|info| said(&info.name)),
         client_version: call.info.as_ref().and_then(|info| said(&info.version)),
         front: Some(call.front.name()),
-        method: Some(&call.method),
+        // A name that a client made up may contain anything.
+        method: Some(if is_call { Cow::Borrowed(&*call.method) } else { cut(&call.method).into() }),
         server: call.server.as_deref(),
         item: call.item.as_deref().map(cut),
         root: call.root.as_deref(),
@@ -168,7 +170,7 @@ mod tests {
     fn call() -> Call {
         Call {
             client: ClientId(3),
-            identity: "ci".into(),
+            identity: Some("ci".into()),
             info: Some(Arc::new(ClientInfo { name: "claude-code".into(), version: "2.1".into() })),
             front: Front::Http,
             method: "tools/call".into(),

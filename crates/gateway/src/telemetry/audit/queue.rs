@@ -73,12 +73,12 @@ impl AuditQueue {
                 let bytes = call.params.as_ref().map_or(0, CallParams::len);
                 self.push(Record::Call(time, call), bytes);
             }
-            Fact::AccessRefused { front, kind, from } => {
+            Fact::AccessRefused { front, kind, from, identity } => {
                 // Strangers must not be able to push the lines of clients out of the files.
-                if self.is_on && self.refused.take(time) {
+                if self.is_on && (identity.is_some() || self.refused.take(time)) {
                     let (front, result) = (Some(front.name()), Some(kind.name()));
-                    let from = Some(from);
-                    self.push_event(AuditEvent { front, from, result, ..AuditEvent::new(time, "refused") });
+                    let event = AuditEvent::new(time, "refused");
+                    self.push_event(AuditEvent { front, from: Some(from), result, identity, ..event });
                 }
             }
             Fact::AskDenied { ref server, ref method, ref identity, .. } => {
@@ -136,7 +136,8 @@ mod tests {
     use switchboard_protocol::ErrorKind;
 
     fn refusal() -> Fact {
-        Fact::AccessRefused { front: Front::Http, kind: ErrorKind::Unauthorized, from: "x".into() }
+        let (kind, from) = (ErrorKind::Unauthorized, "x".into());
+        Fact::AccessRefused { front: Front::Http, kind, from, identity: None }
     }
 
     #[test]
