@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use switchboard_testkit::http::{Talk, call, hello};
 use switchboard_testkit::patience;
 
-fn parsed(text: &str) -> Vec<Value> {
+pub(super) fn parsed(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}")))
         .collect()
@@ -18,7 +18,7 @@ fn parsed(text: &str) -> Vec<Value> {
 
 /// The lines of the audit, once there are so many of them. Lines are written with a short delay.
 #[track_caller]
-fn records(house: &House, count: usize) -> Vec<Value> {
+pub(super) fn records(house: &House, count: usize) -> Vec<Value> {
     records_in(&house.state("logs/audit.jsonl"), count)
 }
 

@@ -156,6 +156,8 @@ fn config(log: Value) -> Value {
     json!({
         "log": log,
         "serve": { "tokenInBody": true },
+        // Everything that can be recorded is: arguments, too, in which a client may repeat its token.
+        "audit": { "clients": "all", "arguments": true },
         "profiles": { "p": ["fake"] },
         // Servers that outlive their clients for long enough to be looked at.
         "linger": "2s",
@@ -180,6 +182,8 @@ fn token_shows_up_nowhere() {
             &["token", "list"],
             &["token", "list", "--json"],
             &["logs"],
+            &["logs", "--audit"],
+            &["logs", "--audit", "--json"],
         ] {
             let said = served.house.say(words);
             assert!(!texts.iter().any(|text| said.contains(text)), "{words:?}: {said}");
@@ -195,7 +199,65 @@ fn token_shows_up_nowhere() {
             with_any(&served.house, &[text.to_owned()]).iter().any(|path| path.starts_with(&folder))
         };
         assert!(logs("identity=\"canary\""), "the name of the identity is logged");
+        assert!(logs("\"identity\":\"canary\""), "and recorded");
+        assert!(logs("\"result\":\"unauthorized\""), "as are refusals");
         assert_eq!(logs("\\\"arguments\\\""), bodies);
+    }
+}
+
+/// A token where none belongs: it reaches the server as the client wrote it, and still no record and no log.
+#[test]
+fn misplaced_token_is_masked() {
+    for bodies in [false, true] {
+        let house = House::with(config(json!({ "level": "trace", "bodies": bodies })), json!({}), &[]);
+        let token = create(&house, &["canary"]);
+        let texts = forms(&token);
+        let mut served = Served::start(house, &[]);
+        let web = served.web.with("Authorization", &format!("Bearer {token}"));
+        let mut greeting = hello("2025-11-25", json!({}));
+        greeting["params"]["clientInfo"] = json!({ "name": token, "version": format!("of {token}") });
+        let session =
+            web.post(FAKE, greeting.to_string()).send().header("mcp-session-id").unwrap().to_owned();
+        let talk = Talk::of(&web, FAKE, &session);
+        for (method, params) in [
+            ("tools/call", json!({ "name": token, "arguments": {} })),
+            ("tools/call", json!({ "name": "echo", "arguments": { "a": token, token.clone(): [1] } })),
+            ("resources/read", json!({ "uri": format!("memo://{token}/x") })),
+            ("prompts/get", json!({ "name": token, "arguments": { "text": format!("use {token}.") } })),
+            ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": token } })),
+            (&*format!("odd/{token}"), json!({})),
+        ] {
+            talk.request(method, params);
+        }
+        // Refused by its rights, which name what was asked for.
+        let narrow = create(&served.house, &["narrow", "--tools", "echo", "--methods", "tools/*"]);
+        let mut window = with_variable(served.house.window("home"), &narrow);
+        patience::until_true("the token is known", || {
+            window = with_variable(served.house.window("home"), &narrow);
+            window.request("initialize", initialize_params()).get("result").is_some()
+        });
+        for (method, params) in [
+            ("tools/call", json!({ "name": token })),
+            (&*format!("odd/{token}"), json!({})),
+            ("prompts/get", json!({ "name": token })),
+        ] {
+            assert!(window.request(method, params).get("error").is_some(), "{method}");
+        }
+        assert_eq!(window.finish().code, Some(0));
+        for words in
+            [&["logs", "--audit"][..], &["logs", "--audit", "--json"], &["status", "--json"], &["logs"]]
+        {
+            let said = served.house.say(words);
+            assert!(!texts.iter().any(|text| said.contains(text)), "{words:?}: {said}");
+        }
+        served.program.signal(switchboard_testkit::pids::Word::Terminate);
+        let end = served.program.wait_for_end();
+        assert!(!texts.iter().any(|text| end.stderr.contains(text)), "{}", end.stderr);
+        let record = served.house.path("record");
+        let found = with_any(&served.house, &texts);
+        let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| path.starts_with(&record));
+        assert_eq!(others, Vec::<PathBuf>::new(), "bodies: {bodies}");
+        assert!(!own.is_empty(), "the server got it, and the search finds it");
     }
 }
 

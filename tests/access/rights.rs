@@ -1,24 +1,70 @@
 //! Rights: each kind of right on every route, in lists and in calls, at the first start and from the stored
 //! catalogue. What a client may not use appears nowhere in what it receives, and never reaches the server.
 
+use super::token::create;
 use crate::aggregate::servers::Servers;
-use crate::isolation::routes::{Guest, Route, SERVER, Site, Visit, wrapped};
+use crate::daemon::house::House;
+use crate::isolation::routes::{Guest, Route, SERVER, ShownBy, Site, Visit, wrapped};
 use crate::support::error;
 use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::panic::AssertUnwindSafe;
+use std::sync::OnceLock;
 use switchboard_testkit::patience;
 
 /// How a client gets restricted rights on a route.
 type Open = fn(&Site, &str) -> Guest;
+type Way = (Route, Open);
 
-/// Routes with rights. A route with a token is one more line.
-const ROUTES: [(Route, Open); 5] = [
+const PROFILES: &[Way] = &[
     (Route::WindowOne, Site::open_profile),
     (Route::WindowAll, Site::open_profile),
     (Route::SoloOne, Site::open_profile),
     (Route::SoloAll, Site::open_profile),
     (Route::HttpProfile, Site::open_profile),
 ];
+/// Tokens over HTTP, and with the rights of a profile on every kind of route.
+const TOKENS: &[Way] = &[
+    (Route::HttpOne, by_token),
+    (Route::HttpAll, by_token),
+    (Route::HttpProfile, by_token),
+    (Route::HttpAll, by_profile_of_token),
+    (Route::WindowAll, by_profile_of_token),
+    (Route::SoloOne, by_profile_of_token),
+];
+const VARIABLES: &[Way] = &[
+    (Route::WindowOne, by_token),
+    (Route::WindowAll, by_token),
+    (Route::SoloOne, by_token),
+    (Route::SoloAll, by_token),
+];
+const MESSAGES: &[Way] = &[
+    (Route::WindowOne, by_meta),
+    (Route::WindowAll, by_meta),
+    (Route::SoloOne, by_meta),
+    (Route::SoloAll, by_meta),
+];
+
+/// A token with these rights, in a header or in the window's variable.
+fn by_token(site: &Site, kind: &str) -> Guest {
+    site.open_token(ShownBy::Variable(&tokens().of(kind)), path_profile(site))
+}
+
+/// The same in the window's first message.
+fn by_meta(site: &Site, kind: &str) -> Guest {
+    site.open_token(ShownBy::Meta(&tokens().of(kind)), path_profile(site))
+}
+
+/// A token whose profile has these rights.
+fn by_profile_of_token(site: &Site, kind: &str) -> Guest {
+    site.open_token(ShownBy::Variable(&tokens().of(&format!("profile-{kind}"))), path_profile(site))
+}
+
+/// The path of a profile that excludes nothing: the rights are those of the token.
+fn path_profile(site: &Site) -> Option<&'static str> {
+    (site.route == Route::HttpProfile).then_some("open")
+}
 
 /// The kinds of rights; each is also the name of a profile that excludes something of this kind.
 const KINDS: [&str; 5] = ["servers", "tools", "prompts", "resources", "methods"];
@@ -43,6 +89,7 @@ const OFFER: &str = r#"{
 
 fn profiles() -> Value {
     json!({
+        "open": {},
         "servers": [SERVER],
         "tools": { "tools": { "deny": ["canary_*"] } },
         "prompts": { "prompts": ["welcome", "quarry__plan"] },
@@ -53,16 +100,51 @@ fn profiles() -> Value {
     })
 }
 
+/// Tokens with the rights of `profiles`, one for each kind of right, and one for each profile.
+struct Tokens {
+    file: String,
+    words: Vec<(String, String)>,
+}
+
+impl Tokens {
+    fn of(&self, name: &str) -> String {
+        self.words.iter().find(|(known, _)| known == name).unwrap().1.clone()
+    }
+}
+
+/// Made once, and copied to each home.
+fn tokens() -> &'static Tokens {
+    static TOKENS: OnceLock<Tokens> = OnceLock::new();
+    TOKENS.get_or_init(|| {
+        let house = House::new();
+        let methods =
+            "!tools/call,!prompts/get,!resources/read,!resources/subscribe,!completion/*,!tasks/*,!odd/*";
+        let patterns = [SERVER, "!canary_*", "welcome,quarry__plan", "doc://open/*", methods];
+        let mut words = Vec::new();
+        for (kind, pattern) in KINDS.into_iter().zip(patterns) {
+            let (flag, of_profile) = (format!("--{kind}"), format!("profile-{kind}"));
+            words.push((kind.to_owned(), create(&house, &[kind, &flag, pattern])));
+            words.push((of_profile.clone(), create(&house, &[&of_profile, "--profile", kind])));
+        }
+        Tokens { file: fs::read_to_string(house.state("tokens.json")).unwrap(), words }
+    })
+}
+
 fn servers() -> Servers {
     let servers = Servers::none().and_offer(QUARRY, json!({}), QUARRY_OFFER);
     let (path, gate) = (servers.offers(SERVER, OFFER), servers.path("gate"));
     let options = ["--offer", &path.display().to_string(), "--gate", &gate.display().to_string()];
-    servers.and(SERVER, json!({}), &options).with("profiles", profiles())
+    let servers = servers.and(SERVER, json!({}), &options).with("profiles", profiles());
+    let file = servers.state("tokens.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, &tokens().file).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    servers
 }
 
-/// Runs a check on every route with rights, at the first and the second start.
-fn on_routes(check: impl Fn(&mut Site, Open) + Sync) {
-    let visit = |(route, open): (Route, Open)| {
+/// Runs a check on routes with rights, at the first and the second start.
+fn on_routes(ways: &[Way], check: impl Fn(&mut Site, Open) + Sync) {
+    let visit = |(route, open): Way| {
         for visit in [Visit::First, Visit::Second] {
             let result = std::panic::catch_unwind(AssertUnwindSafe(|| {
                 check(&mut Site::new(route, visit, servers()), open);
@@ -71,7 +153,7 @@ fn on_routes(check: impl Fn(&mut Site, Open) + Sync) {
         }
     };
     std::thread::scope(|scope| {
-        for way in ROUTES {
+        for &way in ways {
             scope.spawn(move || visit(way));
         }
     });
@@ -260,9 +342,8 @@ fn check_received(client: &mut Guest, kind: &str) {
 }
 
 /// The table: every kind of right, every method, every route, in lists and in calls.
-#[test]
-fn rights_hold_on_every_route() {
-    on_routes(|site, open| {
+fn check_rights(ways: &[Way]) {
+    on_routes(ways, |site, open| {
         let mut clients: Vec<(&str, Guest)> = KINDS.iter().map(|kind| (*kind, open(site, kind))).collect();
         // At the second start, the lists come from the store.
         for (kind, client) in &mut clients {
@@ -284,13 +365,33 @@ fn rights_hold_on_every_route() {
     });
 }
 
+#[test]
+fn rights_of_profiles_hold() {
+    check_rights(PROFILES);
+}
+
+#[test]
+fn rights_of_tokens_hold() {
+    check_rights(TOKENS);
+}
+
+#[test]
+fn rights_by_variable_hold() {
+    check_rights(VARIABLES);
+}
+
+#[test]
+fn rights_by_message_hold() {
+    check_rights(MESSAGES);
+}
+
 const UPDATED: &str =
     r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"URI"}}"#;
 
 /// A server announces a change of a hidden resource without being asked.
 #[test]
 fn hidden_resources_are_not_announced() {
-    on_routes(|site, open| {
+    on_routes(&[PROFILES, TOKENS, MESSAGES].concat(), |site, open| {
         let mut client = open(site, "resources");
         site.open_gate();
         let uri = site.route.uri("doc://open/1");
@@ -305,7 +406,7 @@ fn hidden_resources_are_not_announced() {
 /// A reload changes the rights of connected clients, without a restart of the servers.
 #[test]
 fn reload_changes_rights() {
-    on_routes(|site, open| {
+    on_routes(PROFILES, |site, open| {
         // Without a daemon, the config is read once.
         if matches!(site.route, Route::SoloOne | Route::SoloAll) {
             return;

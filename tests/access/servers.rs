@@ -1,10 +1,13 @@
 //! Servers that a token may use: on every path, and without a difference between hidden and unknown names.
 
-use super::token::{kind, web_of};
+use super::token::{Place, create, kind, showing, web_of, with_variable};
+use crate::daemon::house::House;
 use crate::http::served::{Served, refused};
 use crate::support::fake_backend;
 use serde_json::{Value, json};
+use switchboard_testkit::client::initialize_params;
 use switchboard_testkit::http::{Reply, Talk, Web, hello};
+use switchboard_testkit::patience;
 use switchboard_testkit::scratch::Scratch;
 
 /// Three servers, and profiles with some of them.
@@ -94,16 +97,14 @@ fn profile_of_a_token_follows_the_config() {
     config["profiles"]["ab"] = json!(["b", "c"]);
     std::fs::write(&path, config.to_string()).unwrap();
     served.house.say(&["reload"]);
-    switchboard_testkit::patience::until_true("the old session has ended", || {
+    patience::until_true("the old session has ended", || {
         talk.say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).send().status == 404
     });
     assert_eq!(seen(&token, "/mcp"), "bc");
     config["profiles"] = json!({});
     std::fs::write(&path, config.to_string()).unwrap();
     served.house.say(&["reload"]);
-    switchboard_testkit::patience::until_true("nothing is left", || {
-        knock(&token, "/servers/b/mcp").status == 403
-    });
+    patience::until_true("nothing is left", || knock(&token, "/servers/b/mcp").status == 403);
     assert_eq!(seen(&token, "/mcp"), "");
 }
 
@@ -117,9 +118,48 @@ fn readiness_names_no_hidden_server() {
     } });
     let served = Served::with(file, json!({}), &[]);
     let only_a = web_of(&served, &["only-a", "--servers", "a"]);
-    switchboard_testkit::patience::until_true("it fails", || {
+    patience::until_true("it fails", || {
         let mut reply = served.web.get("/readyz").send();
         reply.text().contains("\"failing\":[\"hidden-one\"]")
     });
     assert!(!refused(only_a.get("/readyz"), 503).contains("hidden-one"));
+}
+
+/// A window of a server that its token may not use, whichever way it shows the token.
+#[test]
+fn window_outside_its_rights_starts_nothing() {
+    let open = House::new();
+    let locked = House::with(json!({ "access": { "stdio": "token" } }), json!({}), &[]);
+    let [token, other] = [&open, &locked].map(|house| create(house, &["other", "--servers", "!fake"]));
+    check_outside(&open, &token, &[None]);
+    check_outside(&locked, &other, &[None, Some(Place::Proxy), Some(Place::Meta)]);
+    for house in [&open, &locked] {
+        assert_eq!(house.record().launches(), 0, "not even a process was started");
+    }
+    // A window that needs no token is the owner's until its first message: a server may be started in advance for
+    // the owner, and hears nothing of this client.
+    check_outside(&open, &token, &[Some(Place::Proxy), Some(Place::Meta)]);
+    assert_eq!(open.record().all_lines(), Vec::<String>::new());
+}
+
+/// Every request of such windows is refused. `None` shows the token in the variable.
+#[track_caller]
+fn check_outside(house: &House, token: &str, ways: &[Option<Place>]) {
+    for (solo, place) in ["0", "1"].into_iter().flat_map(|solo| ways.iter().map(move |way| (solo, way))) {
+        let window = house.window("home").env("SWITCHBOARD_SOLO", solo);
+        let (mut client, hello) = match place {
+            None => (with_variable(window, token), initialize_params()),
+            Some(place) => (window.start(), showing(*place, token)),
+        };
+        let refusal = client.request("initialize", hello);
+        assert_eq!(kind(&refusal), "forbidden", "{place:?}: {refusal}");
+        for (method, params) in [
+            ("tools/list", json!({})),
+            ("tools/call", json!({ "name": "echo", "arguments": {} })),
+            ("odd/method", json!({})),
+        ] {
+            assert_eq!(kind(&client.request(method, params)), "forbidden", "{place:?}, {method}");
+        }
+        assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    }
 }

@@ -112,6 +112,13 @@ pub(crate) enum Visit {
     Second,
 }
 
+/// A token, and how a window shows it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ShownBy<'a> {
+    Variable(&'a str),
+    Meta(&'a str),
+}
+
 /// The servers of one config, and the program that serves them on a route.
 pub(crate) struct Site {
     pub(crate) route: Route,
@@ -219,16 +226,27 @@ impl Site {
     /// A client with the rights of a profile. Not for HTTP paths without a profile.
     #[track_caller]
     pub(crate) fn open_profile(&self, profile: &str) -> Guest {
-        self.open_with_profile(self.route, json!({}), Some(profile))
+        self.open_by(self.route, json!({}), (Some(profile), None))
+    }
+
+    /// A client with a token, over HTTP in a header. `profile` is for HTTP paths with one.
+    #[track_caller]
+    pub(crate) fn open_token(&self, token: ShownBy<'_>, profile: Option<&str>) -> Guest {
+        self.open_by(self.route, json!({}), (profile, Some(token)))
     }
 
     #[track_caller]
     fn open_on(&self, route: Route, capabilities: Value) -> Guest {
-        self.open_with_profile(route, capabilities, None)
+        self.open_by(route, capabilities, (None, None))
     }
 
     #[track_caller]
-    fn open_with_profile(&self, route: Route, capabilities: Value, profile: Option<&str>) -> Guest {
+    fn open_by(
+        &self,
+        route: Route,
+        capabilities: Value,
+        (profile, token): (Option<&str>, Option<ShownBy<'_>>),
+    ) -> Guest {
         let mut flags: Vec<&str> = match route {
             Route::WindowOne => vec!["--server", SERVER],
             Route::SoloOne => vec!["--solo", "--server", SERVER],
@@ -238,24 +256,34 @@ impl Site {
         let (line, greeting) = match &self.served {
             Some((_, web)) => {
                 let path = profile.map_or_else(|| route.path(), |profile| route.path_for(profile)).unwrap();
-                let talk = Talk::open_as(web, &path, VERSION, capabilities);
+                let own = token.map(|(ShownBy::Variable(token) | ShownBy::Meta(token))| {
+                    web.with("Authorization", &format!("Bearer {token}"))
+                });
+                let talk = Talk::open_as(own.as_ref().unwrap_or(web), &path, VERSION, capabilities);
                 let (told, greeting) = (listen(&talk), talk.greeting.clone());
                 (Line::Web { talk, told }, greeting)
             }
             None => {
                 flags.extend(profile.iter().flat_map(|profile| ["--profile", profile]));
-                self.window(&flags, capabilities)
+                self.window(&flags, capabilities, token)
             }
         };
         Guest { route, line, next: 1, heard: VecDeque::new(), open: Vec::new(), received: vec![greeting] }
     }
 
     #[track_caller]
-    fn window(&self, flags: &[&str], capabilities: Value) -> (Line, Value) {
-        let mut client = self.servers.shared().args(flags).start();
+    fn window(&self, flags: &[&str], capabilities: Value, token: Option<ShownBy<'_>>) -> (Line, Value) {
+        let start = self.servers.shared().args(flags);
+        let mut client = match token {
+            Some(ShownBy::Variable(token)) => start.env("SWITCHBOARD_TOKEN", token).start(),
+            Some(ShownBy::Meta(_)) | None => start.start(),
+        };
         let params = json!({ "capabilities": capabilities });
         let mut hello = initialize_params();
         hello.as_object_mut().unwrap().extend(params.as_object().unwrap().clone());
+        if let Some(ShownBy::Meta(token)) = token {
+            hello["_meta"] = json!({ "switchboard/authToken": token });
+        }
         let answer = client.request("initialize", hello);
         assert!(answer.get("result").is_some(), "{answer}");
         client.notify("notifications/initialized", json!({}));

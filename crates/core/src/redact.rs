@@ -112,7 +112,7 @@ impl Secrets {
                         value = MASK.into();
                     }
                     self.redact_json(&mut value);
-                    (self.mask_values(&key).into_owned(), value)
+                    (self.redact(&key), value)
                 });
                 *members = all.collect();
             }

@@ -105,7 +105,7 @@ impl Core {
             let info = c.greeting().and_then(|greeting| {
                 let params = greeting.initialize().part(Part::Params)?;
                 let params: serde_json::Value = serde_json::from_slice(params).ok()?;
-                params["clientInfo"]["name"].as_str().map(str::to_owned)
+                params["clientInfo"]["name"].as_str().map(|name| self.settings.secrets.redact(name))
             });
             ClientStatus {
                 id: c.id().to_string(),

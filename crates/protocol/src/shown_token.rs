@@ -4,12 +4,26 @@
 use crate::envelope::{Parsed, parse};
 use crate::json;
 use crate::message::Message;
-use crate::touch::{Part, Span};
+use crate::prune;
+use crate::touch::Part;
 use bytes::Bytes;
-use std::ops::Range;
+use smallvec::SmallVec;
 
-/// Both places of a token: the object that holds it, and the token itself.
-const PLACES: [(Part, Part); 2] = [(Part::Proxy, Part::ProxyAuthToken), (Part::Meta, Part::MetaAuthToken)];
+/// A place for a token: the object that holds it, and the token itself.
+struct Place {
+    holder: Part,
+    token: Part,
+    path: prune::Path<'static>,
+}
+
+const PLACES: [Place; 2] = [
+    Place { holder: Part::Proxy, token: Part::ProxyAuthToken, path: &["params", "proxy", "authToken"] },
+    Place {
+        holder: Part::Meta,
+        token: Part::MetaAuthToken,
+        path: &["params", "_meta", "switchboard/authToken"],
+    },
+];
 
 /// Token of a message.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,9 +53,9 @@ impl Message {
     /// The token of the message.
     pub fn shown_token(&self) -> Option<ShownToken> {
         let mut shown = None;
-        for (_, part) in PLACES {
+        for place in PLACES {
             // A client library may write `null` for a token that is not set.
-            let Some(quoted) = self.part(part).filter(|quoted| *quoted != b"null") else { continue };
+            let Some(quoted) = self.part(place.token).filter(|quoted| *quoted != b"null") else { continue };
             let found = json::decode_string(quoted).map_or(ShownToken::Unreadable, ShownToken::Text);
             shown = match shown {
                 Some(other) if other != found => Some(ShownToken::Unreadable),
@@ -54,28 +68,18 @@ impl Message {
     /// The message without its tokens; all other bytes stay as they are. An object that held nothing else goes
     /// too: a server with a strict schema would refuse it.
     #[must_use]
-    pub fn without_token(mut self) -> Self {
-        while let Some((parent, part)) = PLACES.into_iter().find(|(_, part)| self.has(*part)) {
-            let Some(message) = self.without(parent, part) else { return self };
-            self = message;
+    pub fn without_token(self) -> Self {
+        let shown = PLACES.into_iter().filter(|place| self.has(place.token));
+        let paths: SmallVec<[prune::Path<'_>; 2]> = shown
+            .map(|place| match is_only_member(self.part(place.holder).unwrap_or_default()) {
+                true => &place.path[..2],
+                false => place.path,
+            })
+            .collect();
+        match paths.is_empty() {
+            true => self,
+            false => prune::without(&self, &paths).unwrap_or(self),
         }
-        self
-    }
-
-    fn without(&self, parent: Part, part: Part) -> Option<Self> {
-        let bytes = self.bytes();
-        let member = find_member(bytes, self.span(parent), self.span(part))?;
-        let member = match member.is_only {
-            true => find_member(bytes, self.span(Part::Params), self.span(parent))?,
-            false => member,
-        };
-        let rest = [&bytes[..member.range.start], &bytes[member.range.end..]].concat();
-        // Parsed again, since every position behind the member has changed. Such messages are rare.
-        let Ok(Parsed::One(mut message)) = parse(rest.into()) else { return None };
-        if self.is_multiline() {
-            message.mark_multiline();
-        }
-        Some(message)
     }
 }
 
@@ -99,35 +103,11 @@ pub fn without_tokens(frame: &Bytes) -> Bytes {
     }
 }
 
-/// Member of an object.
-struct Member {
-    /// Key and value, with one of the commas around them.
-    range: Range<usize>,
-    is_only: bool,
-}
-
-/// Finds the member with this value. `None` cannot occur for spans of one message.
-fn find_member(bytes: &[u8], object: Span, value: Span) -> Option<Member> {
-    let (mut comma, mut pos) = (None, json::space(bytes, object.start as usize + 1));
-    loop {
-        let (_, start) = json::key(bytes, pos).ok()?;
-        let end = json::value(bytes, start).ok()?;
-        let next = json::space(bytes, end);
-        let has_next = json::byte(bytes, next) == Some(b',');
-        if start == value.start as usize {
-            let range = match comma {
-                Some(comma) => comma..end,
-                None if has_next => pos..json::space(bytes, next + 1),
-                None => pos..end,
-            };
-            return Some(Member { range, is_only: comma.is_none() && !has_next });
-        }
-        if !has_next {
-            return None;
-        }
-        comma = Some(next);
-        pos = json::space(bytes, next + 1);
-    }
+/// Whether an object has one member.
+fn is_only_member(object: &[u8]) -> bool {
+    let first = json::space(object, 1);
+    let end = json::key(object, first).and_then(|(_, value)| json::value(object, value));
+    end.is_ok_and(|end| json::byte(object, json::space(object, end)) == Some(b'}'))
 }
 
 #[cfg(test)]
@@ -166,7 +146,7 @@ mod tests {
             (r#"{ "proxy" : { "authToken" : "t" } , "name":"a"}"#, text("t"), r#"{ "name":"a"}"#),
             (r#"{"proxy":{"authToken":"t"}}"#, text("t"), "{}"),
             (r#"{"proxy":{"authToken":"t","x":1}}"#, text("t"), r#"{"proxy":{"x":1}}"#),
-            (r#"{"proxy":{"x":1 , "authToken":"t" ,"y":2}}"#, text("t"), r#"{"proxy":{"x":1  ,"y":2}}"#),
+            (r#"{"proxy":{"x":1 , "authToken":"t" ,"y":2}}"#, text("t"), r#"{"proxy":{"x":1 , "y":2}}"#),
             (r#"{"_meta":{"switchboard/authToken":"t"},"name":"a"}"#, text("t"), r#"{"name":"a"}"#),
             (
                 r#"{"_meta":{"progressToken":7,"switchboard/authToken":"t"},"name":"a"}"#,

@@ -63,6 +63,15 @@ impl Core {
         self.report_record(about, *recorded, end);
     }
 
+    /// Reports an open call that gets an error of ours, and whose entry stays.
+    pub(crate) fn report_refused_open_call(&mut self, minted: u64, error: &ErrorAnswer) {
+        let Some(Asker::Client { client, id, .. }) = self.pending.get(minted).map(Pending::asker) else {
+            return;
+        };
+        let end = self.refusal_end(*client, id, error);
+        self.report_open_call(minted, end);
+    }
+
     /// Reports a closed request that got an error of ours.
     pub(crate) fn report_failed_call(&mut self, pending: &Pending, error: &ErrorAnswer) {
         let Asker::Client { client, id, .. } = pending.asker() else { return };

@@ -126,10 +126,8 @@ impl TokenEntry {
 
     pub(super) fn limits(&self) -> CallLimits {
         let rate = self.rate().and_then(|rate| spelling::rate(rate).ok());
-        CallLimits {
-            rate: rate.map(|rate| spelling::with_burst(rate, self.burst)),
-            concurrent: self.concurrent,
-        }
+        let rate = rate.map(|rate| self.burst.map_or(rate, |burst| rate.with_burst(burst)));
+        CallLimits { rate, concurrent: self.concurrent }
     }
 }
 

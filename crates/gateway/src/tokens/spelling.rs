@@ -1,7 +1,6 @@
 //! Names, lifetimes, rates and patterns of tokens as people write them, and times as they read them. Pure.
 
 use crate::telemetry::clock::Timestamp;
-use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime};
 use switchboard_core::access::{Patterns, Rate};
 
@@ -24,7 +23,6 @@ const MAX_LIFETIME: Duration = Duration::from_secs(3660 * DAY);
 const DAY: u64 = 24 * 3600;
 
 const LIFETIME_UNITS: [(&str, u64); 5] = [("s", 1), ("m", 60), ("h", 3600), ("d", DAY), ("w", 7 * DAY)];
-const RATE_UNITS: [(&str, u64); 4] = [("s", 1), ("min", 60), ("h", 3600), ("d", DAY)];
 
 /// Parses the name of a new token. It appears in logs, so it must be plain.
 pub fn name(text: &str) -> Result<String, String> {
@@ -55,19 +53,10 @@ pub fn lifetime(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Parses a rate, such as `5/min`: calls and period.
-pub fn rate(text: &str) -> Result<(NonZeroU32, Duration), String> {
-    let wrong = || "write a number of calls and a unit: `10/s`, `5/min`, `100/h`, `1000/d`".to_owned();
-    let (calls, unit) = text.split_once('/').ok_or_else(wrong)?;
-    let calls = calls.trim().parse::<NonZeroU32>().map_err(|_| wrong())?;
-    let unit = unit.trim();
-    let (_, seconds) = RATE_UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
-    Ok((calls, Duration::from_secs(*seconds)))
-}
-
-/// A rate with its burst. Without one, all calls of a period may come at once.
-pub(super) fn with_burst((calls, period): (NonZeroU32, Duration), burst: Option<NonZeroU32>) -> Rate {
-    Rate { calls, period, burst: burst.unwrap_or(calls) }
+/// Parses a rate, such as `5/min`, as the config does.
+pub fn rate(text: &str) -> Result<Rate, String> {
+    let wrong = "write a number of calls, up to 100000, and a unit: `10/s`, `5/min`, `100/h`, `1000/d`";
+    Rate::parse(text).ok_or_else(|| wrong.to_owned())
 }
 
 /// Checks a pattern of a list of rights; `!` in front denies.
@@ -120,12 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn rates_need_a_known_unit() {
-        let calls = |number| NonZeroU32::new(number).unwrap();
-        assert_eq!(rate("5/min"), Ok((calls(5), Duration::from_secs(60))));
-        assert_eq!(rate("10/s"), Ok((calls(10), Duration::from_secs(1))));
-        for bad in ["", "5", "/min", "0/min", "5/m", "5/minute", "-5/min", "1.5/s", "5//s"] {
-            assert!(rate(bad).is_err(), "{bad}");
+    fn rates_are_those_of_the_config() {
+        for text in ["5/min", "10/s", " 600 / min ", "", "5", "0/min", "5/m", "+5/min", "100001/h"] {
+            assert_eq!(rate(text).ok(), Rate::parse(text), "{text}");
         }
     }
 

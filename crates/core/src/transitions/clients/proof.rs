@@ -164,12 +164,15 @@ impl Core {
         open.sort_unstable_by_key(|(minted, _)| *minted);
         let open: Vec<_> = open
             .into_iter()
-            .filter_map(|(_, pending)| match pending.asker().clone() {
-                Asker::Client { client, id, batch } => Some((client, id, batch, pending.name().clone())),
+            .filter_map(|(minted, pending)| match pending.asker().clone() {
+                Asker::Client { client, id, batch } => {
+                    Some((minted, (client, id, batch), pending.name().clone()))
+                }
                 Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => None,
             })
             .collect();
-        for (asker, id, batch, method) in open {
+        for (minted, (asker, id, batch), method) in open {
+            self.report_refused_open_call(minted, error);
             self.report(Fact::Answered {
                 client,
                 backend: None,

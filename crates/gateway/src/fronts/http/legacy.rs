@@ -25,7 +25,10 @@ impl Front {
         let session = match self.open(&target, ClientTransport::OneStream, request.headers(), &from) {
             Ok(session) => session,
             // Not read: the request is a GET, and has no body to take ids from.
-            Err(refusal) => return refusal.unread(),
+            Err(refusal) => {
+                self.record(&refusal, Some(from.visitor.identity()), from.caller);
+                return refusal.unread();
+            }
         };
         let Ok(parts) = session.open_own() else { return self.gone().unread() };
         // The stream exists by now, so this is its first event, as the protocol demands.

@@ -182,11 +182,11 @@ impl Front {
                 self.refuse(request, &HttpRefusal::unknown_name("nothing is served at this path")).await
             }
             Route::To(target, door) => {
-                if let Err(refusal) = self.check_target(&target, visitor.identity()) {
-                    self.record(&refusal, Some(visitor.identity()), caller);
+                let from = Recognised { visitor, caller };
+                if let Err(refusal) = self.check_target(&target, from.visitor.identity()) {
+                    self.record(&refusal, Some(from.visitor.identity()), caller);
                     return self.refuse(request, &refusal).await;
                 }
-                let from = Recognised { visitor, caller };
                 match door {
                     Door::Streamable => self.streamable(request, target, from).await,
                     Door::Events => self.old_stream(request, target, from).await,
@@ -241,7 +241,7 @@ fn allow_page(reply: &mut HttpReply, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(
         "access-control-expose-headers",
-        HeaderValue::from_static("mcp-session-id, mcp-protocol-version"),
+        HeaderValue::from_static("mcp-session-id, mcp-protocol-version, retry-after, www-authenticate"),
     );
     // Caches must not give one page an answer that was made for another.
     headers.insert("vary", HeaderValue::from_static("origin"));

@@ -95,9 +95,7 @@ impl Front {
         // Paths of another machine mean nothing here. A proxy on this machine connects on behalf of clients elsewhere.
         let is_here = caller.origin == CallerOrigin::Here && !is_forwarded(headers);
         let may_name_folders = is_here && visitor.may_name_folders();
-        let pinned = self
-            .root_of(headers, may_name_folders)
-            .inspect_err(|refusal| self.record(refusal, Some(visitor.identity()), caller))?;
+        let pinned = self.root_of(headers, may_name_folders)?;
         let host = &self.host;
         if !self.hub.is_serving() {
             return Err(HttpRefusal::shutting_down());

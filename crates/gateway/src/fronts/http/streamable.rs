@@ -98,7 +98,10 @@ impl Front {
         };
         let session = match session {
             Ok(session) => session,
-            Err(refusal) => return refusal.reply(&asked),
+            Err(refusal) => {
+                self.record(&refusal, Some(from.visitor.identity()), from.caller);
+                return refusal.reply(&asked);
+            }
         };
         session.touch(text(&headers, &VERSION));
         let call = Posted { said, asked, takes_streams };

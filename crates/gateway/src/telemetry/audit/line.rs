@@ -5,6 +5,7 @@ use super::super::log::ms;
 use super::queue::{AuditEvent, Record};
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::time::SystemTime;
 use switchboard_core::Outcome;
 use switchboard_core::access::{Call, CallParams};
@@ -35,7 +36,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    method: Option<&'a str>,
+    method: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +77,7 @@ fn event_line(event: &AuditEvent) -> Line<'_> {
         identity: event.identity.as_deref(),
         front: event.front,
         from: event.from.as_deref(),
-        method: event.method.as_deref(),
+        method: event.method.as_deref().map(Cow::Borrowed),
         server: event.server.as_deref(),
         result: event.result,
         lines: event.lines,
@@ -106,7 +107,8 @@ fn call_line<'a>(time: SystemTime, call: &'a Call, secrets: &Secrets) -> Line<'a
         client_name: call.info.as_ref().and_then(|info| said(&info.name)),
         client_version: call.info.as_ref().and_then(|info| said(&info.version)),
         front: Some(call.front.name()),
-        method: Some(&call.method),
+        // A name that a client made up may contain anything.
+        method: Some(if is_call { Cow::Borrowed(&*call.method) } else { cut(&call.method).into() }),
         server: call.server.as_deref(),
         item: call.item.as_deref().map(cut),
         root: call.root.as_deref(),
