@@ -15,6 +15,7 @@ mod servers;
 mod refusals;
 mod body_tokens;
 mod stdio_tokens;
+mod other_releases;
 mod revoked;
 mod expired;
 mod canary;
