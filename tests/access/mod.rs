@@ -28,6 +28,7 @@ mod admin;
 mod limits;
 mod token_limits;
 mod asks;
+mod hostile;
 mod audit;
 mod audit_access;
 mod secrets;
