@@ -121,11 +121,10 @@ impl Link {
             // A refusal ends the attempt: the daemon that refuses holds the socket, so no
             // other can be started.
             Reply { error: Some(why), .. } => Err(io::Error::other(why)),
-            // Without its profile, the client would get more than it may have.
-            reply if !reply.grants_profile(self.newcomer.profile.as_deref()) => {
-                Err(io::Error::other("the daemon does not know profiles; `switchboard daemon stop` ends it"))
+            reply => {
+                reply.check_narrowed(&self.newcomer)?;
+                Ok(Some((connection, streams && reply.takes_streams())))
             }
-            reply => Ok(Some((connection, streams && reply.takes_streams()))),
         }
     }
 

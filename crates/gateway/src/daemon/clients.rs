@@ -45,6 +45,7 @@ impl DaemonState {
             // Without a reply, the attachment looks for another daemon.
             return;
         }
+        let newcomer = newcomer.with_variable();
         let offers_streams = newcomer.offers_streams();
         // Descriptors are checked before the reply, so that a refused window can still serve itself.
         let admission = match Admission::take(&self.arriving, offers_streams) {

@@ -16,7 +16,7 @@ impl Core {
         client: ClientId,
         message: &Message,
     ) -> Result<Option<Permit>, ErrorAnswer> {
-        if !matches!(message.method(), Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet) {
+        if !is_limited_method(message) {
             return Ok(None);
         }
         let Some(c) = self.clients.get(&client) else { return Ok(None) };
@@ -75,5 +75,19 @@ impl Core {
     /// For the simulator: permits that are held, by the limiter's count and by counting calls.
     pub fn permits(&self) -> (usize, usize) {
         (self.limiter.held(), self.pending.iter().filter(|(_, pending)| pending.has_permit()).count())
+    }
+}
+
+/// Methods that limits count.
+const LIMITED: [Method; 3] = [Method::ToolsCall, Method::ResourcesRead, Method::PromptsGet];
+
+/// Whether limits count a message. Another letter case must not lead around them: a server may ignore it.
+pub(super) fn is_limited_method(message: &Message) -> bool {
+    let is_meant = |limited: &Method| {
+        limited.name().is_some_and(|name| name.eq_ignore_ascii_case(&message.method_name()))
+    };
+    match message.method() {
+        Method::Other => LIMITED.iter().any(is_meant),
+        method => LIMITED.contains(&method),
     }
 }

@@ -3,11 +3,13 @@
 
 use crate::answers::Overload;
 use crate::backends::BackendState;
+use crate::clients::Client;
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::{AskedBy, Asker, MergeSource, Pending, RequestState};
 use crate::transitions::CallEnd;
+use crate::transitions::clients::calls::is_limited_method;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
@@ -24,8 +26,22 @@ impl Core {
             Method::Initialized => return self.client_initialized(client, &message),
             _ => {}
         }
+        if self.is_request_without_id(client, &message) {
+            let what = format!("`{}` without an id is not passed on", message.method_name());
+            return self.report(Fact::BadMessage { from: client.to_string().into(), what });
+        }
         if self.goes_on_now(MergeSource::Client(client), &message) {
             self.pass_notification(client, &message);
+        }
+    }
+
+    /// Whether a notification would have a server do what only a request may: some servers do it without an id,
+    /// too. Rights, limits, filters and the audit judge requests.
+    fn is_request_without_id(&self, client: ClientId, message: &Message) -> bool {
+        let is_narrowed = |c: &Client| c.is_restricted() || !c.naming().is_open();
+        match self.clients.get(&client).is_some_and(is_narrowed) {
+            true => !message.method_name().starts_with("notifications/"),
+            false => is_limited_method(message),
         }
     }
 

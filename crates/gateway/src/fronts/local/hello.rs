@@ -4,7 +4,7 @@
 use crate::config::{Config, Guard, InheritEnv, Packages, ServerConfig, defaults};
 use crate::environments::Vars;
 use crate::telemetry::WindowLog;
-use crate::tokens::Secret;
+use crate::tokens::{Secret, TOKEN_VARIABLE};
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -188,6 +188,14 @@ impl Newcomer {
         Vars::new(pairs.collect())
     }
 
+    /// With the token of its environment, if it names none. Windows of releases without tokens pass the variable
+    /// on with all others; their clients must not become the owner for it.
+    pub(crate) fn with_variable(self) -> Self {
+        let is_it = |pair: &&(String, String)| pair.0 == TOKEN_VARIABLE && !pair.1.is_empty();
+        let given = self.env.iter().find(is_it).map(|(_, token)| Secret::new(token.as_str()));
+        Self { token: self.token.or(given), ..self }
+    }
+
     /// Offers the client's own streams to the daemon, or withdraws the offer.
     pub(crate) fn offering_streams(self, is_offered: bool) -> Self {
         Self { handover: if is_offered { HANDOVER_FORM } else { 0 }, ..self }
@@ -231,12 +239,25 @@ impl Reply {
         if let Some(profile) = &newcomer.profile {
             result.insert("profile".to_owned(), profile.as_str().into());
         }
+        if newcomer.token.is_some() {
+            result.insert("token".to_owned(), true.into());
+        }
         Self::with(if result.is_empty() { Value::Null } else { result.into() })
     }
 
-    /// Whether the daemon applies this profile. Daemons that do not know profiles ignore the field of the request.
-    pub(crate) fn grants_profile(&self, profile: Option<&str>) -> bool {
-        profile.is_none_or(|profile| self.result["profile"] == profile)
+    /// Checks that the daemon applies what narrows the client's rights. Older daemons ignore fields that they do
+    /// not know, and would make it the owner.
+    pub(crate) fn check_narrowed(&self, newcomer: &Newcomer) -> io::Result<()> {
+        let unknown = if newcomer.profile.as_ref().is_some_and(|profile| self.result["profile"] != **profile)
+        {
+            "profiles"
+        } else if newcomer.token.is_some() && self.result["token"] != true {
+            "tokens"
+        } else {
+            return Ok(());
+        };
+        let text = format!("the daemon does not know {unknown}; `switchboard daemon stop` ends it");
+        Err(io::Error::other(text))
     }
 
     pub(crate) fn refusal(why: impl Into<String>) -> Self {
@@ -314,16 +335,39 @@ mod tests {
         assert!(!is_newer("0.1.0-beta", "0.1.0"));
     }
 
-    /// A daemon that does not know profiles must not serve a client with one.
+    /// A daemon that does not know profiles or tokens must not serve a client with one.
     #[test]
-    fn profile_is_confirmed() {
-        let newcomer = Newcomer { profile: Some("work".into()), ..Newcomer::default() };
+    fn profile_and_token_are_confirmed() {
+        let of = |profile: Option<&str>, token: Option<&str>| Newcomer {
+            profile: profile.map(str::to_owned),
+            token: token.map(Secret::new),
+            ..Newcomer::default()
+        };
+        let all = [of(None, None), of(Some("work"), None), of(None, Some("t")), of(Some("work"), Some("t"))];
         for takes_streams in [true, false] {
-            let reply = Reply::welcome(&newcomer, takes_streams);
-            assert_eq!(reply.takes_streams(), takes_streams);
-            assert!(reply.grants_profile(Some("work")) && !reply.grants_profile(Some("other")));
-            let other = Reply::welcome(&Newcomer::default(), takes_streams);
-            assert!(other.grants_profile(None) && !other.grants_profile(Some("work")));
+            for (known, asked) in (0..4).flat_map(|known| (0..4).map(move |asked| (known, asked))) {
+                let reply = Reply::welcome(&all[known], takes_streams);
+                assert_eq!(reply.takes_streams(), takes_streams);
+                // One bit for the profile, one for the token: all that is asked must be confirmed.
+                let expect = asked & !known == 0;
+                assert_eq!(reply.check_narrowed(&all[asked]).is_ok(), expect, "{known} {asked}");
+            }
+            let other = Reply::welcome(&of(Some("other"), None), takes_streams);
+            assert!(other.check_narrowed(&all[1]).is_err());
         }
+    }
+
+    /// Windows of releases without tokens send the variable with all others.
+    #[test]
+    fn variable_of_an_older_window_counts() {
+        let with = |value: &str| Newcomer {
+            env: vec![("A".into(), "b".into()), (TOKEN_VARIABLE.into(), value.into())],
+            ..Newcomer::default()
+        };
+        let token =
+            |newcomer: Newcomer| newcomer.with_variable().token.map(|token| token.expose().to_owned());
+        assert_eq!(token(with("t")).as_deref(), Some("t"));
+        assert_eq!(token(Newcomer { token: Some(Secret::new("own")), ..with("t") }).as_deref(), Some("own"));
+        assert_eq!((token(with("")), token(Newcomer::default())), (None, None));
     }
 }
