@@ -1,9 +1,11 @@
 //! `access`: the cost of access control per call. Two solo windows on the same server take turns: the owner's, without any
-//! limit; and that of a token with rights, a profile, limits on three levels, pinned tools and an audited call each.
+//! limit; and that of a token with rights, a profile, limits on three levels, pinned tools and an audited call each. All
+//! processes run on one processor: on two, the scheduler's choices differ by more than the checks cost.
 
 use crate::caller::{Caller, listed};
 use crate::procfs;
 use crate::spread::Spread;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
@@ -63,6 +65,7 @@ impl MeasuredWindow {
 }
 
 pub(crate) fn run(switchboard: &Path) -> io::Result<()> {
+    stay_on_one_processor()?;
     let scratch = Scratch::new();
     let backend = json!({ "command": std::env::current_exe()?, "args": ["backend"] });
     let plain = json!({ "mcpServers": { "tiny": backend } });
@@ -88,8 +91,29 @@ pub(crate) fn run(switchboard: &Path) -> io::Result<()> {
     }
     owner.close()?;
     guest.close()?;
+    check_audit(&scratch.home())?;
     figures.show();
     Ok(())
+}
+
+/// Holds for the programs that are started too.
+fn stay_on_one_processor() -> io::Result<()> {
+    let mut allowed = sched_getaffinity(None)?;
+    let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).unwrap_or(0);
+    allowed.clear();
+    allowed.set(last);
+    Ok(sched_setaffinity(None, &allowed)?)
+}
+
+/// Fails unless the calls of the token, and only they, were recorded.
+fn check_audit(home: &Path) -> io::Result<()> {
+    let file = home.join(".local/state/switchboard/logs/audit.jsonl");
+    let lines =
+        fs::read_to_string(file)?.lines().filter(|line| line.contains(r#""identity":"bench""#)).count();
+    match lines > TURNS * CALLS {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{lines} calls were recorded"))),
+    }
 }
 
 /// The config with every check.
