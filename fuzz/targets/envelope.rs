@@ -149,7 +149,9 @@ fn loses_its_token(message: &Message) {
     let (Some(mut expect), Some(found)) = (value(message.bytes()), value(stripped.bytes())) else { return };
     for (holder, key) in [("proxy", "authToken"), ("_meta", "switchboard/authToken")] {
         let Some(params) = expect["params"].as_object_mut() else { continue };
-        let Some(members) = params.get_mut(holder).and_then(|holder| holder.as_object_mut()) else { continue };
+        let Some(members) = params.get_mut(holder).and_then(|holder| holder.as_object_mut()) else {
+            continue;
+        };
         if members.remove(key).is_some() && members.is_empty() {
             params.remove(holder);
         }
