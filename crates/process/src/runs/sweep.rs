@@ -16,6 +16,8 @@ use std::{fs, thread};
 
 /// Time limit for guards that are still at work.
 const GUARDS_TIMEOUT: Duration = Duration::from_secs(8);
+/// Time limit for a main process that seems to have been killed with its guards.
+const DYING_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_millis(400);
 /// Time after which a killed process that still exists is considered stuck in the kernel.
@@ -66,7 +68,7 @@ fn sweep_one(path: &Path) -> Option<Swept> {
     }
     // The main process is the first in the file. While it lives, the run is its own business.
     let (us, others) = run.keepers.split_first()?;
-    if us.is_alive() {
+    if us.is_alive() && !dies_now(*us, others) {
         return None;
     }
     // Living guards end their trees with the usual grace periods; only the rest is killed here.
@@ -81,6 +83,22 @@ fn sweep_one(path: &Path) -> Option<Swept> {
         let _ = fs::remove_file(path);
     }
     Some(swept)
+}
+
+/// Waits for the main process of a run whose other keepers are dead: killed with them, it may still be in the kernel,
+/// for example until a write to a disk has finished. Returns whether it is dead now.
+fn dies_now(us: ProcessId, others: &[ProcessId]) -> bool {
+    if us.pid == std::process::id() || others.is_empty() {
+        return false;
+    }
+    let deadline = Instant::now() + DYING_TIMEOUT;
+    while us.is_alive() {
+        if others.iter().any(|other| other.is_alive()) || Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(LOOK_INTERVAL);
+    }
+    true
 }
 
 impl Run {
