@@ -91,13 +91,7 @@ fn is_key_like(user: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::redact;
-
-    #[track_caller]
-    fn check(text: &str, expect: &str) {
-        assert_eq!(redact(text), expect);
-        assert_eq!(redact(expect), expect, "a second pass changes nothing");
-    }
+    use super::super::tests::check;
 
     #[test]
     fn private_keys_are_masked() {

@@ -4,6 +4,13 @@ use super::*;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
+/// Fails unless a text is masked like this, and a second time changes nothing.
+#[track_caller]
+pub(super) fn check(text: &str, expect: &str) {
+    assert_eq!(redact(text), expect);
+    assert_eq!(redact(expect), expect, "a second pass changes nothing");
+}
+
 const VALUES: &[&str] =
     &["hunter22", "pass word", "a1b2c3d4e5f6", "]abcdefgh", "redacted", "p\"q\\r/s t", "geheim-ä1"];
 

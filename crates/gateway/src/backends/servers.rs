@@ -103,16 +103,18 @@ impl Servers {
 
     /// Servers that a client of all servers sees.
     pub(crate) fn listed(&self) -> Vec<(ServerId, Arc<ServerConfig>)> {
-        let entries = self.lock();
-        let listed = entries.iter().enumerate().filter(|(_, entry)| entry.is_listed());
-        listed.map(|(at, entry)| (ServerId(at as u32), entry.server.clone())).collect()
+        self.those(ServerEntry::is_listed)
     }
 
     /// Servers that are not removed.
     pub(crate) fn present(&self) -> Vec<(ServerId, Arc<ServerConfig>)> {
+        self.those(|entry| !entry.is_gone)
+    }
+
+    fn those(&self, are_meant: impl Fn(&ServerEntry) -> bool) -> Vec<(ServerId, Arc<ServerConfig>)> {
         let entries = self.lock();
-        let present = entries.iter().enumerate().filter(|(_, entry)| !entry.is_gone);
-        present.map(|(at, entry)| (ServerId(at as u32), entry.server.clone())).collect()
+        let those = entries.iter().enumerate().filter(|(_, entry)| are_meant(entry));
+        those.map(|(at, entry)| (ServerId(at as u32), entry.server.clone())).collect()
     }
 
     /// Server of this name. Configured servers take precedence.
