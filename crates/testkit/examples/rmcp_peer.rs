@@ -37,6 +37,12 @@ fn made<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("it is written as the specification has it")
 }
 
+/// A result: the other SDKs refuse one without a type.
+fn complete<T: serde::de::DeserializeOwned>(mut value: Value) -> T {
+    value["resultType"] = json!("complete");
+    made(value)
+}
+
 fn shown(value: &impl serde::Serialize) -> Value {
     serde_json::to_value(value).expect("it came as JSON")
 }
@@ -113,7 +119,7 @@ fn confirm(request: &CallToolRequestParams, what: &str) -> CallToolResponse {
     let state = request.request_state.as_deref().unwrap_or_default();
     let words =
         format!("{state} {} {}", answer["action"].as_str().unwrap_or_default(), answer["content"]["sure"]);
-    CallToolResponse::Complete(made(text(&words)))
+    CallToolResponse::Complete(complete(text(&words)))
 }
 
 impl ServerHandler for Peer {
@@ -133,7 +139,7 @@ impl ServerHandler for Peer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(made(json!({ "tools": self.tools() })))
+        Ok(complete(json!({ "tools": self.tools() })))
     }
 
     async fn call_tool(
@@ -169,7 +175,7 @@ impl ServerHandler for Peer {
             "extra" => text("extra"),
             other => return Err(ErrorData::invalid_params(format!("Unknown tool: {other}"), None)),
         };
-        Ok(CallToolResponse::Complete(made(result)))
+        Ok(CallToolResponse::Complete(complete(result)))
     }
 
     async fn list_resources(
@@ -178,7 +184,7 @@ impl ServerHandler for Peer {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let app = json!({ "uri": "config://app", "name": "app", "mimeType": "application/json" });
-        Ok(made(json!({ "resources": [app] })))
+        Ok(complete(json!({ "resources": [app] })))
     }
 
     async fn list_resource_templates(
@@ -186,7 +192,9 @@ impl ServerHandler for Peer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(made(json!({ "resourceTemplates": [{ "uriTemplate": "greeting://{name}", "name": "greeting" }] })))
+        Ok(complete(
+            json!({ "resourceTemplates": [{ "uriTemplate": "greeting://{name}", "name": "greeting" }] }),
+        ))
     }
 
     async fn read_resource(
@@ -200,7 +208,7 @@ impl ServerHandler for Peer {
             (_, Some(name)) => format!("Hello, {name}!"),
             (_, None) => return Err(ErrorData::resource_not_found(format!("Unknown resource: {uri}"), None)),
         };
-        Ok(ReadResourceResponse::Complete(made(json!({ "contents": [{ "uri": uri, "text": text }] }))))
+        Ok(ReadResourceResponse::Complete(complete(json!({ "contents": [{ "uri": uri, "text": text }] }))))
     }
 
     async fn list_prompts(
@@ -209,7 +217,7 @@ impl ServerHandler for Peer {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let arguments = json!([{ "name": "language", "required": true }]);
-        Ok(made(
+        Ok(complete(
             json!({ "prompts": [{ "name": "review", "description": "Reviews.", "arguments": arguments }] }),
         ))
     }
@@ -221,7 +229,9 @@ impl ServerHandler for Peer {
     ) -> Result<GetPromptResponse, ErrorData> {
         let language = shown(&request.arguments)["language"].as_str().unwrap_or_default().to_owned();
         let content = json!({ "type": "text", "text": format!("Review this {language}") });
-        Ok(GetPromptResponse::Complete(made(json!({ "messages": [{ "role": "user", "content": content }] }))))
+        Ok(GetPromptResponse::Complete(complete(
+            json!({ "messages": [{ "role": "user", "content": content }] }),
+        )))
     }
 
     async fn complete(
@@ -232,7 +242,7 @@ impl ServerHandler for Peer {
         let begun = request.argument.value.as_str();
         let values: Vec<&str> =
             ["python", "pytorch", "rust"].into_iter().filter(|name| name.starts_with(begun)).collect();
-        Ok(made(json!({ "completion": { "total": values.len(), "values": values, "hasMore": false } })))
+        Ok(complete(json!({ "completion": { "total": values.len(), "values": values, "hasMore": false } })))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
