@@ -29,7 +29,8 @@ impl Elsewhere {
         Self::start(words, if mode == "sse" { "/sse" } else { "/mcp" })
     }
 
-    fn start(words: Vec<OsString>, path: &'static str) -> Self {
+    /// Starts a server that takes its port as the last argument, or as $PORT.
+    pub(crate) fn start(words: Vec<OsString>, path: &'static str) -> Self {
         // A port that was just free is probably still free.
         for _ in 0..5 {
             let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
