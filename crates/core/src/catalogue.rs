@@ -12,7 +12,7 @@
 //! - [`view`]: several servers as one. [`single`]: one server alone, under its own names.
 //! - `narrowed`: what clients with restricted rights see.
 //! - [`cursor`]: the page cursors that clients get.
-//! - `scan`, `index`, `template`: parts of the above.
+//! - `scan`, `index`, `template`, `apps`: parts of the above.
 
 mod digest;
 mod index;
@@ -20,6 +20,7 @@ mod stored;
 mod offers;
 mod readings;
 mod scan;
+mod apps;
 mod sighting;
 mod template;
 

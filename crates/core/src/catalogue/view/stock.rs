@@ -80,6 +80,7 @@ impl View {
         if let (Some((_, only)), None) = (known.next(), known.next())
             // Fast path: a single unchanged list shares the server's own bytes.
             && only.is_untouched()
+            && !(self.has_apps && only.has_apps())
         {
             let starts = (0..only.len() as u32).map(|entry| only.start(entry)).collect();
             return Stock { items: only.original().clone(), starts };
@@ -92,7 +93,8 @@ impl View {
                     items.push(b',');
                 }
                 starts.push(items.len() as u32);
-                listing.write(entry, self.alias(list, member, entry), &mut items);
+                let app = |uri: &str| self.app_uri(member, uri);
+                listing.write(entry, self.alias(list, member, entry), app, &mut items);
             }
         }
         items.shrink_to_fit();
