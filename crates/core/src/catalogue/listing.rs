@@ -5,6 +5,7 @@ mod reading;
 #[cfg(test)]
 mod tests;
 
+use super::hints::{Freshness, Hints};
 use super::index::Index;
 use super::list::{List, Naming};
 use super::names::{Collision, NameStyle};
@@ -42,6 +43,7 @@ pub struct Listing {
     list: List,
     naming: NameForm,
     original: Bytes,
+    hints: Hints,
     entries: Vec<Entry>,
     /// Earlier members with the key's name within an item (duplicates before the one that counts): rare.
     doubled: Vec<(u32, Span)>,
@@ -99,7 +101,8 @@ impl Listing {
     /// `pages` are the `result` objects of the answers, in order.
     pub fn read(list: List, pages: &[Bytes], naming: &Naming) -> Result<Self, Unreadable> {
         let (original, items) = reading::read_pages(list, pages)?;
-        Self::name(list, original, items, naming)
+        let hints = Hints::of_pages(pages.iter().map(|page| &page[..]));
+        Self::name(list, original, items, naming).map(|listing| Self { hints, ..listing })
     }
 
     /// Parses the bytes from [`Listing::original`].
@@ -109,10 +112,16 @@ impl Listing {
         Self::name(list, original, items, naming)
     }
 
+    /// The same with hints that the server gave at an unknown time.
+    pub(super) fn with_old_hints(self, hints: Hints) -> Self {
+        Self { hints: hints.aged(), ..self }
+    }
+
     /// The same items under another naming; the bytes are shared.
     pub fn under(&self, naming: &Naming) -> Result<Self, Unreadable> {
         let items = reading::read_joined(self.list, &self.original)?;
-        Self::name(self.list, self.original.clone(), items, naming)
+        let named = Self::name(self.list, self.original.clone(), items, naming)?;
+        Ok(Self { hints: self.hints, ..named })
     }
 
     pub fn list(&self) -> List {
@@ -138,7 +147,24 @@ impl Listing {
         &self.original
     }
 
-    /// Whether the server sent the same list in `other`.
+    /// The server's cache hints for this list.
+    pub fn hints(&self) -> Hints {
+        self.hints
+    }
+
+    /// The whole list as the server would answer a modern client, with its hints.
+    pub fn modern_result(&self) -> String {
+        let Freshness { ttl_ms, scope } = self.hints.freshness();
+        // Checked to be UTF-8 when it was parsed.
+        let items = std::str::from_utf8(&self.original).unwrap_or_default();
+        let member = self.list.member();
+        format!(
+            r#"{{"resultType":"complete","ttlMs":{ttl_ms},"cacheScope":"{}","{member}":[{items}]}}"#,
+            scope.name()
+        )
+    }
+
+    /// Whether the server sent the same list in `other`, whatever its hints.
     pub fn same_as(&self, other: &Self) -> bool {
         self.list == other.list && self.original == other.original
     }

@@ -5,7 +5,7 @@
 //! - `lookup`: the owner of a name. `ownership`: the owner of a URI.
 //! - `apps`: URIs of MCP Apps.
 //! - `nearest`: suggestions for unknown names.
-//! - `welcome`: our introduction to clients.
+//! - `welcome`: our introduction to clients. `modern`: the same, and lists, for modern clients.
 
 mod contest;
 mod lookup;
@@ -14,6 +14,7 @@ mod ownership;
 mod apps;
 mod stock;
 mod welcome;
+mod modern;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use super::offer::Offer;
 use crate::ids::ServerId;
 use contest::Aliases;
 pub use lookup::Found;
+pub use modern::undeclared_extensions;
 pub use ownership::FoundUri;
 use std::sync::{Arc, OnceLock};
 pub use stock::Page;

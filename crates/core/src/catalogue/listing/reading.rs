@@ -3,7 +3,7 @@
 
 use super::{Entry, Home, Label, Listing, NameForm, Shown, Unreadable, unreadable};
 use crate::catalogue::{apps, scan};
-use crate::catalogue::{index, index::Index};
+use crate::catalogue::{hints::Hints, index, index::Index};
 use crate::catalogue::{list::List, list::Naming};
 use crate::catalogue::{names, names::Collision, names::NameStyle};
 use bytes::Bytes;
@@ -128,6 +128,7 @@ impl Listing {
         }
         let mut listing = Self {
             list,
+            hints: Hints::default(),
             naming: NameForm { server: naming.server.clone(), style: naming.style },
             entries: Vec::new(),
             doubled: Vec::new(),
