@@ -16,6 +16,7 @@
 //! - [`recover`]: messages inside a line of other program output.
 //! - [`outgoing`]: outgoing bytes: received ones with a few spans replaced, or our own.
 //! - [`dialect`]: envelopes with and without `"jsonrpc":"2.0"`.
+//! - [`modern`]: MCP 2026-07-28, whose requests declare version and capabilities themselves.
 //! - [`error`]: our own error answers.
 //! - [`setup`]: messages to replay to a new peer.
 
@@ -39,6 +40,7 @@ pub mod shown_token;
 pub mod recover;
 pub mod outgoing;
 pub mod dialect;
+pub mod modern;
 pub mod error;
 pub mod setup;
 
@@ -50,6 +52,7 @@ pub use framing::{Frame, Framer, Framing};
 pub use id::RawId;
 pub use message::{Kind, Message};
 pub use method::Method;
+pub use modern::Era;
 pub use outgoing::{Outgoing, OutgoingKind, Patch, Refusal};
 pub use setup::{PeerSetup, SetupMessage};
 pub use shown_token::ShownToken;

@@ -68,6 +68,10 @@ methods! {
     TasksGet = "tasks/get",
     TasksList = "tasks/list",
     TasksCancel = "tasks/cancel",
+    /// Modern: input for a task that waits for it.
+    TasksUpdate = "tasks/update",
+    /// Modern: notifications until it is cancelled, without a time limit.
+    Listen = "subscriptions/listen",
     RootsList = "roots/list",
     RootsChanged = "notifications/roots/list_changed",
     CreateMessage = "sampling/createMessage",
@@ -79,6 +83,10 @@ methods! {
     PromptsChanged = "notifications/prompts/list_changed",
     ElicitationComplete = "notifications/elicitation/complete",
     TaskStatus = "notifications/tasks/status",
+    /// Modern: the state of a task.
+    TaskNotice = "notifications/tasks",
+    /// Modern: first message of a subscription.
+    Acknowledged = "notifications/subscriptions/acknowledged",
 }
 
 impl Method {
@@ -97,6 +105,7 @@ impl Method {
         matches!(
             self,
             Self::Initialize
+                | Self::Discover
                 | Self::Ping
                 | Self::ToolsList
                 | Self::PromptsList
@@ -116,6 +125,7 @@ impl Method {
         matches!(
             self,
             Self::Ping
+                | Self::Discover
                 | Self::ToolsList
                 | Self::PromptsList
                 | Self::PromptsGet
@@ -145,6 +155,8 @@ impl Method {
                 | Self::PromptsChanged
                 | Self::ElicitationComplete
                 | Self::TaskStatus
+                | Self::TaskNotice
+                | Self::Acknowledged
         )
     }
 }

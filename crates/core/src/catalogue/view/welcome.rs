@@ -18,11 +18,7 @@ impl View {
         let mut welcome = json!({
             "protocolVersion": version,
             "capabilities": self.capabilities(),
-            "serverInfo": {
-                "name": "switchboard",
-                "title": "Switchboard",
-                "version": env!("CARGO_PKG_VERSION"),
-            },
+            "serverInfo": server_info(),
         });
         if let Some(instructions) = self.instructions(unavailable) {
             welcome["instructions"] = instructions.into();
@@ -30,7 +26,7 @@ impl View {
         welcome.to_string()
     }
 
-    fn capabilities(&self) -> Value {
+    pub(super) fn capabilities(&self) -> Value {
         let mut union = Map::new();
         for member in &self.members {
             let Some(offer) = &member.offer else {
@@ -56,7 +52,7 @@ impl View {
         Value::Object(union)
     }
 
-    fn instructions(&self, unavailable: &[String]) -> Option<String> {
+    pub(super) fn instructions(&self, unavailable: &[String]) -> Option<String> {
         let of_member = |member: &Member| {
             let text = member.offer.as_ref()?.instructions()?.trim();
             (!text.is_empty()).then(|| format!("## {}\n\n{text}", member.naming.server))
@@ -70,6 +66,11 @@ impl View {
             .collect();
         (!all.is_empty()).then(|| all.join("\n\n"))
     }
+}
+
+/// Our own name and version.
+pub(super) fn server_info() -> Value {
+    json!({"name": "switchboard", "title": "Switchboard", "version": env!("CARGO_PKG_VERSION")})
 }
 
 /// The note about an unavailable server.
