@@ -18,6 +18,7 @@
 //! - [`dialect`]: envelopes with and without `"jsonrpc":"2.0"`.
 //! - [`error`]: our own error answers.
 //! - [`setup`]: messages to replay to a new peer.
+//! - [`http_headers`]: HTTP headers that repeat parts of a modern request.
 
 #![forbid(unsafe_code)]
 
@@ -41,6 +42,7 @@ pub mod outgoing;
 pub mod dialect;
 pub mod error;
 pub mod setup;
+pub mod http_headers;
 
 pub use dialect::Dialect;
 pub use envelope::{Broken, Parsed, parse};
