@@ -6,15 +6,18 @@
 //! - `reading`: members of an object that the touch table does not cover.
 //! - `annotation`: `x-mcp-header` annotations of a tool's `inputSchema`.
 //! - `param`: arguments as header values, and their comparison.
+//! - `tool_list`: annotations of all tools in a list, and the list without invalid ones.
 
 mod value;
 mod reading;
 mod annotation;
 mod param;
+mod tool_list;
 
 pub use annotation::{BadAnnotation, ParamHeader, ParamKind, annotations};
 pub use param::{check_params, params};
-pub use reading::{arguments, protocol_version};
+pub use reading::{arguments, has_param, protocol_version};
+pub use tool_list::{RejectedTool, ToolHeaders, ToolList};
 pub use value::{decode, encode, is_safe};
 
 use crate::message::Message;

@@ -68,6 +68,10 @@ methods! {
     TasksGet = "tasks/get",
     TasksList = "tasks/list",
     TasksCancel = "tasks/cancel",
+    /// Modern: input for a task that waits for it.
+    TasksUpdate = "tasks/update",
+    /// Modern: notifications until it is cancelled, without a time limit.
+    Listen = "subscriptions/listen",
     RootsList = "roots/list",
     RootsChanged = "notifications/roots/list_changed",
     CreateMessage = "sampling/createMessage",
