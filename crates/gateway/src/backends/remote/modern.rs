@@ -132,23 +132,12 @@ impl Remote {
             let fault = match self.attempt_modern(request, &headers).await {
                 Ok(Attempt::Done) => return Ok(()),
                 Ok(Attempt::Refused(answer)) => {
-                    // Refused for its headers, so it was not executed, and may be sent again with others.
-                    let is_mismatch = request.method == Method::ToolsCall
-                        && refusal::code(&answer) == Some(HEADER_MISMATCH);
-                    if let (true, false, Some(call)) = (is_mismatch, is_refetched, &message) {
-                        is_refetched = true;
-                        match self.fetch_tools(call, seen).await {
-                            Ok(()) => continue,
-                            Err(fault) => self.note(&format!(
-                                "cannot fetch the tools again: {}",
-                                fault.words(&self.target).text
-                            )),
-                        }
+                    let call = message.as_ref().filter(|_| !is_refetched && is_mismatch(request, &answer));
+                    is_refetched = true;
+                    match call {
+                        Some(call) if self.has_fetched(call, seen).await => continue,
+                        Some(_) | None => return self.hear_refusal(answer, request).await,
                     }
-                    return match self.hear(answer, request.id.as_ref()).await {
-                        true => Ok(()),
-                        false => Err(no_answer()),
-                    };
                 }
                 Err(fault) => fault,
             };
@@ -157,6 +146,19 @@ impl Remote {
                 Some(_) | None => return Err(fault),
             }
         }
+    }
+
+    /// Fetches the tools again. False if that failed, so that the call cannot be sent with other headers.
+    async fn has_fetched(&self, call: &Message, seen: u64) -> bool {
+        let fetched = self.fetch_tools(call, seen).await;
+        if let Err(fault) = &fetched {
+            self.note(&format!("cannot fetch the tools again: {}", fault.words(&self.target).text));
+        }
+        fetched.is_ok()
+    }
+
+    async fn hear_refusal(&self, answer: Bytes, request: &RemoteRequest) -> Result<(), Fault> {
+        if self.hear(answer, request.id.as_ref()).await { Ok(()) } else { Err(no_answer()) }
     }
 
     /// Sends a message once and reads the response to its end.
@@ -286,6 +288,11 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 fn version_header(message: &Message) -> Option<HeaderValue> {
     HeaderValue::from_str(&http_headers::protocol_version(message)?).ok()
+}
+
+/// Whether a call was refused for its headers: it was not executed, and may be sent again with others.
+fn is_mismatch(request: &RemoteRequest, answer: &[u8]) -> bool {
+    request.method == Method::ToolsCall && refusal::code(answer) == Some(HEADER_MISMATCH)
 }
 
 /// Whether a request continues an earlier one, whose state it returns.
