@@ -106,6 +106,23 @@ fn legacy_server_is_recognised() {
 }
 
 #[test]
+fn legacy_lists_stay_whole() {
+    let property = json!({ "type": "number", "x-mcp-header": "not a token" });
+    let tools = json!([{ "name": "t", "inputSchema": { "properties": { "a": property } } }]);
+    let listed = tools.clone();
+    let web = Web::start(move |seen, wire| match seen.what() {
+        "tools/list" => wire.answer(seen, &json!({ "tools": listed })),
+        _ => switchboard_testkit::web::mcp(seen, wire, "s-1"),
+    });
+    let mut line = Line::open(&web);
+    line.answer(1);
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
+    line.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "initialize", "params": params }));
+    line.send(&json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" }));
+    assert_eq!(line.answer(3)["result"]["tools"], tools);
+}
+
+#[test]
 fn unreachable_server_proves_nothing() {
     for (status, text) in [(401, "401"), (403, "403"), (500, "500"), (502, "502"), (503, "503")] {
         let web = Web::start(move |seen, wire| {
