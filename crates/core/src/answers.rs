@@ -4,9 +4,11 @@
 //! # Layout
 //! - `limited`: calls beyond a limit.
 //! - `access`: refusals of access.
+//! - `eras`: requests that do not fit the era of their client or server.
 
 mod limited;
 mod access;
+mod eras;
 
 pub(crate) use access::Asked;
 
@@ -94,6 +96,8 @@ pub(crate) enum Overload {
     ClientUnread,
     /// Open requests from servers to one client.
     Questions,
+    /// Kinds of modern clients at work, by their capabilities.
+    Profiles(usize),
 }
 
 impl fmt::Display for Overload {
@@ -110,6 +114,9 @@ impl fmt::Display for Overload {
             Self::Start => f.write_str("too many messages are queued until the server is ready"),
             Self::ServerUnread => f.write_str("the server does not read its input"),
             Self::ClientUnread => f.write_str("the client does not read its input"),
+            Self::Profiles(most) => {
+                write!(f, "requests with {most} different sets of client capabilities are at work there")
+            }
             Self::Questions => f.write_str("too many requests to the client are still unanswered"),
         }
     }

@@ -12,6 +12,7 @@
 //! - [`view`]: several servers as one. [`single`]: one server alone, under its own names.
 //! - `narrowed`: what clients with restricted rights see.
 //! - [`cursor`]: the page cursors that clients get.
+//! - `wishes`: the filter of `subscriptions/listen`.
 //! - `scan`, `index`, `template`: parts of the above.
 
 mod digest;
@@ -33,6 +34,7 @@ pub mod listing;
 pub mod offer;
 mod raw;
 mod narrowed;
+mod wishes;
 pub mod cursor;
 pub mod view;
 pub mod single;
@@ -53,3 +55,4 @@ pub use single::{Access, Single};
 pub use stored::StoredOffer;
 pub use uris::{decode_resource, decode_template};
 pub use view::{Found, FoundUri, Member, Page, View, unavailable};
+pub(crate) use wishes::Wishes;

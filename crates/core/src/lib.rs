@@ -56,10 +56,10 @@ pub use event::{About, Action, Event, MemberPath, StopHow, Surroundings};
 pub use fact::Fact;
 pub use ids::{BackendId, ClientId, Launch, Peer, Principal, ServerId};
 pub use moment::Moment;
-pub use record::{FramingChoice, Record, SeenOffers, Slow};
+pub use record::{FramingChoice, Record, SeenEra, SeenOffers, Slow};
 pub use servers::{Crowding, LastError, LastStart, Limit, StateHint, state_hint};
 pub use settings::{
-    Aggregates, Capabilities, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ScopeReason,
-    ServerSettings, Settings, StatePolicy,
+    Aggregates, Capabilities, ClientEra, EraChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    ScopeReason, ServerSettings, Settings, StatePolicy,
 };
 pub use transitions::{Change, Done, MEMORY_CHECK_INTERVAL, Order, StandbyState};

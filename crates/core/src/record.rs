@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::Framing;
+use switchboard_protocol::{Era, Framing};
 
 /// Choice of framing for a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct Record {
     pub asks_questions: bool,
     /// Keeps client state between calls, judging by its tools.
     pub keeps_state: bool,
+    /// The era that it turned out to speak.
+    pub era: Option<SeenEra>,
     /// Its offers, by kind of client.
     pub offers: SeenOffers,
 }
@@ -46,6 +48,7 @@ impl Default for Record {
             asks_roots: false,
             asks_questions: false,
             keeps_state: false,
+            era: None,
             offers: SeenOffers::new(),
         }
     }
@@ -67,11 +70,26 @@ impl Record {
             said(self.asks_roots, "asks for roots"),
             said(self.asks_questions, "asks its client questions"),
             said(self.keeps_state, "keeps client state"),
+            self.era.map(|seen| format!("speaks {} MCP", seen.era.name())),
         ]
         .into_iter()
         .flatten()
         .collect()
     }
+}
+
+/// The era of a server. A verdict ends, since a server may be updated: one that is spoken to in the legacy era would
+/// never show that it has learnt another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenEra {
+    pub era: Era,
+    /// Remaining time, relative to the creation of the record.
+    pub good_for: Duration,
+}
+
+impl SeenEra {
+    /// Time for which a verdict is good.
+    pub const GOOD_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 }
 
 /// A server that was not ready in time. Clients do not wait for it; it is retried in the background.

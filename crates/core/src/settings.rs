@@ -10,6 +10,7 @@ use crate::routing::path::Style;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_protocol::Era;
 use switchboard_protocol::dialect::LearntDialect;
 
 /// Timeout of lists and other short requests, whatever the timeout of a server's calls.
@@ -110,6 +111,25 @@ pub enum Capabilities {
     Shared,
 }
 
+/// The era in which clients are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClientEra {
+    /// As each client speaks.
+    #[default]
+    Auto,
+    /// Modern requests are not served.
+    Legacy,
+}
+
+/// The era in which a server is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EraChoice {
+    /// As it turns out to speak.
+    #[default]
+    Auto,
+    Fixed(Era),
+}
+
 /// Settings shared by all servers.
 #[derive(Debug, Clone)]
 pub struct Pool {
@@ -161,6 +181,10 @@ pub struct ServerSettings {
     /// Notifications, by method, that are merged when equal ones follow within this time.
     pub debounce: Vec<(String, Duration)>,
     pub framing: FramingChoice,
+    /// The era in which it is spoken to.
+    pub era: EraChoice,
+    /// Not a process of ours.
+    pub is_remote: bool,
     /// Timeout of the handshake.
     pub start_timeout: Duration,
     /// Timeout of calls, restarted by progress.
@@ -217,6 +241,8 @@ impl ServerSettings {
             health: None,
             debounce: Vec::new(),
             framing: FramingChoice::Try,
+            era: EraChoice::Auto,
+            is_remote: false,
             start_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(600),
             hard_timeout: None,
@@ -371,6 +397,8 @@ pub struct Settings {
     pub roots: Roots,
     /// Initial knowledge of the client's dialect.
     pub dialect: LearntDialect,
+    /// The era in which clients are served.
+    pub client_era: ClientEra,
     /// Time for requests in progress to finish during a shutdown.
     pub shutdown_grace: Duration,
     pub limits: Limits,

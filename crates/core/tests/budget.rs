@@ -284,21 +284,6 @@ fn logs_name_unavailable_servers() {
     "#);
 }
 
-/// An empty list would be a false answer.
-#[test]
-fn a_client_without_a_handshake_is_refused() {
-    run(r#"
-        given servers more; linger 3600s; stays
-        A comes; folder /p; server all
-        A> {"id":1,"method":"tools/list"}
-            A< {"id":1,"error":{"code":-32600,…"kind":"not_initialized"…,"message":"this client has not sent `initialize` yet"}}
-        A> {"id":2,"method":"tools/call","params":{"name":"files__read"}}
-            A< {"id":2,"error":{"code":-32600,…}}
-        A> {"id":3,"method":"ping"}
-            A< {"id":3,"result":{}}
-    "#);
-}
-
 /// Unknown servers start a few at a time. A server that hangs holds up no other.
 #[test]
 fn starts_for_lists_are_limited() {

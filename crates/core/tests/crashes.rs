@@ -92,16 +92,20 @@ fn a_crash_before_the_handshake_is_answered() {
 fn an_ungreeted_server_is_restarted_too() {
     run(r#"
         A starts 1
-        A> {"id":1,"method":"tools/list"} -> 1 as 1
+        A> {"id":1,"method":"tools/list"}
+            1< {"id":2,"method":"initialize",…}
+        1> {"id":2,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
+            1< {"id":1,"method":"tools/list"}
         1> {"id":1,"result":{}} -> A as 1
-        A> {"id":2,"method":"tools/call"} -> 1 as 2
+        A> {"id":2,"method":"tools/call"} -> 1 as 3
         1 ends: exit code 1
             A< {"id":2,"error":{"code":-32002,…
             - restart after a pause
         +1s
             start 2 at nowhere
         2 spawns
-        A> {"id":3,"method":"tools/call"} -> 2 as 3
+            2< {"id":4,"method":"initialize",…}
     "#);
 }
 

@@ -26,12 +26,16 @@ fn our_messages_to_a_bare_client_are_bare() {
     run(r#"
         A starts 1
         A> raw {"id":1,"method":"tools/call"}
+            1< {"id":2,"method":"initialize",…}
+        1> {"id":2,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
             1< {"id":1,"method":"tools/call"}
-        1> {"id":5,"method":"roots/list"}
-            A< raw {"id":1,"method":"roots/list"}
+        1> {"id":5,"method":"sampling/createMessage"}
+            A< raw {"id":1,"method":"sampling/createMessage"}
         1 ends: exit code 1
-            A< raw {"id":1,"error":{"code":-32001,…
+            A< raw {"id":1,"error":{"code":-32002,…
             A< raw {"method":"notifications/cancelled","params":{…"requestId":1}}
+            - restart after a pause
     "#);
 }
 

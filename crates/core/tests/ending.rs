@@ -106,6 +106,9 @@ fn queued_requests_are_served_at_the_end() {
         A> {"id":1,"method":"tools/list"}
         A closes its end
         1 spawns
+            1< {"id":2,"method":"initialize",…}
+        1> {"id":2,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
             1< {"id":1,"method":"tools/list"}
         1> {"id":1,"result":{}} -> A as 1
             - switchboard is shutting down

@@ -33,15 +33,6 @@ fn an_early_client_is_queued_in_order() {
 }
 
 #[test]
-fn requests_before_a_handshake_pass() {
-    run(r#"
-        A starts 1
-        A> {"id":1,"method":"tools/list"} -> 1 as 1
-        1> {"id":1,"error":{"code":-32002,"message":"not initialized"}} -> A as 1
-    "#);
-}
-
-#[test]
 fn discover_is_answered_by_us() {
     run(r#"
         A starts 1

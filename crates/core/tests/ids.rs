@@ -172,6 +172,9 @@ fn a_cancelled_unsent_request_is_never_sent() {
         A> {"id":2,"method":"tools/list"}
         A> {"method":"notifications/cancelled","params":{"requestId":1}}
         1 spawns
+            1< {"id":3,"method":"initialize",…}
+        1> {"id":3,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
             1< {"id":2,"method":"tools/list"}
     "#);
 }

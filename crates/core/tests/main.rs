@@ -28,6 +28,8 @@ mod turns;
 mod workspaces;
 mod sharing;
 mod environments;
+mod eras;
+mod eras_aggregate;
 mod shared_roots;
 mod crowd;
 mod together;

@@ -185,7 +185,7 @@ fn a_server_in_use_is_probed() {
         2> {"id":4,"result":{}} -> A
         +29s
             - probe
-            2< raw {"id":5,"jsonrpc":"2.0","method":"ping"}
+            2< {"id":5,"method":"ping"}
         +11s
             - it did not answer a health check
             stop 2 within 1s

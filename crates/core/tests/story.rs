@@ -32,7 +32,7 @@
 //! | `start 1 at /p`, `start 1 at home with env A=1`, `start 1 at /p by content-length` | a process to start; by line, if nothing is said |
 //! | `stop 1`, `stop 1 within 5s`, `stop 1 now` | a process to stop; gently, if nothing is said |
 //! | `look up /p` | paths to resolve |
-//! | `store 0`, `record 0: slow, try 1` | lists of the first server to store, or that it was slow |
+//! | `store 0`, `record 0: slow, try 1`, `record 0: modern` | lists of the first server to store, that it was slow, or its era |
 //! | `pins 0: first read, changed write` | changes of the first server's pins to store |
 //! | `disconnect A`, `finished` | |
 //! | `- …` | a fact |
@@ -58,7 +58,7 @@ use switchboard_core::{
     Action, Change, ClientId, Core, Event, Fact, Launch, Moment, Order, Outcome, Peer, ServerId,
     ServerSettings, Settings, StopHow, Surroundings,
 };
-use switchboard_protocol::{Framing, Method};
+use switchboard_protocol::{Era, Framing, Method};
 use tokens::KnownTokens;
 
 /// Plays a story; fails at the first event with other outcomes.
@@ -135,6 +135,8 @@ struct Stage {
     inquiry: Option<(ClientId, u32)>,
     /// Retries of each slow server, as stored last.
     slow: BTreeMap<u32, Option<u32>>,
+    /// The last stored era of each server.
+    eras: BTreeMap<u32, Option<Era>>,
     /// The changed definition of each tool, as stored last.
     changed: BTreeMap<Arc<str>, Digest>,
     /// Bytes in the outboxes of parties that do not read.
@@ -155,6 +157,7 @@ impl Stage {
             initialize_ids: BTreeMap::new(),
             inquiry: None,
             slow: BTreeMap::new(),
+            eras: BTreeMap::new(),
             changed: BTreeMap::new(),
             unread: BTreeMap::new(),
         }
@@ -281,6 +284,7 @@ impl Stage {
             identity_limits,
             profiles,
             audit,
+            client_era,
             ..
         } = self.settings.clone();
         let policy = roots.policy;
@@ -294,6 +298,7 @@ impl Stage {
             pool,
             policy,
             dialect,
+            client_era,
             shutdown_grace,
             linger,
             aggregates,
@@ -423,6 +428,10 @@ impl Stage {
                     let before = self.slow.insert(server.0, tries).flatten();
                     let new = tries.filter(|tries| before != Some(*tries));
                     seen.extend(new.map(|tries| format!("record {}: slow, try {tries}", server.0)));
+                    let era = record.era.map(|known| known.era);
+                    let before = self.eras.insert(server.0, era).flatten();
+                    let new = era.filter(|era| before != Some(*era));
+                    seen.extend(new.map(|era| format!("record {}: {}", server.0, era.name())));
                 }
                 Action::StorePins { server, news } => {
                     self.changed.extend(news.iter().filter_map(|it| match it {

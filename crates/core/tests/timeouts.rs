@@ -12,7 +12,7 @@ fn a_timeout_is_answered_and_cancelled() {
             A< {"id":"a","error":{"code":-32003,…"kind":"backend_timeout"…"timeoutMs":600000…
             1< {"method":"notifications/cancelled","params":{"reason":"timed out","requestId":2}}
             - probe
-            1< raw {"id":3,"jsonrpc":"2.0","method":"ping"}
+            1< {"id":3,"method":"ping"}
         1> {"id":2,"result":"late"}
             - late answer dropped
         +10min
@@ -29,7 +29,7 @@ fn after_a_timeout(story: &str) {
             A< {"id":"a","error":{"code":-32003,…
             1< {"method":"notifications/cancelled",…
             - probe
-            1< raw {"id":3,"jsonrpc":"2.0","method":"ping"}
+            1< {"id":3,"method":"ping"}
     "#;
     run(&format!("{before}{story}"));
 }
@@ -72,7 +72,7 @@ fn a_server_at_work_is_not_stopped() {
             A< {"id":"short","error":{"code":-32003,…
             1< {"method":"notifications/cancelled",…
             - probe
-            1< raw {"id":4,"jsonrpc":"2.0","method":"ping"}
+            1< {"id":4,"method":"ping"}
         +9min
         1> {"id":2,"result":"done"} -> A as "long"
         1> {"id":4,"result":{}}

@@ -12,9 +12,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::{FramingChoice, Record, SeenOffers, Slow};
+use switchboard_core::{FramingChoice, Record, SeenEra, SeenOffers, Slow};
 use switchboard_process::private;
-use switchboard_protocol::Framing;
+use switchboard_protocol::{Era, Framing};
 
 #[cfg(test)]
 mod tests;
@@ -47,6 +47,8 @@ struct StoredRecord {
     asks_roots: bool,
     asks_questions: bool,
     keeps_state: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    era: Option<StoredEra>,
     #[serde(skip_serializing_if = "SeenOffers::is_empty", with = "seen_offers")]
     offers: SeenOffers,
 }
@@ -59,6 +61,15 @@ struct StoredSlow {
     retry_at: u64,
     /// Hash of the whole entry: a change, for example of `startTimeout`, gives the server another chance.
     entry: String,
+}
+
+/// The era that a server turned out to speak.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredEra {
+    name: String,
+    /// In seconds since 1970.
+    until: u64,
 }
 
 impl Launches {
@@ -136,6 +147,10 @@ impl StoredRecord {
             asks_roots: record.asks_roots,
             asks_questions: record.asks_questions,
             keeps_state: record.keeps_state,
+            era: record.era.map(|seen| StoredEra {
+                name: seen.era.name().to_owned(),
+                until: since_1970(SystemTime::now() + seen.good_for).as_secs(),
+            }),
             offers: record.offers.clone(),
         }
     }
@@ -159,8 +174,19 @@ impl StoredRecord {
             asks_roots: self.asks_roots,
             asks_questions: self.asks_questions,
             keeps_state: self.keeps_state,
+            era: self.era.and_then(StoredEra::seen),
             offers: self.offers,
         }
+    }
+}
+
+impl StoredEra {
+    /// `None` once it is over, or if a later version wrote it.
+    fn seen(self) -> Option<SeenEra> {
+        let era = [Era::Legacy, Era::Modern].into_iter().find(|era| era.name() == self.name)?;
+        let left = Duration::from_secs(self.until).checked_sub(since_1970(SystemTime::now()))?;
+        // A clock that was set back must not keep it for years.
+        Some(SeenEra { era, good_for: left.min(SeenEra::GOOD_FOR) })
     }
 }
 

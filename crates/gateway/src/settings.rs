@@ -2,8 +2,8 @@
 //! one process and for the daemon.
 
 use crate::config::{
-    AuditClients, Capabilities, Config, Dialect, FilterConfig, Framing, Lookup, Names, OnTimeout, Pinning,
-    PoolMemory, RetryAfterCrash, ServerConfig, StdioAccess, expand,
+    AuditClients, Capabilities, ClientEra, Config, Dialect, FilterConfig, Framing, Lookup, Names, OnTimeout,
+    Pinning, PoolMemory, RetryAfterCrash, ServerConfig, ServerEra, StdioAccess, expand,
 };
 use crate::environments::Vars;
 use crate::known;
@@ -23,12 +23,12 @@ use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOff
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
-    Aggregates, Environment, Fact, FramingChoice, Limits, Pool, Record, Roots, ServerSettings, Settings,
-    Surroundings,
+    Aggregates, Environment, EraChoice, Fact, FramingChoice, Limits, Pool, Record, Roots, ServerSettings,
+    Settings, Surroundings,
 };
 use switchboard_process::machine;
-use switchboard_protocol::ShownToken;
 use switchboard_protocol::dialect::LearntDialect;
+use switchboard_protocol::{Era, ShownToken};
 
 /// Workspaces that the command line and the config name, as canonical paths.
 #[derive(Debug, Default, Clone)]
@@ -89,6 +89,7 @@ pub(crate) fn of_config(
         pool: pool(config),
         roots: Roots { home: paths::home(&|name| vars.get(name)), policy: policy(config) },
         dialect: learnt_dialect(config.dialect),
+        client_era: client_era(config),
         shutdown_grace: config.shutdown_grace,
         limits: limits(config),
         identity_limits: config.limits,
@@ -256,6 +257,12 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: R
             (None, Some(framing)) => FramingChoice::Fixed(framing),
             (None, None) => record.framing,
         },
+        era: match server.era {
+            ServerEra::Auto => EraChoice::Auto,
+            ServerEra::Legacy => EraChoice::Fixed(Era::Legacy),
+            ServerEra::Modern => EraChoice::Fixed(Era::Modern),
+        },
+        is_remote: server.remote.is_some(),
         start_timeout: server.start_timeout,
         timeout: server.timeout,
         hard_timeout: server.hard_timeout,
@@ -277,6 +284,13 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: R
         stores_lists: server.expand,
         record,
         ..ServerSettings::new(&server.name)
+    }
+}
+
+pub(crate) fn client_era(config: &Config) -> switchboard_core::ClientEra {
+    match config.client_era {
+        ClientEra::Auto => switchboard_core::ClientEra::Auto,
+        ClientEra::Legacy => switchboard_core::ClientEra::Legacy,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::dialect::Dialect;
 use crate::envelope::Fault;
 use crate::error_kind::ErrorKind;
 use crate::id::RawId;
+use crate::modern::Era;
 use crate::outgoing::{Outgoing, Refusal};
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -82,6 +83,18 @@ impl ErrorAnswer {
     /// Time after which a retry may succeed.
     pub fn retry_after(self, wait: Duration) -> Self {
         self.with(RETRY_AFTER_KEY, json!(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// The same error for a peer of this era: 2026-07-28 reserves the codes that legacy clients know.
+    pub fn in_era(mut self, era: Era) -> Self {
+        const RESERVED: std::ops::RangeInclusive<i32> = -32019..=-32000;
+        if era == Era::Modern && RESERVED.contains(&self.code) {
+            self.code = match self.kind {
+                ErrorKind::UnknownResource => -32602,
+                _ => -32603,
+            };
+        }
+        self
     }
 
     /// The whole response, ready to be sent.

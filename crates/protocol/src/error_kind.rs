@@ -58,6 +58,10 @@ error_kinds! {
     Forbidden, "forbidden", -32603;
     /// The client, or we at a remote server, sent too many requests.
     RateLimited, "rate_limited", -32603;
+    /// The protocol version of a modern request is not supported. The code is given by the MCP specification.
+    UnsupportedVersion, "unsupported_version", -32022;
+    /// A modern request lacks a member of `_meta` that it must have.
+    MissingMeta, "missing_meta", -32602;
     /// The config file is invalid or has no usable server.
     ConfigError, "config_error", -32603;
 }

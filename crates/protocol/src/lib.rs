@@ -16,6 +16,7 @@
 //! - [`recover`]: messages inside a line of other program output.
 //! - [`outgoing`]: outgoing bytes: received ones with a few spans replaced, or our own.
 //! - [`dialect`]: envelopes with and without `"jsonrpc":"2.0"`.
+//! - [`modern`]: MCP 2026-07-28, whose requests declare version and capabilities themselves.
 //! - [`error`]: our own error answers.
 //! - [`setup`]: messages to replay to a new peer.
 //! - [`http_headers`]: HTTP headers that repeat parts of a modern request.
@@ -40,6 +41,7 @@ pub mod shown_token;
 pub mod recover;
 pub mod outgoing;
 pub mod dialect;
+pub mod modern;
 pub mod error;
 pub mod setup;
 pub mod http_headers;
@@ -52,6 +54,7 @@ pub use framing::{Frame, Framer, Framing};
 pub use id::RawId;
 pub use message::{Kind, Message};
 pub use method::Method;
+pub use modern::Era;
 pub use outgoing::{Outgoing, OutgoingKind, Patch, Refusal};
 pub use setup::{PeerSetup, SetupMessage};
 pub use shown_token::ShownToken;

@@ -91,6 +91,13 @@ impl Message {
         Arc::make_mut(&mut self.0).renamed = renamed;
     }
 
+    /// Takes over the replacement of another message with the same parts.
+    pub(crate) fn rename_like(&mut self, other: &Self) {
+        if let Some((part, text)) = &other.0.renamed {
+            self.rename(*part, text.clone());
+        }
+    }
+
     /// The span that [`rename`](Self::rename) replaced, and its new text.
     pub(crate) fn renamed(&self) -> Option<(Span, &Bytes)> {
         let (part, text) = self.0.renamed.as_ref()?;

@@ -83,6 +83,10 @@ methods! {
     PromptsChanged = "notifications/prompts/list_changed",
     ElicitationComplete = "notifications/elicitation/complete",
     TaskStatus = "notifications/tasks/status",
+    /// Modern: the state of a task.
+    TaskNotice = "notifications/tasks",
+    /// Modern: first message of a subscription.
+    Acknowledged = "notifications/subscriptions/acknowledged",
 }
 
 impl Method {
@@ -101,6 +105,7 @@ impl Method {
         matches!(
             self,
             Self::Initialize
+                | Self::Discover
                 | Self::Ping
                 | Self::ToolsList
                 | Self::PromptsList
@@ -120,6 +125,7 @@ impl Method {
         matches!(
             self,
             Self::Ping
+                | Self::Discover
                 | Self::ToolsList
                 | Self::PromptsList
                 | Self::PromptsGet
@@ -149,6 +155,8 @@ impl Method {
                 | Self::PromptsChanged
                 | Self::ElicitationComplete
                 | Self::TaskStatus
+                | Self::TaskNotice
+                | Self::Acknowledged
         )
     }
 }

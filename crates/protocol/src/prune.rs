@@ -31,6 +31,7 @@ pub fn without(message: &Message, paths: &[Path<'_>]) -> Option<Message> {
             if message.is_multiline() {
                 pruned.mark_multiline();
             }
+            pruned.rename_like(message);
             Some(pruned)
         }
         Ok(Parsed::Batch(_)) | Err(_) => None,

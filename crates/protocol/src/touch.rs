@@ -51,6 +51,14 @@ pub enum Part {
     MetaRelatedTask,
     MetaRelatedTaskId,
     MetaSubscriptionId,
+    /// Modern requests: the protocol version.
+    MetaVersion,
+    /// Modern requests: the capabilities of the client.
+    MetaCapabilities,
+    /// Modern requests: the client's own name.
+    MetaInfo,
+    /// Modern requests: the lowest level of log messages about it.
+    MetaLogLevel,
     /// The client's token, for us.
     MetaAuthToken,
     // `result`
@@ -59,6 +67,8 @@ pub enum Part {
     ResultIsError,
     ResultTask,
     ResultTaskId,
+    /// Modern tasks: the result is the task.
+    ResultOwnTaskId,
     NextCursor,
     ResultMeta,
     ResultRelatedTask,
@@ -130,13 +140,21 @@ impl Branch {
 }
 
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const INFO: &str = "io.modelcontextprotocol/clientInfo";
+pub(crate) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const AUTH_TOKEN: &str = "switchboard/authToken";
 
 static PARAMS_META: &[Branch] = &[
     leaf("progressToken", Part::MetaProgressToken),
     node(RELATED_TASK, Part::MetaRelatedTask, &[leaf("taskId", Part::MetaRelatedTaskId)]),
     leaf(SUBSCRIPTION_ID, Part::MetaSubscriptionId),
+    leaf(VERSION, Part::MetaVersion),
+    leaf(CAPABILITIES, Part::MetaCapabilities),
+    leaf(INFO, Part::MetaInfo),
+    leaf(LOG_LEVEL, Part::MetaLogLevel),
     leaf(AUTH_TOKEN, Part::MetaAuthToken),
 ];
 
@@ -165,6 +183,7 @@ static RESULT: &[Branch] = &[
     leaf("resultType", Part::ResultType),
     leaf("isError", Part::ResultIsError),
     node("task", Part::ResultTask, &[leaf("taskId", Part::ResultTaskId)]),
+    leaf("taskId", Part::ResultOwnTaskId),
     leaf("nextCursor", Part::NextCursor),
     node("_meta", Part::ResultMeta, RESULT_META),
 ];

@@ -1,6 +1,7 @@
 //! Requests that a server may send to its clients. What is denied is not declared to the server, and not
 //! delivered if it asks nevertheless.
 
+use switchboard_protocol::modern::CLIENT_CAPABILITIES;
 use switchboard_protocol::prune::{self, Path};
 use switchboard_protocol::{Message, Method};
 
@@ -13,15 +14,20 @@ pub struct Asks {
 }
 
 /// Members of `initialize` that tell a server of a capability, or of roots.
-const SAMPLING: &[Path<'_>] =
-    &[&["params", "capabilities", "sampling"], &["params", "capabilities", "tasks", "requests", "sampling"]];
+const SAMPLING: &[Path<'_>] = &[
+    &["params", "capabilities", "sampling"],
+    &["params", "capabilities", "tasks", "requests", "sampling"],
+    &["params", "_meta", CLIENT_CAPABILITIES, "sampling"],
+];
 const ELICITATION: &[Path<'_>] = &[
     &["params", "capabilities", "elicitation"],
     &["params", "capabilities", "tasks", "requests", "elicitation"],
+    &["params", "_meta", CLIENT_CAPABILITIES, "elicitation"],
 ];
-// The last three are not part of the protocol; some clients name their roots there, as editors do.
+// The others are not part of the protocol; some clients name their roots there, as editors do.
 const ROOTS: &[Path<'_>] = &[
     &["params", "capabilities", "roots"],
+    &["params", "_meta", CLIENT_CAPABILITIES, "roots"],
     &["params", "roots"],
     &["params", "workspaceFolders"],
     &["params", "rootUri"],
@@ -57,7 +63,7 @@ impl Asks {
         self.sampling || self.elicitation
     }
 
-    /// A client's `initialize` as the server gets it; `None` if nothing is to be removed.
+    /// A client's `initialize`, or modern request, as the server gets it; `None` if nothing is to be removed.
     pub(crate) fn declared(&self, initialize: &Message) -> Option<Message> {
         if self.is_open() {
             return None;

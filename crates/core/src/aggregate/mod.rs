@@ -91,10 +91,14 @@ impl Aggregate {
         self.delegates.values().filter_map(|delegate| delegate.offer().awaited_until()).max()
     }
 
-    /// Records the client's handshake and its waiting time for servers.
-    pub(crate) fn open(&mut self, minted: u64, budget: Option<Moment>) {
-        self.budget = budget;
+    /// Records the client's handshake.
+    pub(crate) fn open(&mut self, minted: u64) {
         self.opening = Some(minted);
+    }
+
+    /// Sets the client's waiting time for servers.
+    pub(crate) fn set_budget(&mut self, budget: Option<Moment>) {
+        self.budget = budget;
     }
 
     /// Forgets the delegates and everything shown: a new handshake starts from nothing.

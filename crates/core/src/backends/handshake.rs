@@ -4,7 +4,7 @@
 use crate::clients::Greeting;
 use crate::ids::ClientId;
 use std::collections::VecDeque;
-use switchboard_protocol::Message;
+use switchboard_protocol::{Era, Message};
 
 #[derive(Debug, Default)]
 pub(crate) struct BackendHandshake {
@@ -48,6 +48,11 @@ impl BackendHandshake {
 
     pub(crate) fn greeting(&self) -> Option<&Greeting> {
         self.greeting.as_ref()
+    }
+
+    /// The era of the handshake.
+    pub(crate) fn era(&self) -> Era {
+        self.greeting.as_ref().map_or(Era::Legacy, Greeting::era)
     }
 
     /// Whether no client has completed a handshake here.

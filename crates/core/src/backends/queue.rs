@@ -184,9 +184,9 @@ fn fair_place<K: Ord + Copy>(queue: impl Iterator<Item = Option<K>> + Clone, key
     length
 }
 
-/// Whether a method counts towards the limit. Pings, handshakes and waiting for a task's end occupy no capacity.
+/// Whether a method counts towards the limit. Pings, handshakes and waiting for a task's end or for news occupy no capacity.
 pub(crate) fn takes_turn(method: Method) -> bool {
-    !matches!(method, Method::Ping | Method::Initialize | Method::TaskResult)
+    !matches!(method, Method::Ping | Method::Initialize | Method::TaskResult | Method::Listen)
 }
 
 #[cfg(test)]

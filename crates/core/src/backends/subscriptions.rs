@@ -12,34 +12,47 @@ struct Subscription {
 
 /// The subscriptions at a backend. They outlive its process and are replayed to the next.
 #[derive(Debug, Default)]
-pub(crate) struct Subscriptions(Vec<Subscription>);
+pub(crate) struct Subscriptions {
+    all: Vec<Subscription>,
+    /// Our own request for news of a modern server, with its filter.
+    listening: Option<(u64, String)>,
+}
 
 impl Subscriptions {
+    /// Our own request for news, with its filter. It may have ended with its process.
+    pub(crate) fn listening(&self) -> Option<(u64, &str)> {
+        self.listening.as_ref().map(|(minted, filter)| (*minted, &filter[..]))
+    }
+
+    pub(crate) fn set_listening(&mut self, listening: Option<(u64, String)>) {
+        self.listening = listening;
+    }
+
     pub(crate) fn add(&mut self, uri: Vec<u8>, client: ClientId) {
-        match self.0.iter_mut().find(|known| known.uri == uri) {
+        match self.all.iter_mut().find(|known| known.uri == uri) {
             Some(known) if known.clients.contains(&client) => {}
             Some(known) => known.clients.push(client),
-            None => self.0.push(Subscription { uri, clients: vec![client] }),
+            None => self.all.push(Subscription { uri, clients: vec![client] }),
         }
     }
 
     pub(crate) fn remove(&mut self, uri: &[u8], client: ClientId) {
-        for known in self.0.iter_mut().filter(|known| known.uri == uri) {
+        for known in self.all.iter_mut().filter(|known| known.uri == uri) {
             known.clients.retain(|&other| other != client);
         }
-        self.0.retain(|known| !known.clients.is_empty());
+        self.all.retain(|known| !known.clients.is_empty());
     }
 
     /// Removes a client; returns the URIs without subscribers left.
     pub(crate) fn remove_client(&mut self, client: ClientId) -> Vec<Vec<u8>> {
-        for known in &mut self.0 {
+        for known in &mut self.all {
             known.clients.retain(|&other| other != client);
         }
-        self.0.extract_if(.., |known| known.clients.is_empty()).map(|known| known.uri).collect()
+        self.all.extract_if(.., |known| known.clients.is_empty()).map(|known| known.uri).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     pub(crate) fn contains(&self, uri: &[u8]) -> bool {
@@ -48,7 +61,7 @@ impl Subscriptions {
 
     /// The subscribers of a resource; `None` if there are none.
     pub(crate) fn subscribers(&self, uri: &[u8]) -> Option<&[ClientId]> {
-        self.0.iter().find(|known| known.uri == uri).map(|known| &known.clients[..])
+        self.all.iter().find(|known| known.uri == uri).map(|known| &known.clients[..])
     }
 
     pub(crate) fn is_subscribed(&self, uri: &[u8], client: ClientId) -> bool {
@@ -60,17 +73,17 @@ impl Subscriptions {
     }
 
     pub(crate) fn has_client(&self, client: ClientId) -> bool {
-        self.0.iter().any(|known| known.clients.contains(&client))
+        self.all.iter().any(|known| known.clients.contains(&client))
     }
 
     /// The URIs that a client has subscribed to.
     pub(crate) fn of_client(&self, client: ClientId) -> Vec<Vec<u8>> {
-        let own = self.0.iter().filter(|known| known.clients.contains(&client));
+        let own = self.all.iter().filter(|known| known.clients.contains(&client));
         own.map(|known| known.uri.clone()).collect()
     }
 
     /// Each URI with its clients.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[ClientId])> {
-        self.0.iter().map(|known| (&known.uri[..], &known.clients[..]))
+        self.all.iter().map(|known| (&known.uri[..], &known.clients[..]))
     }
 }

@@ -92,6 +92,7 @@ pub(crate) fn is_use(method: Method) -> bool {
     !matches!(
         method,
         Method::Initialize
+            | Method::Discover
             | Method::Ping
             | Method::SetLevel
             | Method::ToolsList

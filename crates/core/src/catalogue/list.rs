@@ -59,6 +59,15 @@ impl List {
         }
     }
 
+    /// The capability of servers that offer it.
+    pub fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources | Self::Templates => "resources",
+        }
+    }
+
     /// The member that identifies an item in requests.
     pub fn key(self) -> &'static str {
         match self {

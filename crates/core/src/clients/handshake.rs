@@ -1,6 +1,6 @@
 //! The client's half of the handshake. Must not know which servers receive it.
 
-use switchboard_protocol::Message;
+use switchboard_protocol::{Era, Message};
 
 /// State of the client's half of the handshake. Its messages are stored, to be replayed to new processes.
 #[derive(Debug)]
@@ -30,6 +30,10 @@ impl Greeting {
 
     pub(crate) fn initialize(&self) -> &Message {
         &self.initialize
+    }
+
+    pub(crate) fn era(&self) -> Era {
+        Era::of_handshake(&self.initialize)
     }
 
     /// The client's `initialized`.

@@ -31,7 +31,7 @@ use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, Peer};
 use crate::moment::Moment;
-use crate::pending::{Merging, PendingRequests, Questions};
+use crate::pending::{EraWaits, Merging, PendingRequests, Questions};
 use crate::redact::Secrets;
 use crate::servers::{Server, Servers};
 use crate::settings::{ServerSettings, Settings};
@@ -64,6 +64,8 @@ pub struct Core {
     pub(crate) merging: Merging,
     pub(crate) pending: PendingRequests,
     pub(crate) questions: Questions,
+    /// Modern requests that wait for the eras of servers.
+    pub(crate) era_waits: EraWaits,
     pub(crate) limiter: Box<dyn CallLimiter>,
     pub(crate) refusals: Refusals,
     pub(crate) ending: Ending,
@@ -95,6 +97,7 @@ impl Core {
             merging: Merging::default(),
             pending: PendingRequests::new(),
             questions: Questions::starting_at(first_question),
+            era_waits: EraWaits::default(),
             limiter,
             refusals: Refusals::default(),
             ending: Ending::Running,

@@ -5,6 +5,7 @@
 //! - `table`: minted ids with their entries.
 //! - `request`: a request to a backend, from a client or from us.
 //! - `unrouted`: a request not yet routed.
+//! - `entrance`: requests that wait for the eras of servers.
 //! - `tokens`: progress tokens of closed requests, and of questions.
 //! - `requests`: all requests to backends.
 //! - `question`: requests to clients.
@@ -13,11 +14,13 @@
 mod table;
 mod request;
 mod unrouted;
+mod entrance;
 mod tokens;
 mod requests;
 mod question;
 mod merge;
 
+pub(crate) use entrance::{EraWait, EraWaits};
 pub(crate) use merge::{MergeSource, MergeVerdict, Merging};
 pub(crate) use question::{AskedBy, Question, Questions};
 pub(crate) use request::{Asker, NOWHERE, Pending, Recorded, RequestState, name_of};

@@ -22,6 +22,10 @@ pub(crate) enum Asker {
     Restore,
     /// We ourselves: a page of a list.
     Catalogue { list: List, round: u32 },
+    /// We ourselves: whether a server of the legacy era speaks the modern one too.
+    Era,
+    /// We ourselves: changes of lists and resources.
+    Listen,
 }
 
 /// Placeholder backend of a request that is not routed yet.
@@ -61,6 +65,8 @@ pub(crate) struct Pending {
     task: Option<Vec<u8>>,
     /// The client's progress token; ours is the minted id.
     token: Option<RawId>,
+    /// The request wants log messages about it.
+    wants_log: bool,
     /// The request runs as a task, whose progress may continue long after its answer.
     is_task: bool,
     is_retried: bool,
@@ -96,6 +102,7 @@ impl Pending {
             name: name_of(&message),
             task: message.part(Part::TaskId).map(<[u8]>::to_vec),
             token: message.part(Part::MetaProgressToken).map(RawId::from_bytes),
+            wants_log: message.has(Part::MetaLogLevel),
             is_task: message.has(Part::Task),
             state: RequestState::Waiting(message),
             is_retried: false,
@@ -126,6 +133,7 @@ impl Pending {
             state: RequestState::Sent(None),
             task: None,
             token: None,
+            wants_log: false,
             is_task: false,
             is_retried: false,
             is_undecided: false,
@@ -170,6 +178,11 @@ impl Pending {
         self.token.as_ref()
     }
 
+    /// Whether the request wants log messages about it.
+    pub(crate) fn wants_log(&self) -> bool {
+        self.wants_log
+    }
+
     /// Whether the request runs as a task.
     pub(crate) fn is_task(&self) -> bool {
         self.is_task
@@ -211,7 +224,12 @@ impl Pending {
     pub(crate) fn client(&self) -> Option<ClientId> {
         match self.asker {
             Asker::Client { client, .. } => Some(client),
-            Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => None,
+            Asker::Replay
+            | Asker::Probe
+            | Asker::Restore
+            | Asker::Catalogue { .. }
+            | Asker::Era
+            | Asker::Listen => None,
         }
     }
 
@@ -248,7 +266,12 @@ impl Pending {
     pub(crate) fn bytes_kept(&self) -> usize {
         let id = match &self.asker {
             Asker::Client { id, .. } => id.as_bytes().len(),
-            Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => 0,
+            Asker::Replay
+            | Asker::Probe
+            | Asker::Restore
+            | Asker::Catalogue { .. }
+            | Asker::Era
+            | Asker::Listen => 0,
         };
         let token = self.token.as_ref().map_or(0, |token| token.as_bytes().len());
         let message = self.waiting().or(self.sent()).map_or(0, |message| message.bytes().len());
@@ -351,8 +374,8 @@ impl Pending {
     pub(crate) fn deadline_if_sent(&self, server: &ServerSettings, now: Moment) -> Moment {
         let within = match self.method {
             Method::Initialize => server.start_timeout,
-            // Waits for the end of a task, which has no time limit of its own.
-            Method::TaskResult => server.hard_timeout.unwrap_or(Duration::MAX),
+            // Waits for the end of a task, or for news, without a time limit of its own.
+            Method::TaskResult | Method::Listen => server.hard_timeout.unwrap_or(Duration::MAX),
             // Another Switchboard has its own timeout for these, with a better explanation.
             method if method.is_short() && !server.relays => server.timeout.min(LIST_TIMEOUT),
             _ => server.timeout,
@@ -364,7 +387,7 @@ impl Pending {
     pub(crate) fn deadline_in_line(&self, server: &ServerSettings, now: Moment) -> Moment {
         match self.method {
             // Once it is sent it may take any time; until then it has the usual time.
-            Method::TaskResult => self.limited(now + server.timeout),
+            Method::TaskResult | Method::Listen => self.limited(now + server.timeout),
             _ => self.deadline_if_sent(server, now),
         }
     }

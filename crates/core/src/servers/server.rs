@@ -10,9 +10,9 @@ use crate::servers::{
     BackendIdentity, Crowding, Evictions, Failure, Insight, LastStart, Limit, PinnedTools, Retry, StateHint,
     state_hint_of_list,
 };
-use crate::settings::{Capabilities, Scope, ScopeReason, ServerSettings, StatePolicy};
+use crate::settings::{Capabilities, EraChoice, Scope, ScopeReason, ServerSettings, StatePolicy};
 use std::sync::Arc;
-use switchboard_protocol::{Framing, Message};
+use switchboard_protocol::{Era, Framing, Message};
 
 /// One entry of the config, with everything learnt from its backends.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct Server {
     tools: PinnedTools,
     /// The facts learnt from starts, as stored.
     record: Record,
+    /// The era that it was seen to speak, and the end of that verdict.
+    era: Option<(Era, Moment)>,
     /// The next attempt, while the lists cannot be fetched.
     retry: Option<Retry>,
     /// Whether clients have been told that the server is missing.
@@ -59,6 +61,7 @@ impl Server {
             tools: PinnedTools::new(settings.pinning, settings.pins.clone()),
             retry: Retry::planned(&settings.record, now),
             insight: Insight::of(&settings),
+            era: settings.record.era.map(|seen| (seen.era, now + seen.good_for)),
             record: settings.record.clone(),
             call_limits: settings.call_limits.clone(),
             settings: Arc::new(settings),
@@ -147,6 +150,19 @@ impl Server {
 
     pub(crate) fn name(&self) -> &str {
         &self.settings.name
+    }
+
+    /// The era in which it is spoken to, if that is known.
+    pub(crate) fn era(&self, now: Moment) -> Option<Era> {
+        match self.settings.era {
+            EraChoice::Fixed(era) => Some(era),
+            EraChoice::Auto => self.era.filter(|(_, until)| *until > now).map(|(era, _)| era),
+        }
+    }
+
+    /// Records the era that it was seen to speak.
+    pub(crate) fn set_era(&mut self, era: Era, until: Moment) {
+        self.era = Some((era, until));
     }
 
     /// The framing that a new backend starts with.

@@ -18,7 +18,7 @@ use crate::servers::{LastStart, LastWords};
 use crate::settings::OnTimeout;
 use serde_json::json;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Framing, Method, Outgoing, RawId, dialect};
+use switchboard_protocol::{Dialect, Framing, Method, Outgoing, dialect};
 
 /// Time limit for a sign of life.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -69,6 +69,7 @@ impl Core {
             .chain(self.next_of_aggregates())
             .chain(self.unused_at())
             .chain(self.next_standby_start())
+            .chain(self.era_waits.next_deadline())
             .min()
     }
 
@@ -144,6 +145,9 @@ impl Core {
             (Asker::Probe, _) => {}
             // The state is simply not restored.
             (Asker::Restore, _) => {}
+            (Asker::Era, _) => self.era_answered(backend, None),
+            // Without a time limit.
+            (Asker::Listen, _) => {}
         }
     }
 
@@ -252,10 +256,14 @@ impl Core {
         self.report(Fact::Probing { backend, is_regular });
         // The probe's own deadline decides; this entry only recognises its answer.
         self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIMEOUT * 1000);
-        // A daemon would forward a ping to the server.
-        let method = if self.settings_of(backend).relays { Method::Alive } else { Method::Ping };
-        let ping = json!({ "jsonrpc": "2.0", "id": id, "method": method.name() });
-        let ping = Outgoing::request(method, RawId::from_number(id), ping.to_string().into());
+        let method = match () {
+            // A daemon would forward a ping to the server.
+            () if self.settings_of(backend).relays => Method::Alive,
+            // The modern era has no ping.
+            () if self.is_modern(backend) => Method::Discover,
+            () => Method::Ping,
+        };
+        let ping = self.own_request(backend, id, method, "");
         self.send_to_backend(launch, ping);
     }
 }

@@ -38,11 +38,12 @@ impl Core {
         result
     }
 
-    /// Does the deferred work, kind by kind in the order of [`Followup`]. Three steps follow from the state
-    /// and need no queue entry: room for waiting backends, the release of clients during a shutdown, and the
+    /// Does the deferred work, kind by kind in the order of [`Followup`]. Some steps follow from the state
+    /// and need no queue entry: requests that waited for the eras of servers, room for waiting backends, the release of clients during a shutdown, and the
     /// time since which the program is unused.
     pub(crate) fn run_followups(&mut self) {
         self.run_every(|it| matches!(it, Followup::GreetNext { .. }));
+        self.enter_waiting();
         self.run_every(|it| matches!(it, Followup::GoOnWithout { .. }));
         self.move_clients();
         self.run_present(|it| matches!(it, Followup::CheckStandbys));

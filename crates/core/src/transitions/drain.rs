@@ -42,6 +42,8 @@ impl Core {
             let pending = self.clients.values().map(|c| c.unanswered()).sum();
             self.report(Fact::Draining { why, pending });
         }
+        // A subscription is never finished; without it there may be nothing to wait for.
+        self.end_listens(None);
         self.check_drained();
         self.check_finished();
     }
@@ -133,6 +135,7 @@ impl Core {
         }
         self.report(Fact::ClientInputEnded { client });
         self.refuse_asked(client);
+        self.end_listens(Some(client));
         self.drain_if_alone("the client closed its input");
     }
 
@@ -185,6 +188,10 @@ impl Core {
             // MCP forbids the cancellation of `initialize`.
             if are_others && method != Method::Initialize {
                 self.cancel_at_backend(backend, minted, "the client has disconnected");
+            }
+            // No answer follows the end of a subscription.
+            if method == Method::Listen {
+                self.listen_over(minted);
             }
             return;
         }

@@ -11,6 +11,7 @@
 //! - `backends`: messages from backends, starts, ends, health.
 //! - `pool`: the number of running backends.
 //! - `aggregate`: clients of several servers.
+//! - `eras`: clients and servers of the modern era.
 //! - `owner`: orders of the owner, and config changes.
 //! - `debounce`: repeated notifications.
 //! - `deadlines`: timeouts, and the next deadline.
@@ -24,6 +25,7 @@ mod clients;
 mod backends;
 mod pool;
 mod aggregate;
+mod eras;
 mod owner;
 mod debounce;
 mod deadlines;

@@ -8,7 +8,7 @@ use crate::ids::{BackendId, ClientId, Launch, Peer};
 use crate::messages::own_result;
 use crate::pending::{Asker, Pending};
 use serde_json::{Value, json};
-use switchboard_protocol::{Dialect, ErrorAnswer, Method, Outgoing, RawId};
+use switchboard_protocol::{Dialect, Era, ErrorAnswer, Method, Outgoing, RawId};
 
 impl Core {
     /// Sends an answer to a client, alone or as part of its batch. It must fit.
@@ -55,7 +55,11 @@ impl Core {
         error: &ErrorAnswer,
     ) {
         let Some(c) = self.clients.get(&client) else { return };
-        let out = self.disclosed(c, error).to_outgoing(id, c.dialect());
+        let error = self.disclosed(c, error);
+        let out = match c.era() {
+            Era::Legacy => error.to_outgoing(id, c.dialect()),
+            Era::Modern => error.into_owned().in_era(Era::Modern).to_outgoing(id, c.dialect()),
+        };
         self.put_answer(client, id, batch, out);
     }
 
@@ -109,6 +113,12 @@ impl Core {
             notice["jsonrpc"] = json!("2.0");
         }
         let method = notice["method"].as_str().map_or(Method::Other, Method::from_name);
+        let connection = self.connection_of(client);
+        if self.clients.get(&connection).is_some_and(|c| c.is_modern()) {
+            // A modern client hears only of what it has asked for.
+            self.tell_listens_of_change(client, method);
+            return true;
+        }
         self.tell_client(client, Outgoing::notification(method, notice.to_string().into()))
     }
 

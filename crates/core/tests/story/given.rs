@@ -14,11 +14,11 @@ use switchboard_core::environment::{Source, Variable};
 use switchboard_core::pins::{Pin, Pinning, Pins, Sight};
 use switchboard_core::redact::Secrets;
 use switchboard_core::{
-    Aggregates, Capabilities, Environment, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots,
-    Scope, ScopeReason, ServerSettings, Settings, Slow, StatePolicy,
+    Aggregates, Capabilities, ClientEra, Environment, EraChoice, FramingChoice, Limits, OnTimeout, Pool,
+    RetryAfterCrash, Roots, Scope, ScopeReason, ServerSettings, Settings, Slow, StatePolicy,
 };
 use switchboard_protocol::dialect::LearntDialect;
-use switchboard_protocol::{Dialect, Framing};
+use switchboard_protocol::{Dialect, Era, Framing};
 
 /// The kind of client that all clients are, unless a story says otherwise.
 const PROFILE: &str = r#""v" {}"#;
@@ -30,6 +30,7 @@ pub(crate) fn settings() -> Settings {
         pool: Pool::default(),
         roots: Roots::default(),
         dialect: LearntDialect::Open,
+        client_era: ClientEra::Auto,
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
         identity_limits: IdentityLimits::default(),
@@ -114,6 +115,9 @@ fn apply_to_server(server: &mut ServerSettings, word: &str, value: &str) {
         ("splits", _) => server.splits = true,
         ("needs_root", _) => server.needs_root = true,
         ("launch_uses_root", _) => server.launch_uses_root = true,
+        ("era", "modern") => server.era = EraChoice::Fixed(Era::Modern),
+        ("era", "legacy") => server.era = EraChoice::Fixed(Era::Legacy),
+        ("remote", "") => server.is_remote = true,
         ("framing", "newline") => server.framing = FramingChoice::Fixed(Framing::Newline),
         ("relays", _) => server.relays = true,
         ("refusal_mark", _) => server.refusal_mark = Some(value.into()),

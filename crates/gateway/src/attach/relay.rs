@@ -71,6 +71,7 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         pool: Pool::default(),
         roots: Roots::default(),
         dialect: settings::learnt_dialect(config.dialect),
+        client_era: Default::default(),
         shutdown_grace: config.shutdown_grace,
         limits: settings::limits(config),
         identity_limits: IdentityLimits::default(),

@@ -98,6 +98,7 @@ fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
         defaults: common.defaults,
         framing: entry.framing.or(defaults::FRAMING),
         dialect: entry.dialect.or(defaults::DIALECT),
+        client_era: entry.client_era.or(defaults::CLIENT_ERA),
         max_message_bytes: message_limit(entry.max_message_bytes, report),
         shutdown_grace: common.shutdown_grace,
         pool: common.pool,

@@ -51,6 +51,28 @@ choice! {
 }
 
 choice! {
+    /// The era of MCP in which clients are served.
+    ClientEra {
+        /// As each client speaks.
+        Auto = "auto",
+        /// Only with a handshake, as before 2026-07-28.
+        Legacy = "legacy",
+    }
+}
+
+choice! {
+    /// The era of MCP in which a server is spoken to.
+    ServerEra {
+        /// As the server turns out to speak.
+        Auto = "auto",
+        /// With a handshake, as before 2026-07-28.
+        Legacy = "legacy",
+        /// Without a handshake, as from 2026-07-28 on.
+        Modern = "modern",
+    }
+}
+
+choice! {
     /// Form of the client's messages.
     Dialect {
         /// Detected from the first message.

@@ -4,12 +4,15 @@
 use std::time::Duration;
 
 use super::{
-    Ask, AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel,
-    Names, OnTimeout, Packages, Pinning, PoolMemory, RetryAfterCrash, Scope, State, StdioAccess,
+    Ask, AuditClients, Capabilities, ClientEra, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat,
+    LogLevel, Names, OnTimeout, Packages, Pinning, PoolMemory, RetryAfterCrash, Scope, ServerEra, State,
+    StdioAccess,
 };
 
 pub const FRAMING: Framing = Framing::Auto;
 pub const DIALECT: Dialect = Dialect::Auto;
+pub const CLIENT_ERA: ClientEra = ClientEra::Auto;
+pub const SERVER_ERA: ServerEra = ServerEra::Auto;
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 pub const LINGER: Duration = Duration::from_secs(30);
 pub const SHARE_AD_HOC: bool = false;

@@ -8,7 +8,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::access_keys::IdentityLimitsEntry;
-use super::choices::{AuditClients, Dialect, Fallback, Framing, LogFormat, LogLevel, Names, StdioAccess};
+use super::choices::{
+    AuditClients, ClientEra, Dialect, Fallback, Framing, LogFormat, LogLevel, Names, StdioAccess,
+};
 use super::default_keys::DefaultsEntry;
 use super::defaults;
 use super::lists::{ByName, WordList};
@@ -45,6 +47,10 @@ file_object! {
         /// Whether the client's messages have the `"jsonrpc": "2.0"` member.
         #[schemars(extend("default" = defaults::DIALECT.word()), example = json!("standard"))]
         "dialect" => dialect: Dialect,
+
+        /// The era of MCP in which clients are served.
+        #[schemars(extend("default" = defaults::CLIENT_ERA.word()), example = json!("legacy"))]
+        "clientEra" => client_era: ClientEra,
 
         /// Largest message that a client or a server may send, from 1KiB to 1GiB.
         #[schemars(extend("default" = spell_size(defaults::MAX_MESSAGE_BYTES)), example = json!("64MiB"))]

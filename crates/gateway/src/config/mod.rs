@@ -63,8 +63,9 @@ pub(crate) mod tests;
 pub use crate::presets::Missing;
 pub use assemble::{LoadedConfig, load};
 pub use choices::{
-    Ask, AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel,
-    Names, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, Scope, State, StdioAccess,
+    Ask, AuditClients, Capabilities, ClientEra, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat,
+    LogLevel, Names, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, Scope, ServerEra, State,
+    StdioAccess,
 };
 pub use model::{
     AuditConfig, Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, PresetConfig, RemoteConfig, STDERR,

@@ -7,9 +7,9 @@ use std::time::Duration;
 use switchboard_core::access::{Asks, IdentityLimits, Rights, ServerLimits};
 
 use super::{
-    AuditClients, Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing,
-    Names, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, RunKeys, Scope, State, StdioAccess,
-    Variables, defaults,
+    AuditClients, Capabilities, ClientEra, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat,
+    LogLevel, Missing, Names, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, RunKeys, Scope,
+    ServerEra, State, StdioAccess, Variables, defaults,
 };
 
 /// All settings.
@@ -22,6 +22,7 @@ pub struct Config {
     /// Framing of the client's messages.
     pub framing: Framing,
     pub dialect: Dialect,
+    pub client_era: ClientEra,
     /// Largest message that either side may send.
     pub max_message_bytes: usize,
     /// Grace period of a backend before it is killed; a server may have its own.
@@ -213,6 +214,7 @@ pub struct ServerConfig {
     pub prompts: FilterConfig,
     pub resources: FilterConfig,
     pub framing: Framing,
+    pub era: ServerEra,
     pub inherit_env: InheritEnv,
     /// Name patterns of variables to pass on in addition to `inherit_env`.
     pub pass_env: Vec<String>,
@@ -311,6 +313,7 @@ impl ServerConfig {
             prompts: FilterConfig::default(),
             resources: FilterConfig::default(),
             framing: defaults::FRAMING,
+            era: defaults::SERVER_ERA,
             inherit_env: defaults::INHERIT_ENV,
             pass_env: Vec::new(),
             start_timeout: defaults::START_TIMEOUT,
@@ -352,6 +355,7 @@ impl Default for Config {
             defaults: RunKeys::default(),
             framing: defaults::FRAMING,
             dialect: defaults::DIALECT,
+            client_era: defaults::CLIENT_ERA,
             max_message_bytes: defaults::MAX_MESSAGE_BYTES,
             shutdown_grace: defaults::SHUTDOWN_GRACE,
             pool: PoolConfig::default(),

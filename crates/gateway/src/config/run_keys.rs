@@ -13,7 +13,7 @@ use super::report::{FilePlace, Report};
 use super::server_keys::ServerEntry;
 use super::{
     Capabilities, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning, PoolConfig,
-    RetryAfterCrash, Scope, ServerConfig, State, defaults, sharing,
+    RetryAfterCrash, Scope, ServerConfig, ServerEra, State, defaults, sharing,
 };
 
 /// `None` where a key is not given.
@@ -25,6 +25,7 @@ pub struct RunKeys {
     prompts: Option<FilterConfig>,
     resources: Option<FilterConfig>,
     framing: Option<Framing>,
+    era: Option<ServerEra>,
     inherit_env: Option<InheritEnv>,
     pass_env: Option<Vec<String>>,
     start_timeout: Option<Duration>,
@@ -72,6 +73,7 @@ impl RunKeys {
         put(&self.prompts, &mut server.prompts);
         put(&self.resources, &mut server.resources);
         put(&self.framing, &mut server.framing);
+        put(&self.era, &mut server.era);
         put(&self.inherit_env, &mut server.inherit_env);
         put(&self.pass_env, &mut server.pass_env);
         put(&self.start_timeout, &mut server.start_timeout);
@@ -129,6 +131,7 @@ pub(super) fn run_keys(
         prompts: offers::filter(entry.prompts, Kind::Prompt, report),
         resources: offers::resource_filter(entry.resources, report),
         framing: entry.framing.value(),
+        era: entry.era.value(),
         inherit_env: entry.inherit_env.value(),
         pass_env: pass_env(entry.pass_env, report),
         start_timeout: not_zero(entry.start_timeout, defaults::START_TIMEOUT, report),

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::access_keys::{AsksEntry, ServerLimitsEntry};
 use super::choices::{
     Capabilities, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, Scope,
-    State,
+    ServerEra, State,
 };
 use super::lists::{ByName, Short, WordList};
 use super::object::{file_object, nothing_required, object};
@@ -189,6 +189,10 @@ file_object! {
         /// How messages are separated on the server's side.
         #[schemars(extend("default" = defaults::FRAMING.word()), example = json!("content-length"))]
         "framing" => framing: Framing,
+
+        /// The era of MCP in which the server is spoken to.
+        #[schemars(extend("default" = defaults::SERVER_ERA.word()), example = json!("modern"))]
+        "era" => era: ServerEra,
 
         /// Which of Switchboard's own environment variables the server inherits.
         #[schemars(extend("default" = defaults::INHERIT_ENV.word()), example = json!("all"))]

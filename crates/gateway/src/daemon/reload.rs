@@ -348,6 +348,7 @@ fn change(
         pool: settings::pool(config),
         policy: settings::policy(config),
         dialect: settings::learnt_dialect(config.dialect),
+        client_era: settings::client_era(config),
         shutdown_grace: config.shutdown_grace,
         linger: Some(config.linger),
         aggregates: settings::aggregates(config),

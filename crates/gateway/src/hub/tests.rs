@@ -77,6 +77,7 @@ async fn lost_client_does_not_overtake_actions() {
         pool: Pool::default(),
         roots: Roots::default(),
         dialect: LearntDialect::Open,
+        client_era: Default::default(),
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
         identity_limits: IdentityLimits::default(),

@@ -66,6 +66,7 @@ fn settings() -> Settings {
         pool: Pool::default(),
         roots: Roots::default(),
         dialect: LearntDialect::Open,
+        client_era: Default::default(),
         shutdown_grace: LAST_ANSWERS_TIMEOUT,
         limits: Limits::default(),
         identity_limits: IdentityLimits::default(),

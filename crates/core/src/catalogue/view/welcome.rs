@@ -4,6 +4,7 @@ use super::{Member, View};
 use crate::catalogue::names::NameStyle;
 use crate::catalogue::scan;
 use serde_json::{Map, Value, json};
+use switchboard_protocol::modern::{MODERN_VERSIONS, SERVER_INFO};
 use switchboard_protocol::{Span, json as scanner};
 
 impl View {
@@ -28,6 +29,28 @@ impl View {
             welcome["instructions"] = instructions.into();
         }
         welcome.to_string()
+    }
+
+    /// The `result` of `server/discover`. Names the unavailable servers.
+    pub fn discovered(&self, unavailable: &[String]) -> String {
+        let mut discovered = json!({
+            "resultType": "complete",
+            "supportedVersions": MODERN_VERSIONS,
+            "capabilities": self.capabilities(),
+            "ttlMs": 0,
+            "cacheScope": "private",
+            "_meta": {
+                SERVER_INFO: {
+                    "name": "switchboard",
+                    "title": "Switchboard",
+                    "version": env!("CARGO_PKG_VERSION"),
+                },
+            },
+        });
+        if let Some(instructions) = self.instructions(unavailable) {
+            discovered["instructions"] = instructions.into();
+        }
+        discovered.to_string()
     }
 
     fn capabilities(&self) -> Value {

@@ -2,14 +2,59 @@
 
 use crate::access::ClientInfo;
 use crate::clients::declared::{Declared, info_of};
+use crate::clients::handshake::Handshake;
 use crate::clients::{Client, Greeting, Profile};
+use crate::settings::ServerSettings;
 use std::sync::Arc;
-use switchboard_protocol::Message;
+use switchboard_protocol::{Era, Message, Part, modern};
 
 impl Client {
     /// Records what the client declares in `initialize`.
     pub(crate) fn declare(&mut self, initialize: &Message) {
-        self.declared = Declared::of(initialize, &self.settings).here(!self.is_elsewhere);
+        let declared = Declared::of(initialize, &self.settings).here(!self.is_elsewhere);
+        self.declared = match Era::of_handshake(initialize) {
+            Era::Legacy => declared,
+            // Only an answer can ask a modern client.
+            Era::Modern => declared.without_roots(),
+        };
+    }
+
+    /// The era of the client, as of its greeting.
+    pub(crate) fn era(&self) -> Era {
+        self.greeting().map_or(Era::Legacy, Greeting::era)
+    }
+
+    pub(crate) fn is_modern(&self) -> bool {
+        self.era() == Era::Modern
+    }
+
+    /// Whether a request may decide the era of the client, or must fit it. `false` for nearly all requests of the
+    /// legacy era.
+    pub(crate) fn is_at_entrance(&self, request: &Message) -> bool {
+        self.handshake.is_new() || request.has(Part::MetaVersion) || self.is_modern()
+    }
+
+    /// Whether the client has declared the same as this request.
+    pub(crate) fn has_declared(&self, request: &Message) -> bool {
+        self.greeting().is_some_and(|greeting| modern::declare_same(greeting.initialize(), request))
+    }
+
+    /// Records a greeting that we have made for the client.
+    pub(crate) fn adopt(&mut self, greeting: Greeting) {
+        self.info = None;
+        self.handshake = Handshake::Answered(greeting);
+    }
+
+    /// Forgets the greeting: the next request decides again.
+    pub(crate) fn forget_greeting(&mut self) {
+        self.info = None;
+        self.handshake = Handshake::New;
+        self.declared = Declared::default();
+    }
+
+    /// The profile that an `initialize` would have at a server.
+    pub(crate) fn profile_of(initialize: &Message, settings: &ServerSettings) -> Option<Profile> {
+        Declared::of(initialize, settings).profile().cloned()
     }
 
     /// Shares the profile with another client, if it is equal.

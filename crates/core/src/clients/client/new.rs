@@ -141,6 +141,23 @@ impl Client {
         }
     }
 
+    /// The stand-in that finds out how the server of a client speaks.
+    pub(crate) fn era_probe(&self, new: NewClient, greeting: Greeting, until: Moment) -> Self {
+        let environment = self.aggregate().and_then(|it| it.environment_at(new.server));
+        let mut probe = Self {
+            identity: self.identity.clone(),
+            environment: environment.unwrap_or(&self.environment).clone(),
+            roots: ClientRoots::told(Vec::new()),
+            is_elsewhere: self.is_elsewhere,
+            presence: Presence::Listening,
+            ..Self::new(new, Role::Prefetch { until }, self.known.clone())
+        };
+        probe.declare(greeting.initialize());
+        probe.declared = std::mem::take(&mut probe.declared).without_roots();
+        probe.handshake = Handshake::Answered(greeting);
+        probe
+    }
+
     /// The stand-in that keeps a server running without a client. It has no roots.
     pub(crate) fn standby(new: NewClient, origin: ClientOrigin, greeting: Greeting) -> Self {
         let mut standby = Self {

@@ -65,7 +65,7 @@ impl Core {
     }
 
     /// The servers that an aggregate client sees.
-    pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
+    pub(crate) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
         let Some(c) = self.clients.get(&client) else { return Vec::new() };
         let listed = self.servers.iter().filter(|(_, it)| !it.is_removed() && it.settings().is_listed);
         listed.filter(|(_, it)| c.identity().allows_server(it.name())).map(|(server, _)| server).collect()

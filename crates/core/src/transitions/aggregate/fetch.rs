@@ -11,7 +11,7 @@ use crate::pending::Asker;
 use crate::pins::Pinning;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::{Message, Method, Outgoing, Part, RawId};
+use switchboard_protocol::{Message, Method, Part};
 
 /// Timeout of one page.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,7 +27,7 @@ impl Core {
     }
 
     /// Whether a client's lists come from our own requests, instead of the client's.
-    pub(super) fn wants_offer(&self, client: ClientId) -> bool {
+    pub(crate) fn wants_offer(&self, client: ClientId) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
         match c.role() {
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => true,
@@ -82,15 +82,11 @@ impl Core {
 
     fn ask_page(&mut self, launch: Launch, list: List, round: u32, cursor: Option<&[u8]>) {
         let minted = self.pending.mint();
-        let method = list.method().name().unwrap_or("?");
-        let params =
-            cursor.map(|cursor| format!(r#","params":{{"cursor":{}}}"#, String::from_utf8_lossy(cursor)));
-        let params = params.unwrap_or_default();
-        let request = format!(r#"{{"jsonrpc":"2.0","id":{minted},"method":"{method}"{params}}}"#);
+        let params = cursor.map(|cursor| format!(r#""cursor":{}"#, String::from_utf8_lossy(cursor)));
         let asker = Asker::Catalogue { list, round };
         self.ask_ourselves(launch.backend, minted, asker, list.method(), PAGE_TIMEOUT);
-        let id = RawId::from_number(minted);
-        self.send_to_backend(launch, Outgoing::request(list.method(), id, request.into()));
+        let request = self.own_request(launch.backend, minted, list.method(), &params.unwrap_or_default());
+        self.send_to_backend(launch, request);
     }
 
     pub(crate) fn page_came(

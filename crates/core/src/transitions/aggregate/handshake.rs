@@ -27,18 +27,42 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.declare(&initialize);
         c.set_first_roots(paths.into_iter().map(|path| path.path).collect());
+        if let Some(aggregate) = self.aggregate_mut(client) {
+            aggregate.open(minted);
+        }
+        self.open_for(client, &initialize);
+        self.give_time(client, minted);
+        self.aggregate_progress(client);
+    }
+
+    /// Creates a client's delegates, and sets the time that it waits for servers.
+    pub(crate) fn open_for(&mut self, client: ClientId, initialize: &Message) {
         // A client that does not wait must not mark a server as slow.
-        let grace = Some(self.grace_for(client, &initialize)).filter(|grace| !grace.is_zero());
+        let grace = Some(self.grace_for(client, initialize)).filter(|grace| !grace.is_zero());
         let budget = grace.map(|grace| self.clock.now() + grace);
         if let Some(budget) = budget {
             self.clock.wake_at(budget);
         }
         if let Some(aggregate) = self.aggregate_mut(client) {
-            aggregate.open(minted, budget);
+            aggregate.set_budget(budget);
         }
-        self.make_delegates(client, &initialize);
-        self.give_time(client, minted);
-        self.aggregate_progress(client);
+        self.make_delegates(client, initialize);
+    }
+
+    /// Answers `server/discover` for all servers of a client.
+    pub(super) fn aggregate_discover(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        message: Message,
+    ) {
+        let members = self.members(client, |core, c| core.words_of(c).or_else(|| core.shown_offer(c.id())));
+        let view = self.views.of(members);
+        let unavailable = self.unavailable(client);
+        let result = view.discovered(&unavailable);
+        let minted = self.accept(client, NOWHERE, id, batch, message);
+        self.conclude_with(minted, &result);
     }
 
     /// Refuses an earlier unanswered handshake when a client sends another.

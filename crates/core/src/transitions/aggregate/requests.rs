@@ -48,6 +48,15 @@ impl Core {
             let error = self.no_handshake();
             return self.refuse(client, &id, batch, &message, &error);
         }
+        if matches!(message.method(), Method::Discover | Method::Listen) {
+            if !self.is_settled(client) {
+                return self.hold(client, id, batch, message, paths);
+            }
+            return match message.method() {
+                Method::Listen => self.aggregate_listens(client, id, batch, message),
+                _ => self.aggregate_discover(client, id, batch, message),
+            };
+        }
         if let Some(list) = list {
             self.confirm_for(client);
             // A list request is a good moment to retry missed servers: the client is about to see their lists.
@@ -110,6 +119,14 @@ impl Core {
                 [only] => RequestOwner::Delegate(*only),
                 _ => RequestOwner::Nobody(self.nobodys_method(&message.method_name())),
             },
+        }
+    }
+
+    /// The delegate at the server that owns a resource, for a subscription. Replaces the URI with the server's own.
+    pub(crate) fn owner_to_subscribe(&mut self, client: ClientId, request: &mut Message) -> Option<ClientId> {
+        match self.owner(client, request) {
+            RequestOwner::Delegate(delegate) => Some(delegate),
+            RequestOwner::Later | RequestOwner::Nobody(_) => None,
         }
     }
 

@@ -34,7 +34,7 @@ struct Info<'a> {
 
 impl Core {
     /// The total waiting time of a client at its start.
-    pub(super) fn grace_for(&self, client: ClientId, initialize: &Message) -> Duration {
+    pub(crate) fn grace_for(&self, client: ClientId, initialize: &Message) -> Duration {
         let params = initialize.part(Part::Params).unwrap_or_default();
         let name = serde_json::from_slice::<InitializeParams<'_>>(params).map(|opening| opening.client.name);
         let name = name.unwrap_or_default().to_ascii_lowercase();

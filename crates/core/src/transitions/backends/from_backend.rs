@@ -76,8 +76,10 @@ impl Core {
             Asker::Client { .. } => self.deliver(launch, pending, message, failed),
             Asker::Replay => self.replayed(launch, &message, failed),
             Asker::Catalogue { list, round } => self.page_came(launch, list, round, &message, failed),
-            // The message itself was the sign of life, and a restored state needs no further step.
-            Asker::Probe | Asker::Restore => {}
+            Asker::Era => self.era_answered(launch.backend, Some(&message)),
+            // The message itself was the sign of life, and a restored state needs no further step. A server that
+            // ends our own subscription has nothing to tell.
+            Asker::Probe | Asker::Restore | Asker::Listen => {}
         }
     }
 
@@ -129,6 +131,9 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+        if message.has(Part::ResultSubscriptionId) && pending.method() == Method::Listen {
+            out.replace(message.span(Part::ResultSubscriptionId), Patch::Id(id.clone()));
+        }
         if pending.method() == Method::TasksList && !failed {
             self.own_tasks_only(launch.backend, client, &message, &mut out);
         }
@@ -206,6 +211,10 @@ impl Core {
     fn backend_request(&mut self, launch: Launch, message: &Message) {
         let Some(id) = message.id() else { return };
         let backend = launch.backend;
+        if self.is_modern(backend) {
+            let error = self.no_server_requests(&message.method_name());
+            return self.refuse_backend(launch, &id, &error);
+        }
         // Before anything is learnt from it: a server that may not ask needs no client of its own.
         if self.denies_ask(launch, &id, message) {
             return;
@@ -286,6 +295,7 @@ impl Core {
         match message.method() {
             Method::Progress => self.backend_progress(launch, message),
             Method::Cancelled => self.backend_cancels(launch, message),
+            _ if self.is_modern(launch.backend) => self.modern_notification(launch, message),
             method => {
                 if method == Method::TaskStatus {
                     self.task_status(launch.backend, message);

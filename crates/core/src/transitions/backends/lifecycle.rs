@@ -12,7 +12,7 @@ use crate::servers::LastStart;
 use crate::settings::RetryAfterCrash;
 use serde_json::json;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
+use switchboard_protocol::{Dialect, Era, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 /// Grace period after SIGTERM for a process that no longer answers: others wait for the next one.
 const HUNG_GRACE: Duration = Duration::from_secs(1);
@@ -83,6 +83,12 @@ impl Core {
         };
         let initialize = self.settings_of(launch.backend).asks.declared(&initialize).unwrap_or(initialize);
         let minted = self.pending.mint();
+        let within = self.settings_of(launch.backend).start_timeout;
+        if self.is_modern(launch.backend) {
+            self.ask_ourselves(launch.backend, minted, Asker::Replay, Method::Discover, within);
+            let out = self.own_request(launch.backend, minted, Method::Discover, "");
+            return self.send_to_backend(launch, out);
+        }
         let mut out = Outgoing::of(&initialize);
         out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
         // Progress on the replay must not be taken for progress on the client's own request.
@@ -90,7 +96,6 @@ impl Core {
             out.replace(initialize.span(Part::MetaProgressToken), Patch::Id(RawId::from_number(minted)));
         }
         dialect::translate(&initialize, Dialect::Standard, &mut out);
-        let within = self.settings_of(launch.backend).start_timeout;
         self.ask_ourselves(launch.backend, minted, Asker::Replay, Method::Initialize, within);
         self.send_to_backend(launch, out);
     }
@@ -124,7 +129,11 @@ impl Core {
 
     /// Handles the answer to a replayed handshake.
     pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
+        if self.is_modern(launch.backend) && !self.discovered(launch, answer) {
+            return;
+        }
         if failed {
+            self.handshake_refused(launch.backend);
             // The server accepted this client before and now refuses it: as bad as a crash.
             return self.give_up(launch, HandshakeFailure::refused(answer, &self.settings.secrets));
         }
@@ -150,6 +159,7 @@ impl Core {
             self.restore(launch);
         }
         self.report(Fact::Ready { backend: launch.backend, after, restarted: !is_first });
+        self.ask_era_if_wanted(launch);
         // Last: queued requests must find the handshake done and the state restored.
         self.open(launch);
     }
@@ -159,6 +169,10 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let is_repeated = b.handshake().is_initialized();
         b.handshake_mut().confirm(by);
+        // The modern era has no second half.
+        if b.handshake().era() == Era::Modern {
+            return;
+        }
         let mut out = Outgoing::of(initialized);
         dialect::translate(initialized, Dialect::Standard, &mut out);
         // A process needs the first one in any case. Further ones are limited like other notifications.

@@ -105,6 +105,9 @@ impl Core {
 
     /// Unsubscribes from resources that no client is subscribed to any more.
     pub(crate) fn unsubscribe(&mut self, launch: Launch, client: ClientId, uris: Vec<Vec<u8>>) {
+        if self.is_modern(launch.backend) {
+            return self.listen_ourselves(launch);
+        }
         for uri in uris {
             if self.is_wanted_by_others(launch.backend, client, &uri) {
                 continue;
@@ -132,6 +135,10 @@ impl Core {
 
     /// Replays to a new process what the previous one was told.
     pub(crate) fn restore(&mut self, launch: Launch) {
+        if self.is_modern(launch.backend) {
+            self.listen_ourselves(launch);
+            return self.fetch_offer(launch);
+        }
         self.restore_level(launch);
         let Some(b) = self.backends.get(&launch.backend) else { return };
         let wanted = b.subscriptions().iter().map(|(uri, clients)| (uri.to_vec(), clients.to_vec()));
@@ -149,13 +156,17 @@ impl Core {
     pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
         let Some(b) = self.backends.get(&backend) else { return };
         let is_known = b.subscriptions().contains(&uri);
-        if let Some(launch) = b.initialized_launch() {
-            if !is_known {
+        let launch = b.initialized_launch();
+        if let Some(launch) = launch {
+            if !is_known && !self.is_modern(backend) {
                 self.send_subscription(launch, Method::Subscribe, &uri);
             }
             self.record_user(backend, client, Method::Subscribe);
         }
         self.subscribed(backend, client, uri);
+        if let Some(launch) = launch.filter(|_| self.is_modern(backend)) {
+            self.listen_ourselves(launch);
+        }
     }
 
     pub(crate) fn level_answered(&mut self, backend: BackendId, client: ClientId, failed: bool) {

@@ -53,6 +53,9 @@ impl Core {
         if !c.is_plain() {
             return Screened::Passes;
         }
+        if message.method() == Method::Listen {
+            return self.screen_listen(client, message);
+        }
         for named in named_in(message) {
             match named {
                 NamedPart::Name(list, part) => match single(naming, None).name(list, message.part(part)) {
@@ -80,6 +83,30 @@ impl Core {
             Access::Refused => Screened::Refused(self.no_resource(client, &text(message, part))),
             Access::Undecided => Screened::Undecided,
         }
+    }
+
+    /// Verdict on a URI of a list, in the spelling of the client.
+    pub(crate) fn screen_text(&self, client: ClientId, uri: &str) -> Screened {
+        let Some(c) = self.clients.get(&client).filter(|c| !c.naming().resources.is_open()) else {
+            return Screened::Passes;
+        };
+        let offer = self.offer_for(client);
+        let quoted = serde_json::Value::from(uri).to_string();
+        match single(c.naming(), offer.as_deref()).uri(Some(quoted.as_bytes())) {
+            Access::Granted | Access::GrantedAs(_) => Screened::Passes,
+            Access::Refused => Screened::Refused(self.no_resource(client, uri)),
+            Access::Undecided => Screened::Undecided,
+        }
+    }
+
+    /// Whether a changed list has no items that a client may see.
+    pub(crate) fn hides_change_from(&self, client: ClientId, notice: Method) -> bool {
+        let list = match notice {
+            Method::ToolsChanged => List::Tools,
+            Method::PromptsChanged => List::Prompts,
+            _ => List::Resources,
+        };
+        self.clients.get(&client).is_none_or(|c| c.naming().hides_all(list))
     }
 
     /// Refuses an unknown method about a filtered kind of item: it may name one in a way that we do not know.
@@ -152,7 +179,8 @@ impl Core {
             NamedPart::Uri(part) => Some(part),
             NamedPart::Name(..) => None,
         });
-        let verdicts = uris.map(|part| self.screen_uri(client, &message, part));
+        let listen = (message.method() == Method::Listen).then(|| self.screen_listen(client, &message));
+        let verdicts = uris.map(|part| self.screen_uri(client, &message, part)).chain(listen);
         match verdicts.reduce(stricter).unwrap_or(Screened::Passes) {
             Screened::Refused(error) => self.fail_one(minted, &error),
             Screened::Passes => {
@@ -291,6 +319,9 @@ impl Core {
         }
         if let Some(error) = self.unknown_request(c, message) {
             return Screened::Refused(error);
+        }
+        if message.method() == Method::Listen {
+            return self.screen_listen(client, message);
         }
         let verdicts = named_in(message).into_iter().map(|named| match named {
             NamedPart::Name(list, part) => {

@@ -111,6 +111,7 @@ impl Core {
     ) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let is_proved = c.is_proved(&message);
+        let is_at_entrance = c.is_at_entrance(&message);
         let mut is_restricted = c.is_restricted();
         // Before anything is answered, since the answer is written in this dialect.
         if c.learn_dialect(&message) {
@@ -127,6 +128,11 @@ impl Core {
             },
         };
         match message.kind() {
+            Kind::Request if is_at_entrance => {
+                if let Some((message, paths)) = self.enter(client, message, batch, paths) {
+                    self.entered_request(client, message, batch, paths);
+                }
+            }
             Kind::Request if is_restricted => self.restricted_request(client, message, batch, paths),
             Kind::Request => self.client_request(client, message, batch, paths),
             Kind::Notification => {
@@ -137,6 +143,20 @@ impl Core {
                 self.client_response(client, &message, failed);
                 self.no_answer(client, batch);
             }
+        }
+    }
+
+    /// Handles a request of a client whose era is decided.
+    pub(crate) fn entered_request(
+        &mut self,
+        client: ClientId,
+        message: Message,
+        batch: Option<u32>,
+        paths: Vec<NamedPath>,
+    ) {
+        match self.clients.get(&client).is_some_and(|c| c.is_restricted()) {
+            true => self.restricted_request(client, message, batch, paths),
+            false => self.client_request(client, message, batch, paths),
         }
     }
 
@@ -160,7 +180,7 @@ impl Core {
                 self.conclude_with(minted, &result);
             }
             // Claude sends this first, and some servers crash on it.
-            Method::Discover => {
+            Method::Discover if self.is_legacy(client) => {
                 let error = self.not_offered("server/discover");
                 self.refuse(client, id, batch, message, &error);
             }
@@ -168,6 +188,11 @@ impl Core {
             _ => return false,
         }
         true
+    }
+
+    /// Whether a client is served by servers of the legacy era, and not by another Switchboard.
+    fn is_legacy(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_some_and(|c| !c.is_modern() && !c.settings().relays)
     }
 
     pub(crate) fn client_request(
@@ -292,7 +317,7 @@ impl Core {
     }
 
     /// Answers a request in place of the server.
-    fn conclude_with(&mut self, minted: u64, result: &str) {
+    pub(crate) fn conclude_with(&mut self, minted: u64, result: &str) {
         let Some(pending) = self.close(minted) else { return };
         let Asker::Client { client, id, batch } = pending.asker() else { return };
         let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.dialect());
@@ -301,7 +326,7 @@ impl Core {
     }
 
     /// Reason why no request of this client can be accepted now.
-    fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
+    pub(crate) fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
         let c = self.clients.get(&self.connection_of(client))?;
         if c.has_said_farewell() {
             return Some(self.shutting_down());
@@ -471,7 +496,8 @@ impl Core {
         let ours = RawId::from_number(minted);
         let is_initialize = pending.method() == Method::Initialize;
         // The client's own message is kept: it may go to another server, too.
-        let declared = Some(&message).filter(|_| is_initialize).and_then(|message| asks.declared(message));
+        let declares = is_initialize || message.has(Part::MetaCapabilities);
+        let declared = Some(&message).filter(|_| declares).and_then(|message| asks.declared(message));
         let said = declared.as_ref().unwrap_or(&message);
         let mut out = Outgoing::of(said);
         out.replace(said.span(Part::Id), Patch::Id(ours.clone()));
@@ -496,8 +522,10 @@ impl Core {
             b.set_level(message.part(Part::Level).map(<[u8]>::to_vec));
         }
         let (backend, method, client) = (pending.backend(), pending.method(), pending.client());
-        let leaves_traces =
-            matches!(pending.method(), Method::Initialize | Method::Subscribe | Method::Unsubscribe);
+        let leaves_traces = matches!(
+            pending.method(),
+            Method::Initialize | Method::Subscribe | Method::Unsubscribe | Method::Listen
+        );
         // A daemon in shutdown may refuse any request.
         if pending.method().is_repeatable() || leaves_traces || relays {
             pending.keep_sent(message);

@@ -92,7 +92,12 @@ impl Core {
             Asker::Client { client: owner, id, .. } => {
                 id.as_bytes() == wanted && self.connection_of(*owner) == client
             }
-            Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => false,
+            Asker::Replay
+            | Asker::Probe
+            | Asker::Restore
+            | Asker::Catalogue { .. }
+            | Asker::Era
+            | Asker::Listen => false,
         };
         // The newest one, since a client may have reused the id. `initialize` cannot be cancelled.
         let ids = self.pending.ids(|pending| is_meant(pending) && pending.method() != Method::Initialize);
@@ -114,6 +119,9 @@ impl Core {
                 self.notify_backend(backend, out);
                 // The server may ignore the cancellation, but that must not block others.
                 self.give_up_turn(minted);
+                if method == Method::Listen {
+                    self.listen_over(minted);
+                }
                 self.forget_cancelled(client);
                 if method == Method::SetLevel {
                     self.keep_level(backend, owner);

@@ -8,7 +8,7 @@ use crate::fact::{Fact, Outcome};
 use crate::ids::ClientId;
 use crate::pending::{Asker, NOWHERE};
 use std::sync::Arc;
-use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, ShownToken};
+use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Part, ShownToken};
 
 /// The party of a new client, and whether that is proved.
 pub(super) struct Proved {
@@ -168,7 +168,12 @@ impl Core {
                 Asker::Client { client, id, batch } => {
                     Some((minted, (client, id, batch), pending.name().clone()))
                 }
-                Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => None,
+                Asker::Replay
+                | Asker::Probe
+                | Asker::Restore
+                | Asker::Catalogue { .. }
+                | Asker::Era
+                | Asker::Listen => None,
             })
             .collect();
         for (minted, (asker, id, batch), method) in open {
@@ -189,8 +194,9 @@ impl Core {
     fn is_harmless(&self, message: &Message) -> bool {
         match message.method() {
             Method::Alive => self.lives_on(),
-            // `server/discover` is refused anyway, and clients that send it first then send `initialize`.
-            Method::Ping | Method::Discover | Method::Shutdown | Method::Exit => true,
+            // Refused anyway if it declares nothing, and clients that send it first then send `initialize`.
+            Method::Discover => !message.has(Part::MetaVersion),
+            Method::Ping | Method::Shutdown | Method::Exit => true,
             _ => false,
         }
     }

@@ -43,7 +43,9 @@ impl Core {
 
     /// The refusal of a request whose method or server the client may not use.
     pub(crate) fn not_permitted(&self, c: &Client, message: &Message) -> Option<ErrorAnswer> {
-        if !c.is_restricted() || is_answered_by_us(message.method()) {
+        let is_ours =
+            is_answered_by_us(message.method()) && (!c.is_modern() || message.method() != Method::Discover);
+        if !c.is_restricted() || is_ours {
             return None;
         }
         // An aggregate client has no server of its own.
@@ -56,8 +58,10 @@ impl Core {
         }
         // A method that cannot be decoded has no name that a pattern could allow.
         let method = message.text(Part::Method).unwrap_or_default();
-        let is_permitted = matches!(message.method(), Method::Initialize | Method::Ping | Method::SetLevel)
-            || c.identity().allows_method(&method);
+        let is_permitted = matches!(
+            message.method(),
+            Method::Initialize | Method::Discover | Method::Ping | Method::SetLevel
+        ) || c.identity().allows_method(&method);
         (!is_permitted).then(|| self.forbidden(c, Asked::Method(&method)))
     }
 

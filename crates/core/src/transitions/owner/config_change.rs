@@ -13,7 +13,7 @@ use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::routing::{NamedBy, NamedPath, Policy};
 use crate::servers::Server;
-use crate::settings::{Aggregates, Pool, Scope, ServerSettings};
+use crate::settings::{Aggregates, ClientEra, Pool, Scope, ServerSettings};
 use crate::transitions::Route;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub struct Change {
     pub policy: Policy,
     /// For clients that connect from now on.
     pub dialect: LearntDialect,
+    /// For requests that decide it from now on.
+    pub client_era: ClientEra,
     pub shutdown_grace: Duration,
     pub linger: Option<Duration>,
     pub aggregates: Aggregates,
@@ -57,6 +59,7 @@ impl Core {
         self.settings.pool = change.pool;
         self.settings.roots.policy = change.policy;
         self.settings.dialect = change.dialect;
+        self.settings.client_era = change.client_era;
         self.settings.shutdown_grace = change.shutdown_grace;
         self.settings.linger = change.linger;
         self.settings.audit = change.audit;

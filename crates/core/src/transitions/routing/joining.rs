@@ -170,7 +170,7 @@ impl Core {
     /// Gives a backend that was started early for a silent client to the first client that speaks. The silent
     /// client gets its own backend when it speaks, most likely the same.
     pub(crate) fn take_early(&mut self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
-        let server = self.clients.get(&client).filter(|c| !c.is_greeted())?.server();
+        let server = self.clients.get(&client).filter(|c| !c.is_greeted() || c.is_prefetch())?.server();
         let wanted = self.environment_for(client, key);
         let is_unused = |b: &Backend| {
             b.handshake().is_ungreeted()

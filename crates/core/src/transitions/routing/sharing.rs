@@ -2,7 +2,6 @@
 //! wrong client would be worse than an error.
 
 use crate::backends::{Backend, BackendKey, Principals};
-use crate::catalogue::{List, Naming};
 use crate::clients::{Client, rank_in};
 use crate::core::Core;
 use crate::fact::Fact;
@@ -153,7 +152,7 @@ impl Core {
                 .filter(|client| {
                     let Some(c) = self.clients.get(client) else { return false };
                     // Delegates are notified once it is known what has changed.
-                    c.home() == Some(backend) && !c.is_delegate() && !hides_change(c.naming(), method)
+                    c.home() == Some(backend) && !c.is_delegate() && !self.hides_change_from(*client, method)
                 })
                 .collect(),
             Method::TaskStatus => match self.related_owner(backend, message) {
@@ -278,13 +277,4 @@ impl Core {
         }
         self.report(Fact::StateLost { backend, why: why.to_owned() });
     }
-}
-
-/// Whether a changed list has no visible items, whatever has changed.
-fn hides_change(naming: &Naming, method: Method) -> bool {
-    naming.hides_all(match method {
-        Method::ToolsChanged => List::Tools,
-        Method::PromptsChanged => List::Prompts,
-        _ => List::Resources,
-    })
 }

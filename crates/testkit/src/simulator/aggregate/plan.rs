@@ -115,6 +115,7 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
             policy: Policy { open_roots: true, fallback: true, style: Style::Unix },
         },
         dialect: LearntDialect::Fixed(Dialect::Standard),
+        client_era: Default::default(),
         shutdown_grace: rng.millis(200..=3000),
         limits: Limits {
             client_bytes: rng.weighted(&[(4, 64 << 20), (1, 3000)]),

@@ -90,6 +90,7 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         pool: Pool::default(),
         roots: Roots::default(),
         dialect: rng.weighted(&[(3, LearntDialect::Open), (1, fixed)]),
+        client_era: Default::default(),
         shutdown_grace: rng.millis(200..=5000),
         limits: if rng.percent(50) { Limits::default() } else { tight_limits(rng) },
         identity_limits: IdentityLimits::default(),

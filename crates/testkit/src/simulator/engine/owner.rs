@@ -134,6 +134,7 @@ impl<S: Scenario> World<S> {
             pool: all.pool.clone(),
             policy: all.roots.policy,
             dialect: all.dialect,
+            client_era: all.client_era,
             shutdown_grace: all.shutdown_grace,
             linger: all.linger,
             aggregates: all.aggregates.clone(),

@@ -103,6 +103,7 @@ pub(super) fn settings(rng: &mut Rng, seed: u64) -> Settings {
         pool: Pool { max_backends, memory_limit, is_memory_limit_given: true, ..Pool::default() },
         roots: Roots { home: Some("/home/me".into()), policy },
         dialect: LearntDialect::Fixed(Dialect::Standard),
+        client_era: Default::default(),
         shutdown_grace: rng.millis(200..=3000),
         limits: Limits::default(),
         identity_limits: IdentityLimits::default(),

@@ -1,0 +1,243 @@
+//! The era of a client. `initialize` makes it legacy, and a request that declares a modern version makes it modern;
+//! `server/discover` alone decides nothing, since clients of both eras send it first. A client that declares nothing at
+//! all is served as the oldest kind of client.
+
+use crate::answers::Overload;
+use crate::backends::Backend;
+use crate::clients::{Client, Greeting, Profile};
+use crate::core::Core;
+use crate::ids::{BackendId, ClientId, ServerId};
+use crate::messages::{initialized_notice, own_message};
+use crate::pending::{Asker, EraWait, NOWHERE, Unrouted};
+use crate::routing::NamedPath;
+use crate::settings::ClientEra;
+use switchboard_protocol::modern::{self, Declaration};
+use switchboard_protocol::prune;
+use switchboard_protocol::{Era, ErrorAnswer, Message, Method, Part};
+
+/// What becomes of a request.
+enum Entry {
+    Open,
+    /// The eras of these servers must be known first.
+    Waits(Vec<ServerId>),
+    Refused(ErrorAnswer),
+}
+
+/// The era that servers count as, while theirs is unknown.
+#[derive(Clone, Copy)]
+enum Unknown {
+    MustBeKnown,
+    CountsAs(Era),
+}
+
+impl Core {
+    /// Decides the era of a client, or checks that the request fits it. Returns the request if it is to be handled now.
+    pub(crate) fn enter(
+        &mut self,
+        client: ClientId,
+        message: Message,
+        batch: Option<u32>,
+        paths: Vec<NamedPath>,
+    ) -> Option<(Message, Vec<NamedPath>)> {
+        let id = message.id()?;
+        let message = undeclared_handshake(message);
+        match self.entry(client, &message, Unknown::MustBeKnown) {
+            Entry::Open => return Some((message, paths)),
+            Entry::Refused(error) => self.refuse(client, &id, batch, &message, &error),
+            Entry::Waits(servers) => {
+                let until = self.patience(client, &message);
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                if let Some(until) = until {
+                    self.clock.wake_at(until);
+                }
+                let request = Unrouted { minted, paths };
+                self.era_waits.push(EraWait { client, request, servers, until });
+            }
+        }
+        None
+    }
+
+    fn entry(&mut self, client: ClientId, message: &Message, unknown: Unknown) -> Entry {
+        let Some(c) = self.clients.get(&client) else { return Entry::Open };
+        // Another Switchboard decides; or every request is refused for the same reason.
+        if c.settings().relays || self.refusal().is_some() || self.why_not(client).is_some() {
+            return Entry::Open;
+        }
+        let is_legacy = !c.is_modern() && !c.is_new();
+        match message.method() {
+            Method::Initialize => {
+                if c.is_modern() {
+                    self.leave_era(client);
+                }
+                return Entry::Open;
+            }
+            Method::Alive | Method::Servers | Method::Shutdown => return Entry::Open,
+            _ if is_legacy => return Entry::Open,
+            // Its rights exclude the server, so not even a start may tell that it exists.
+            _ if c.is_plain() && !c.may_use_server() => return Entry::Open,
+            _ => {}
+        }
+        let is_served = self.settings.client_era == ClientEra::Auto;
+        match message.method() {
+            _ if message.has(Part::MetaVersion) && is_served => match Declaration::of(message) {
+                _ if c.is_modern() && c.has_declared(message) => Entry::Open,
+                Ok(declaration) => self.modern_entry(client, message, &declaration, unknown),
+                Err(why) => Entry::Refused(self.undeclared(&why)),
+            },
+            Method::Discover | Method::Ping => Entry::Open,
+            _ if c.is_modern() => {
+                Entry::Refused(self.undeclared(&modern::Undeclared::Missing(modern::VERSION)))
+            }
+            _ => {
+                if let Some(initialize) = own_message(modern::plain_initialize().into()) {
+                    self.greet_ourselves(client, initialize);
+                }
+                Entry::Open
+            }
+        }
+    }
+
+    fn modern_entry(
+        &mut self,
+        client: ClientId,
+        message: &Message,
+        declaration: &Declaration,
+        unknown: Unknown,
+    ) -> Entry {
+        let mut waits = Vec::new();
+        let is_alone = !self.has_aggregate(client);
+        for server in self.servers_behind(client) {
+            let is_remote = self.servers.get(server).is_some_and(|server| server.settings().is_remote);
+            let era = match (self.era_of(server), unknown) {
+                (Some(era), _) | (None, Unknown::CountsAs(era)) => era,
+                // Its first request asks the same.
+                (None, Unknown::MustBeKnown) if is_alone && is_remote => Era::Modern,
+                (None, Unknown::MustBeKnown) => {
+                    waits.push(server);
+                    continue;
+                }
+            };
+            if era == Era::Legacy {
+                return Entry::Refused(self.not_modern(message));
+            }
+        }
+        for server in &waits {
+            match self.probe_era(client, *server, declaration) {
+                Err(error) if is_alone => return Entry::Refused(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        // A start may have failed at once, and a process may have told already.
+        waits.retain(|server| self.era_of(*server).is_none() && self.is_probed(*server));
+        if !waits.is_empty() {
+            return Entry::Waits(waits);
+        }
+        let Some(initialize) = own_message(declaration.initialize().into()) else { return Entry::Open };
+        let crowded = |server: &ServerId| {
+            let settings = self.servers.get(*server).map(|server| server.settings());
+            let profile = settings.and_then(|settings| Client::profile_of(&initialize, settings));
+            profile.is_some_and(|profile| self.is_crowded(client, *server, &profile))
+        };
+        if self.servers_behind(client).iter().any(crowded) {
+            return Entry::Refused(self.overloaded(None, Overload::Profiles(MAX_PROFILES)));
+        }
+        self.greet_ourselves(client, initialize);
+        Entry::Open
+    }
+
+    fn servers_behind(&self, client: ClientId) -> Vec<ServerId> {
+        match self.clients.get(&client) {
+            Some(c) if c.aggregate().is_some() => self.servers_of(client),
+            Some(c) => vec![c.server()],
+            None => Vec::new(),
+        }
+    }
+
+    /// Greets a client on our own: from now on everything treats it as if it had made this handshake.
+    fn greet_ourselves(&mut self, client: ClientId, initialize: Message) {
+        let greeting = Greeting::new(initialize.clone(), initialized_notice());
+        if self.has_aggregate(client) {
+            if let Some(c) = self.clients.get_mut(&client) {
+                c.declare(&initialize);
+                c.adopt(greeting);
+            }
+            return self.open_for(client, &initialize);
+        }
+        // The request itself finds out why there is no backend, if so.
+        let _ = self.route_handshake(client, &initialize, &[]);
+        if let Some(c) = self.clients.get_mut(&client) {
+            c.adopt(greeting);
+        }
+    }
+
+    /// Forgets the era of a client, with the backends that it has used in it. Open requests are still answered.
+    pub(super) fn leave_era(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.forget_greeting();
+        let leases: Vec<BackendId> = c.take_home().into_iter().chain(c.take_leases()).collect();
+        for backend in leases {
+            self.leave(client, backend);
+        }
+    }
+
+    /// The time for which an aggregate client waits for the eras of its servers. Then it falls back to the legacy era.
+    fn patience(&self, client: ClientId, message: &Message) -> Option<crate::moment::Moment> {
+        let declaration = Declaration::of(message).ok()?;
+        let initialize = own_message(declaration.initialize().into())?;
+        self.has_aggregate(client).then(|| self.clock.now() + self.grace_for(client, &initialize))
+    }
+
+    /// Continues with requests that waited for the eras of their servers.
+    pub(crate) fn enter_waiting(&mut self) {
+        if self.era_waits.is_empty() || self.ending.is_stopping() {
+            return;
+        }
+        let now = self.clock.now();
+        let mut waits = std::mem::take(&mut self.era_waits);
+        let over = waits.take(|wait: &EraWait| {
+            let is_known = |server: &ServerId| self.era_of(*server).is_some() || !self.is_probed(*server);
+            wait.servers.iter().all(is_known) || wait.until.is_some_and(|until| until <= now)
+        });
+        self.era_waits = waits;
+        for EraWait { client, request: Unrouted { minted, paths }, until, .. } in over {
+            let Some(pending) = self.close(minted) else { continue };
+            let Asker::Client { id, batch, .. } = pending.asker().clone() else { continue };
+            let Some(message) = pending.waiting().cloned() else { continue };
+            // Accepted again below, so the first acceptance is undone.
+            self.one_fewer(client);
+            let is_late = until.is_some_and(|until| until <= now);
+            // A process that did not even start tells in the other era why.
+            let era = if is_late { Era::Legacy } else { Era::Modern };
+            match self.entry(client, &message, Unknown::CountsAs(era)) {
+                Entry::Open => self.entered_request(client, message, batch, paths),
+                Entry::Refused(error) => self.refuse(client, &id, batch, &message, &error),
+                Entry::Waits(_) => {}
+            }
+        }
+    }
+
+    /// Whether the processes of other capability profiles leave no room for one more at a server.
+    fn is_crowded(&self, client: ClientId, server: ServerId, profile: &Profile) -> bool {
+        let Some(principal) = self.clients.get(&client).map(|c| c.principal()) else { return false };
+        let is_busy = |b: &&Backend| {
+            let is_its = b.key().principal.is_none_or(|own| own == principal);
+            b.server() == server && is_its && b.handshake().era() == Era::Modern && self.is_in_use(b)
+        };
+        let busy = self.backends.values().filter(is_busy).filter_map(|b| b.key().profile.as_ref());
+        let mut profiles: Vec<&Profile> = busy.collect();
+        profiles.sort();
+        profiles.dedup();
+        profiles.len() >= MAX_PROFILES && !profiles.contains(&profile)
+    }
+}
+
+/// Most capability profiles of one principal for which processes of one server work at the same time.
+const MAX_PROFILES: usize = 8;
+
+/// A client's `initialize` without a modern declaration, by which greetings of our own are recognised.
+fn undeclared_handshake(message: Message) -> Message {
+    if message.method() != Method::Initialize || !message.has(Part::MetaVersion) {
+        return message;
+    }
+    prune::without(&message, &[&["params", "_meta", modern::VERSION]]).unwrap_or(message)
+}

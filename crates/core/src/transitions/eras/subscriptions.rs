@@ -1,0 +1,238 @@
+//! `subscriptions/listen`. A client of one server talks with that server; only the ids in its notifications are
+//! replaced. For a client of several servers we keep the subscription, and listen at its servers ourselves.
+
+use crate::catalogue::Wishes;
+use crate::core::Core;
+use crate::event::About;
+use crate::fact::Outcome;
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::messages::{own_message, own_result, same_spelling, version_member};
+use crate::moment::Moment;
+use crate::pending::{Asker, NOWHERE, Pending};
+use crate::transitions::Screened;
+use serde_json::{Value, json};
+use std::time::Duration;
+use switchboard_protocol::modern::SUBSCRIPTION_ID;
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, RawId};
+
+/// An open subscription of a client.
+pub(super) struct Listen {
+    pub(super) minted: u64,
+    pub(super) id: RawId,
+    pub(super) wishes: Wishes,
+}
+
+impl Core {
+    /// The open subscriptions of a connection, oldest first.
+    pub(super) fn listens(&self, connection: ClientId) -> Vec<Listen> {
+        let own = |(minted, p): (u64, &Pending)| {
+            let Asker::Client { client, id, .. } = p.asker() else { return None };
+            let is_its =
+                p.method() == Method::Listen && p.is_wanted() && self.connection_of(*client) == connection;
+            let wishes = p.sent().filter(|_| is_its).and_then(Wishes::of)?;
+            Some(Listen { minted, id: id.clone(), wishes })
+        };
+        let mut found: Vec<Listen> = self.pending.iter().filter_map(own).collect();
+        found.sort_unstable_by_key(|listen| listen.minted);
+        found
+    }
+
+    /// Opens a subscription of a client of several servers.
+    pub(crate) fn aggregate_listens(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        message: Message,
+    ) {
+        let Some(wishes) = Wishes::of(&message) else {
+            let error = self.unreadable_wishes();
+            return self.refuse(client, &id, batch, &message, &error);
+        };
+        let uris = wishes.resource_subscriptions.iter();
+        let honoured: Vec<String> = uris.filter(|uri| self.subscribe_through(client, uri)).cloned().collect();
+        let minted = self.accept(client, NOWHERE, id.clone(), batch, message.clone());
+        if let Some(pending) = self.pending.get_mut(minted) {
+            pending.keep_sent(message);
+            pending.set_deadline(self.clock.now() + Duration::MAX);
+        }
+        let acknowledged = Wishes { resource_subscriptions: honoured, ..wishes };
+        let filter: Value = serde_json::from_str(&acknowledged.text()).unwrap_or_default();
+        let params = json!({ "notifications": filter });
+        self.tell_listen(client, &id, Method::Acknowledged, params);
+    }
+
+    /// Subscribes to a resource at the server that owns it. Returns whether there is one.
+    fn subscribe_through(&mut self, client: ClientId, uri: &str) -> bool {
+        let request = json!({ "method": "resources/subscribe", "params": { "uri": uri } });
+        let Some(mut request) = own_message(request.to_string().into()) else { return false };
+        let Some(delegate) = self.owner_to_subscribe(client, &mut request) else { return false };
+        let uri = request.part(Part::Uri).map(|uri| same_spelling(uri).into_owned());
+        let home = self.clients.get(&delegate).and_then(|c| c.home());
+        let (Some(uri), Some(home)) = (uri, home) else { return false };
+        if !self.may_subscribe(delegate, &uri) {
+            return false;
+        }
+        self.subscribe_for(delegate, home, uri);
+        self.ensure_started(home);
+        true
+    }
+
+    /// Sends one of our own notifications on a subscription.
+    fn tell_listen(&mut self, client: ClientId, id: &RawId, method: Method, mut params: Value) {
+        let dialect = self.clients.get(&client).map_or(Dialect::Standard, |c| c.dialect());
+        // The id goes in as it is spelled, which a JSON value would not preserve.
+        params["_meta"] = json!({ SUBSCRIPTION_ID: "ID" });
+        let params = params.to_string().replacen("\"ID\"", &id.to_string(), 1);
+        let (version, name) = (version_member(dialect), method.name().unwrap_or("?"));
+        let text = format!(r#"{{{version}"method":"{name}","params":{params}}}"#);
+        self.tell_client_about(
+            client,
+            Outgoing::notification(method, text.into()),
+            About::Request(id.clone()),
+        );
+    }
+
+    /// Tells a modern client of a changed list, on the subscriptions that include it.
+    pub(crate) fn tell_listens_of_change(&mut self, client: ClientId, method: Method) {
+        let connection = self.connection_of(client);
+        for listen in self.listens(connection) {
+            if listen.wishes.includes_change(method) {
+                self.tell_listen(connection, &listen.id, method, json!({}));
+            }
+        }
+    }
+
+    /// Ends a subscription that its client has cancelled, or that nobody reads. Nothing more is sent on it.
+    pub(crate) fn listen_over(&mut self, minted: u64) {
+        let Some(pending) = self.close(minted) else { return };
+        let Asker::Client { client, .. } = *pending.asker() else { return };
+        if pending.backend() == NOWHERE {
+            self.drop_unwanted(client);
+        }
+    }
+
+    /// Ends the subscriptions of a client, or of all, in good order.
+    pub(crate) fn end_listens(&mut self, client: Option<ClientId>) {
+        let is_meant = |p: &Pending| {
+            let owner = p.client().map(|owner| self.connection_of(owner));
+            p.method() == Method::Listen && p.is_wanted() && (client.is_none() || owner == client)
+        };
+        for minted in self.pending.ids(is_meant) {
+            let Some(pending) = self.close(minted) else { continue };
+            let backend = pending.backend();
+            match pending.waiting() {
+                Some(_) => self.unqueue(backend, minted),
+                None => self.cancel_at_backend(backend, minted, "the subscription has ended"),
+            }
+            let Asker::Client { client, id, batch } = pending.asker() else { continue };
+            let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.dialect());
+            let result = format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#);
+            self.answer(*client, id, *batch, own_result(id, dialect, &result));
+            self.conclude(&pending, Outcome::Ok);
+            if backend == NOWHERE {
+                self.drop_unwanted(*client);
+            }
+        }
+    }
+
+    /// Ends the subscriptions to resources that no open subscription of an aggregate client includes any more.
+    fn drop_unwanted(&mut self, client: ClientId) {
+        let listens = self.listens(self.connection_of(client));
+        for delegate in self.delegates(client) {
+            let Some(home) = self.clients.get(&delegate).and_then(|c| c.home()) else { continue };
+            let own =
+                self.backends.get(&home).map(|b| b.subscriptions().of_client(delegate)).unwrap_or_default();
+            for uri in own {
+                let public = self.public_uri(client, delegate, &uri);
+                if !listens.iter().any(|listen| listen.wishes.includes_resource(&public)) {
+                    self.drop_subscription(home, delegate, uri);
+                }
+            }
+        }
+    }
+
+    /// The URI under which an aggregate client knows a resource that it has subscribed to.
+    pub(super) fn public_uri(&self, client: ClientId, delegate: ClientId, original: &[u8]) -> String {
+        let aggregate = self.clients.get(&client).and_then(|c| c.aggregate());
+        let quoted = aggregate.and_then(|it| it.alias(delegate, original)).unwrap_or(original);
+        serde_json::from_slice(quoted).unwrap_or_default()
+    }
+
+    /// Listens at a modern server for aggregate clients: for changes of its lists, and of the resources that they
+    /// have subscribed to.
+    pub(crate) fn listen_ourselves(&mut self, launch: Launch) {
+        let backend = launch.backend;
+        let Some(b) = self.backends.get(&backend).filter(|b| b.is_current(launch)) else { return };
+        let is_for_us = self.lessees(backend).any(|client| self.wants_offer(client));
+        let welcome = b.handshake().welcome().and_then(|welcome| welcome.part(Part::Result));
+        let discovered: Value = welcome.and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
+        let mut wishes = match is_for_us {
+            true => Wishes::of_lists(&discovered["capabilities"]),
+            false => Wishes::default(),
+        };
+        let uris = b.subscriptions().iter().filter_map(|(uri, _)| serde_json::from_slice(uri).ok());
+        wishes.resource_subscriptions = uris.collect();
+        let is_open = |minted: u64| self.pending.get(minted).is_some();
+        let before = b.subscriptions().listening().filter(|(minted, _)| is_open(*minted));
+        let before = before.map(|(minted, filter)| (minted, filter.to_owned()));
+        let filter = wishes.text();
+        if before.as_ref().is_some_and(|(_, known)| *known == filter)
+            || (before.is_none() && wishes.is_empty())
+        {
+            return;
+        }
+        // The next one first, so that no change is missed in between.
+        let next = (!wishes.is_empty()).then(|| self.send_listen(launch, &filter));
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.subscriptions_mut().set_listening(next.map(|minted| (minted, filter)));
+        }
+        if let Some((minted, _)) = before {
+            self.close(minted);
+            self.cancel_at_backend(backend, minted, "replaced by another subscription");
+        }
+    }
+
+    fn send_listen(&mut self, launch: Launch, filter: &str) -> u64 {
+        let minted = self.pending.mint();
+        let request =
+            self.own_request(launch.backend, minted, Method::Listen, &format!(r#""notifications":{filter}"#));
+        let pending = Pending::of_ours(
+            Asker::Listen,
+            launch.backend,
+            Method::Listen,
+            self.clock.now(),
+            far(self.clock.now()),
+        );
+        self.pending.insert(minted, pending);
+        self.send_to_backend(launch, request);
+        minted
+    }
+
+    /// Checks the resources that a subscription of a single server's client names.
+    pub(crate) fn screen_listen(&self, client: ClientId, message: &Message) -> Screened {
+        let uris = Wishes::of(message).unwrap_or_default().resource_subscriptions;
+        for uri in uris {
+            match self.screen_text(client, &uri) {
+                Screened::Passes => {}
+                other => return other,
+            }
+        }
+        Screened::Passes
+    }
+
+    /// Whether a client may be told of a change, with its present rights and filters.
+    pub(super) fn may_hear_of(&self, client: ClientId, backend: BackendId, message: &Message) -> bool {
+        let is_there = self.clients.get(&client).is_some_and(|c| c.may_use_server());
+        let is_shown = match message.method() {
+            Method::ResourceUpdated => self.may_see_uri(client, message.part(Part::Uri)),
+            method if method.is_list_change() => !self.hides_change_from(client, method),
+            _ => true,
+        };
+        is_there && is_shown && self.backends.contains(backend)
+    }
+}
+
+fn far(now: Moment) -> Moment {
+    now + Duration::MAX
+}

@@ -1,0 +1,285 @@
+//! Clients and servers of the modern era, and clients that make no handshake at all.
+
+use crate::story::run;
+
+/// `$M` in a story: the declaration of a modern request.
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+/// `$S` in a story: the declaration of a request whose client supports sampling.
+const SAMPLING: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}"#;
+
+/// `$D` in a story: the result of `server/discover`.
+const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{}},"ttlMs":0,"cacheScope":"private"}"#;
+
+/// `$sub` in a story: the `_meta` key of a subscription.
+const SUBSCRIPTION: &str = r#""io.modelcontextprotocol/subscriptionId""#;
+
+#[track_caller]
+pub(crate) fn play(story: &str) {
+    let story = story.replace("$M", META).replace("$S", SAMPLING).replace("$D", DISCOVERED);
+    run(&story.replace("$sub", SUBSCRIPTION));
+}
+
+/// A modern client of a modern server, whose process has answered `server/discover`.
+const OPEN: &str = r#"
+    given era modern
+    A starts 1
+    A> {"id":"a","method":"tools/list","params":{$M}}
+        1< {"id":2,"method":"server/discover","params":{$M}}
+    1> {"id":2,"result":$D}
+        1< {"id":1,"method":"tools/list","params":{$M}}
+    1> {"id":1,"result":{"tools":[],"ttlMs":5}} -> A as "a"
+"#;
+
+#[track_caller]
+fn open(story: &str) {
+    play(&format!("{OPEN}{story}"));
+}
+
+#[test]
+fn modern_pair_passes_untouched() {
+    open(
+        r#"
+        A> raw { "jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"x",$M,"n":0.700}}
+            1< raw { "jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"x",$M,"n":0.700}}
+        1> raw {"result":{"resultType":"input_required","requestState":"\u0041=","inputRequests":{}},"jsonrpc":"2.0","id":3}
+            A< raw {"result":{"resultType":"input_required","requestState":"\u0041=","inputRequests":{}},"jsonrpc":"2.0","id":"b"}
+        A> {"id":"c","method":"tools/call","params":{"name":"x","requestState":"\u0041=","inputResponses":{},$M}} -> 1 as 4
+        A> {"method":"notifications/cancelled","params":{"requestId":"c"}}
+            1< {"method":"notifications/cancelled","params":{"requestId":4}}
+        A> {"id":"d","method":"server/discover","params":{$M}} -> 1 as 5
+        1> {"id":5,"result":$D} -> A as "d"
+        "#,
+    );
+}
+
+#[test]
+fn modern_request_declares_everything() {
+    open(
+        r#"
+        A> {"id":"b","method":"tools/list"}
+            A< {"id":"b","error":{"code":-32602,…"kind":"missing_meta"…
+        A> {"id":"c","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+            A< {"id":"c","error":{"code":-32602,…clientCapabilities…
+        A> {"id":"d","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1900-01-01"}}}
+            A< {"id":"d","error":{"code":-32022,…"requested":"1900-01-01"…"supported":["2026-07-28"]…
+        "#,
+    );
+}
+
+#[test]
+fn subscription_has_the_ids_of_each_side() {
+    open(
+        r#"
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$M}} -> 1 as 3
+        1> {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{$sub:3}}}
+            A< {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{$sub:"s"}}}
+        1> {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:3}}}
+            A< {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:"s"}}}
+        1> {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:99}}}
+        +10min
+        1> {"id":3,"result":{"resultType":"complete","_meta":{$sub:3}}}
+            A< {"id":"s","result":{"resultType":"complete","_meta":{$sub:"s"}}}
+        "#,
+    );
+}
+
+#[test]
+fn cancelled_subscription_is_over() {
+    open(
+        r#"
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$M}} -> 1 as 3
+        A> {"method":"notifications/cancelled","params":{"requestId":"s"}}
+            1< {"method":"notifications/cancelled","params":{"requestId":3}}
+        1> {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:3}}}
+        A closes its end
+            - switchboard is shutting down
+            stop 1
+        "#,
+    );
+}
+
+#[test]
+fn subscription_ends_in_order_with_us() {
+    open(
+        r#"
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$M}} -> 1 as 3
+        drain
+            1< {"method":"notifications/cancelled","params":{"reason":"the subscription has ended","requestId":3}}
+            A< {"id":"s","result":{"resultType":"complete","_meta":{$sub:"s"}}}
+            - switchboard is shutting down
+            stop 1 within 5s
+        "#,
+    );
+}
+
+#[test]
+fn modern_server_has_no_requests() {
+    open(
+        r#"
+        1> {"id":7,"method":"sampling/createMessage"}
+            1< {"id":7,"error":{"code":-32601,…
+        1> {"method":"notifications/tools/list_changed"}
+        "#,
+    );
+}
+
+#[test]
+fn log_messages_follow_the_only_request() {
+    open(
+        r#"
+        1> {"method":"notifications/message","params":{"level":"info","data":0}}
+            - no listener for notifications/message
+        A> {"id":"b","method":"tools/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}}} -> 1 as 3
+        1> {"method":"notifications/message","params":{"level":"info","data":1}}
+            A< {"method":"notifications/message","params":{"level":"info","data":1}}
+        "#,
+    );
+}
+
+#[test]
+fn initialize_makes_a_client_legacy() {
+    open(
+        r#"
+        A> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}
+            start 2 at nowhere
+        "#,
+    );
+}
+
+#[test]
+fn capabilities_may_change_per_request() {
+    open(
+        r#"
+        A> {"id":"b","method":"tools/call","params":{"name":"x",$S}} -> 1 as 3
+        A> {"id":"c","method":"tools/call","params":{"name":"x",$M}} -> 1 as 4
+        1> {"id":3,"result":{}} -> A as "b"
+        "#,
+    );
+}
+
+#[test]
+fn server_that_answers_both_is_modern() {
+    play(
+        r#"
+        A starts 1
+        A> {"id":"a","method":"server/discover","params":{$S}}
+            1< {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},…}}
+        1> {"id":1,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
+            store 0
+            1< {"id":3,"method":"server/discover",…}
+        1> {"id":3,"result":$D}
+            record 0: modern
+            start 2 at nowhere
+        2 spawns
+            2< {"id":5,"method":"server/discover","params":{$S}}
+        2> {"id":5,"result":$D}
+            2< {"id":4,"method":"server/discover","params":{$S}}
+        2> {"id":4,"result":$D} -> A as "a"
+        "#,
+    );
+}
+
+#[test]
+fn legacy_server_refuses_discovery() {
+    play(
+        r#"
+        A starts 1
+        A> {"id":"a","method":"server/discover","params":{$S}}
+            1< {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},…}}
+        1> {"id":1,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
+            store 0
+            1< {"id":3,"method":"server/discover",…}
+        1> {"id":3,"error":{"code":-32601,"message":"no"}}
+            record 0: legacy
+            A< {"id":"a","error":{"code":-32601,…
+        A> {"id":"b","method":"tools/list","params":{$S}}
+            A< {"id":"b","error":{"code":-32022,…"supported":["2025-11-25","2025-06-18","2025-03-26","2024-11-05"]…
+        A> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}}}}
+            A< {"id":0,"result":{"capabilities":{}}}
+        "#,
+    );
+}
+
+#[test]
+fn modern_server_refuses_the_handshake() {
+    play(
+        r#"
+        A starts 1
+        A> {"id":"a","method":"tools/list","params":{$M}}
+            1< {"id":1,"method":"initialize",…}
+        1> {"id":1,"error":{"code":-32601,"message":"no"}}
+            record 0: modern
+            - it refused `initialize`
+            stop 1 now
+            start 2 at nowhere
+        2 spawns
+            2< {"id":4,"method":"server/discover","params":{$M}}
+        2> {"id":4,"result":$D}
+            2< {"id":3,"method":"tools/list","params":{$M}}
+        "#,
+    );
+}
+
+#[test]
+fn silent_server_counts_as_legacy() {
+    play(
+        r#"
+        A starts 1
+        A> {"id":"a","method":"server/discover","params":{$M}}
+            1< {"id":1,"method":"initialize",…}
+        1> {"id":1,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
+            store 0
+            1< {"id":3,"method":"server/discover",…}
+        +5s
+            record 0: legacy
+            A< {"id":"a","error":{"code":-32601,…
+        "#,
+    );
+}
+
+#[test]
+fn remote_server_is_asked_at_once() {
+    play(
+        r#"
+        given remote
+        A starts 1
+        A> {"id":"a","method":"server/discover","params":{$M}}
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        1> {"id":2,"error":{"code":-32601,"message":"no"}}
+            record 0: legacy
+            A< {"id":"a","error":{"code":-32601,…
+            - it refused `initialize`
+            stop 1 now
+        "#,
+    );
+}
+
+#[test]
+fn client_without_a_handshake_is_served() {
+    run(r#"
+        A starts 1
+        A> {"id":7,"method":"tools/list"}
+            1< {"id":2,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},…}}
+        1> {"id":2,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
+            1< {"id":1,"method":"tools/list"}
+        1> {"id":1,"result":{"tools":[]}} -> A as 7
+        A> {"id":8,"method":"ping"} -> 1 as 3
+    "#);
+}
+
+#[test]
+fn modern_errors_use_the_modern_codes() {
+    open(
+        r#"
+        A> {"id":"b","method":"tools/call","params":{"name":"x",$M}} -> 1 as 3
+        1 ends: exit code 1
+            A< {"id":"b","error":{"code":-32603,…"kind":"backend_unavailable"…
+            - restart after a pause
+        "#,
+    );
+}

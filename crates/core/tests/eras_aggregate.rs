@@ -1,0 +1,31 @@
+//! Modern clients of several modern servers.
+
+use super::eras::play;
+
+/// A modern client of two modern servers, whose lists are known.
+const OPEN: &str = r#"
+    given servers more; era modern; server 1; era modern
+    A comes; folder /p; server all
+    A> {"id":"a","method":"tools/list","params":{$M}}
+        start 1 at /p
+        start 2 at /p
+    1 spawns
+        1< {"id":2,"method":"server/discover","params":{$M}}
+    2 spawns
+        2< {"id":3,"method":"server/discover","params":{$M}}
+    1> {"id":2,"result":$D}
+        1< {"id":4,"method":"subscriptions/listen","params":{$M,"notifications":{"toolsListChanged":true}}}
+        1< {"id":5,"method":"tools/list","params":{$M}}
+        1< {"id":6,"method":"resources/list","params":{$M}}
+        1< {"id":7,"method":"resources/templates/list","params":{$M}}
+"#;
+
+#[track_caller]
+fn open(story: &str) {
+    play(&format!("{OPEN}{story}"));
+}
+
+#[test]
+fn modern_servers_are_asked_for_lists() {
+    open("");
+}
