@@ -32,9 +32,6 @@ pub const METHOD: &str = "Mcp-Method";
 pub const NAME: &str = "Mcp-Name";
 /// Prefix of the headers for annotated arguments.
 pub const PARAM_PREFIX: &str = "Mcp-Param-";
-/// JSON-RPC code for headers that disagree with the body (HTTP status 400).
-pub const HEADER_MISMATCH: i32 = -32020;
-
 /// A header of a request, as the HTTP library found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found<'a> {

@@ -51,4 +51,4 @@ createServer(async (request, response) => {
     // The client is gone.
   }
   response.end();
-}).listen(Number(process.argv[2]), "127.0.0.1", () => console.log("ready"));
+}).listen(Number(process.argv[2]), "127.0.0.1", () => console.error("listening on port"));

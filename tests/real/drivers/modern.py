@@ -8,7 +8,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-server = MCPServer("modern", version="1", log_level="WARNING")
+server = MCPServer("modern", version="1", log_level="INFO")
 cancelled = 0
 
 

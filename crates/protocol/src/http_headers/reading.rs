@@ -7,11 +7,9 @@ use crate::method;
 use crate::touch::Part;
 use std::borrow::Cow;
 
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-
 /// Protocol version in the request's `_meta`.
 pub fn protocol_version(message: &Message) -> Option<Cow<'_, str>> {
-    member(message.part(Part::Meta)?, VERSION_KEY).and_then(method::text)
+    message.text(Part::MetaVersion)
 }
 
 /// The arguments of a `tools/call`, as JSON.

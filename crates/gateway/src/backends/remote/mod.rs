@@ -61,7 +61,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::{About, Event, Launch, Peer};
 use switchboard_process::lock::{Lock, LockGuard};
-use switchboard_protocol::{Dialect, Frame, Kind, Message, Method, Outgoing, RawId};
+use switchboard_protocol::{Dialect, Era, Frame, Kind, Message, Method, Outgoing, RawId};
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// Time limit for the farewell to a server.
@@ -362,7 +362,8 @@ impl Remote {
 
     /// Answers a request with an error about its failure.
     fn answer(&self, id: &RawId, fault: &Fault) {
-        let answer = fault.answer(&self.target, &self.name, self.root.as_deref());
+        let era = if self.state().modern.is_some() { Era::Modern } else { Era::Legacy };
+        let answer = fault.answer(&self.target, &self.name, self.root.as_deref()).in_era(era);
         let bytes = answer.to_bytes(id, Dialect::Standard);
         self.tell_core(bytes);
     }

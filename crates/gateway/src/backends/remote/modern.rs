@@ -13,7 +13,8 @@ use bytes::Bytes;
 use reqwest::Response;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
-use switchboard_protocol::http_headers::{self, HEADER_MISMATCH, RejectedTool, ToolList};
+use switchboard_protocol::http_headers::{self, RejectedTool, ToolList};
+use switchboard_protocol::modern::HEADER_MISMATCH;
 use switchboard_protocol::{Message, Method, Outgoing, OutgoingKind, Part, RawId};
 use tokio::sync::{Notify, mpsc};
 
@@ -96,7 +97,7 @@ impl Remote {
     }
 
     /// Sends a request of the core until it is answered or cancelled.
-    async fn ask_modern(self: Arc<Self>, mut request: RemoteRequest, cancelled: Arc<Notify>) {
+    pub(super) async fn ask_modern(self: Arc<Self>, mut request: RemoteRequest, cancelled: Arc<Notify>) {
         let carried = request.clone();
         let exchange = async {
             tokio::select! {
@@ -264,11 +265,10 @@ impl Remote {
     pub(super) fn modern_headers(&self, message: Option<&Message>) -> HeaderMap {
         let mut headers = self.target.headers.clone();
         let Some(message) = message else { return headers };
-        let state = self.state();
-        let Some(modern) = &state.modern else { return headers };
-        let params = modern.tools.headers(message);
-        if let Some(version) = &modern.version {
-            headers.insert(VERSION, version.clone());
+        let mut params = Vec::new();
+        if let Some(modern) = &self.state().modern {
+            params = modern.tools.headers(message);
+            headers.extend(modern.version.clone().map(|version| (VERSION, version)));
         }
         let standard =
             http_headers::standard(message).into_iter().map(|(name, value)| (name.to_owned(), value));

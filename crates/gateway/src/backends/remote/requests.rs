@@ -141,8 +141,8 @@ impl RemoteRequest {
 
     /// Whether sending twice has the same effect as sending once.
     pub(super) fn is_repeatable(&self) -> bool {
-        let is_opening = matches!(self.method, Method::Initialize | Method::Discover);
-        !self.is_once && (self.id.is_none() || self.method.is_repeatable() || is_opening)
+        !self.is_once
+            && (self.id.is_none() || self.method.is_repeatable() || self.method == Method::Initialize)
     }
 }
 
@@ -184,6 +184,11 @@ pub(super) async fn deliver(
                 remote.release_credit(&request);
                 remote.report(&request, sent.ok().and_then(Result::err));
                 remote.listen_again().await;
+            }
+            // The core asks whether the server is modern, too. Inside a session the question would prove nothing.
+            Method::Discover if request.id.is_some() && !remote.is_legacy() => {
+                let cancelled = remote.state().in_flight.begin(&request);
+                remote.spawn("exchange", remote.clone().ask_modern(request, cancelled));
             }
             _ if request.id.is_some() => {
                 // Registered here, in order: a cancellation that follows must find the request.

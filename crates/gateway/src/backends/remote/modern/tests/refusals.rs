@@ -58,7 +58,9 @@ fn unusable_bodies_are_errors() {
     let mut line = Line::discovered(&web);
     for (id, tool) in (2..).zip(["page", "empty", "foreign", "404"]) {
         line.call(id, tool, json!({}));
-        assert!(line.answer(id)["error"]["data"]["kind"].is_string(), "{tool}");
+        let told = line.answer(id)["error"].clone();
+        // Modern clients know no codes of ours.
+        assert_eq!((&told["code"], told["data"]["kind"].is_string()), (&json!(-32603), true), "{tool}");
     }
     assert_eq!(web.count("tools/call"), 4);
 }
@@ -103,6 +105,25 @@ fn legacy_server_is_recognised() {
     );
     let greeting = web.seen().into_iter().find(|seen| seen.what() == "initialize").unwrap();
     assert_eq!(greeting.header("mcp-method"), None);
+}
+
+#[test]
+fn legacy_connection_asks_outside_its_session() {
+    let web = Web::start(|seen, wire| match (seen.what(), seen.header("mcp-session-id")) {
+        ("server/discover", None) => wire.answer(seen, &json!({ "supportedVersions": ["2026-07-28"] })),
+        _ => switchboard_testkit::web::mcp(seen, wire, "s-1"),
+    });
+    let mut line = Line::new(&web, Transport::Auto);
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
+    line.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }));
+    line.answer(1);
+    line.send(&request(2, "server/discover", json!({})));
+    assert_eq!(line.answer(2)["result"]["supportedVersions"], json!(["2026-07-28"]));
+    let seen = web.seen().into_iter().find(|seen| seen.what() == "server/discover").unwrap();
+    assert_eq!(seen.header("mcp-protocol-version"), Some("2026-07-28"));
+    assert_eq!(seen.header("mcp-method"), Some("server/discover"));
+    line.send(&json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" }));
+    assert!(line.answer(3)["result"]["tools"].is_array(), "the session goes on");
 }
 
 #[test]
