@@ -1,11 +1,15 @@
 //! MCP 2026-07-28, the modern era.
 //!
 //! - `peers`: the scripted client and the fake server of this era, without the program between them.
+//! - `stdio`: one server over stdio. `together`: several servers. `verdict`: the era of a server.
 //! - `remote`: modern servers over HTTP; `remote_real`: those of two SDKs.
 
 mod peers;
 mod remote;
 mod remote_real;
+mod stdio;
+mod together;
+mod verdict;
 
 use serde_json::{Value, json};
 use switchboard_testkit::client::Client;
