@@ -181,7 +181,7 @@ impl Front {
         }
         match answer.await {
             Ok(CallOutcome::Whole(part, refusal)) => message(part, headers, refusal),
-            Ok(CallOutcome::Stream(parts)) => stream(Events::new(parts, None)),
+            Ok(CallOutcome::Stream(parts)) => stream(Events::new(parts)),
             // The session was closed while the call waited.
             Err(_) => self.gone().reply(&asked),
         }
@@ -258,7 +258,7 @@ impl Front {
             })?),
         };
         match parts {
-            Ok(parts) => Ok(stream(Events::new(parts, None))),
+            Ok(parts) => Ok(stream(Events::new(parts))),
             Err(NoStream::Taken) => Err(HttpRefusal::malformed(
                 StatusCode::CONFLICT,
                 "this session already has an open stream",
