@@ -29,6 +29,7 @@ mod aggregate;
 mod http;
 #[cfg(target_os = "linux")]
 mod isolation;
+mod modern;
 #[cfg(target_os = "linux")]
 mod access;
 mod remote;

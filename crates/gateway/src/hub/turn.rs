@@ -117,9 +117,7 @@ impl<'a> Turn<'a> {
             }
             Action::Report(fact) => {
                 if let Fact::Draining { .. } = fact {
-                    // A permit is stored if the task that accepts connections is not waiting
-                    // at this moment.
-                    self.hub.draining.notify_one();
+                    self.hub.draining.send_replace(true);
                 }
                 self.desk().take(fact);
             }
