@@ -29,10 +29,10 @@ mod aggregate;
 mod http;
 #[cfg(target_os = "linux")]
 mod isolation;
-mod modern;
 #[cfg(target_os = "linux")]
 mod access;
 mod remote;
+mod modern;
 mod logs;
 mod raw;
 mod config;

@@ -1,9 +1,13 @@
 //! Modern requests that break the rules of the transport get the status and the code of the specification.
 
-use super::http_posts::{CAPABILITIES_KEY, INFO_KEY, VERSION, VERSION_KEY, post, request};
 use crate::http::served::{FAKE, Served};
 use serde_json::{Value, json};
-use switchboard_testkit::http::Ask;
+use switchboard_testkit::http::{Ask, Modern, Web};
+use switchboard_testkit::message::{self, MODERN as VERSION, Profile};
+
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+const INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
 
 /// Paths of Streamable HTTP.
 const PATHS: [&str; 3] = ["/mcp", FAKE, "/profiles/some/mcp"];
@@ -12,8 +16,16 @@ fn served() -> Served {
     Served::with(json!({ "profiles": { "some": ["fake"] } }), json!({}), &[])
 }
 
+fn request(method: &str, params: Value) -> Value {
+    message::request("mine", method, Profile::default().dress(params))
+}
+
+fn post(web: &Web, path: &str, message: &Value) -> Ask {
+    Modern::at(web, path).say(message)
+}
+
 fn call() -> Value {
-    request("mine", "tools/call", json!({ "name": "echo", "arguments": { "is": "forbidden" } }))
+    request("tools/call", json!({ "name": "echo", "arguments": { "is": "forbidden" } }))
 }
 
 /// Checks the refusal of the request `mine`, and returns its error.
@@ -122,7 +134,7 @@ fn only_single_requests_are_taken() {
             served.web.post(path, notice.to_string()).header("MCP-Protocol-Version", VERSION).send();
         assert_eq!((reply.status, reply.text().as_str()), (202, ""));
         // A stream is the only form of this answer.
-        let listen = request("mine", "subscriptions/listen", json!({ "notifications": {} }));
+        let listen = request("subscriptions/listen", json!({ "notifications": {} }));
         refused(post(&served.web, path, &listen).header("Accept", "application/json"), 406, -32600);
         drop(one);
     }

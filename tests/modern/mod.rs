@@ -1,9 +1,8 @@
-//! MCP 2026-07-28: requests that stand alone, without a handshake or a session.
+//! MCP 2026-07-28, the modern era.
 //!
-//! - `http_posts`: modern requests over HTTP, each header and member of which can be changed.
-//! - `http_refusals`: requests that break the rules of the transport.
+//! - `peers`: the scripted client and the fake server of this era, without the program between them.
+//! - `http_refusals`: requests over HTTP that break the rules of the transport.
 
-#[cfg(target_os = "linux")]
-pub(crate) mod http_posts;
+mod peers;
 #[cfg(target_os = "linux")]
 mod http_refusals;

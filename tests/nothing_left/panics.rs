@@ -22,8 +22,7 @@ const DAEMONS: &[&str] = &["accepting", "attachment", "forgetting", "lending", "
 /// Tasks of remote servers.
 const REMOTE: &[&str] = &["exchange", "listening"];
 /// Tasks of `serve`: see `tests/http`.
-const SERVING: &[&str] =
-    &["accounting", "connection", "parting", "slow", "subscriptions", "tidying", "visiting", "welcoming"];
+const SERVING: &[&str] = &["accounting", "connection", "parting", "slow", "tidying", "visiting", "welcoming"];
 /// Tasks that end before there is a backend.
 const EARLY: &[&str] = &["sweeping"];
 

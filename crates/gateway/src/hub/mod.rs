@@ -34,7 +34,7 @@ use switchboard_core::{Action, ClientId, Core, Event, Launch, Moment, Peer};
 use switchboard_process::lock::Lock;
 use switchboard_process::tree::Tree;
 use switchboard_protocol::Framing;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 pub(crate) struct Hub {
     inside: Lock<Inside>,
@@ -48,8 +48,8 @@ pub(crate) struct Hub {
     /// An outbox has room again.
     room: Notify,
     finished: Notify,
-    /// Whether shutdown has begun.
-    draining: watch::Sender<bool>,
+    /// Shutdown has begun.
+    draining: Notify,
     is_ending: AtomicBool,
     /// Peers can run while we do.
     has_several_cores: bool,
@@ -93,7 +93,7 @@ impl Hub {
             measure_soon: Notify::new(),
             room: Notify::new(),
             finished: Notify::new(),
-            draining: watch::channel(false).0,
+            draining: Notify::new(),
             is_ending: AtomicBool::new(false),
             has_several_cores: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
         })
@@ -172,10 +172,9 @@ impl Hub {
         let _ = tokio::time::timeout(patience, self.written(Peer::Client(client))).await;
     }
 
-    /// Waits until shutdown begins.
+    /// Waits until shutdown begins. One waiter only.
     pub(crate) async fn draining(&self) {
-        // An error means that the sender is gone, which `self` holds.
-        let _ = self.draining.subscribe().wait_for(|is_draining| *is_draining).await;
+        self.draining.notified().await;
     }
 
     /// Whether new requests are refused, without taking the lock.

@@ -117,7 +117,9 @@ impl<'a> Turn<'a> {
             }
             Action::Report(fact) => {
                 if let Fact::Draining { .. } = fact {
-                    self.hub.draining.send_replace(true);
+                    // A permit is stored if the task that accepts connections is not waiting
+                    // at this moment.
+                    self.hub.draining.notify_one();
                 }
                 self.desk().take(fact);
             }

@@ -136,7 +136,6 @@ impl HttpListening {
         visits.spawn("tidying", front.clone().tidy());
         clerks.spawn("slow", front.clone().look_after_slow());
         clerks.spawn("accounting", front.clone().account());
-        clerks.spawn("subscriptions", front.clone().end_subscriptions());
         for socket in self.sockets {
             let welcome = listen::welcome(front.clone(), socket, self.tls.clone(), guests.clone());
             visits.spawn("welcoming", welcome);

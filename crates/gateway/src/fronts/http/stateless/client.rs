@@ -44,7 +44,6 @@ struct OpenRequest {
     /// Tells requests with the same id apart.
     number: u64,
     takes_streams: bool,
-    is_listen: bool,
     state: RequestState,
 }
 
@@ -61,7 +60,6 @@ enum RequestState {
 pub(super) struct Opening {
     pub(super) id: RawId,
     pub(super) takes_streams: bool,
-    pub(super) is_listen: bool,
 }
 
 impl StatelessClient {
@@ -87,8 +85,8 @@ impl StatelessClient {
         let number = inside.next;
         inside.next += 1;
         let (reply, answer) = oneshot::channel();
-        let (takes_streams, is_listen) = (opening.takes_streams, opening.is_listen);
-        let request = OpenRequest { number, takes_streams, is_listen, state: RequestState::Waiting(reply) };
+        let takes_streams = opening.takes_streams;
+        let request = OpenRequest { number, takes_streams, state: RequestState::Waiting(reply) };
         inside.open.insert(opening.id.clone(), request);
         inside.used = Instant::now();
         Some((CallGuard::new(self.clone(), opening.id.clone(), number), answer))
@@ -158,22 +156,6 @@ impl StatelessClient {
         let mut inside = self.lock();
         inside.is_closed |= !inside.is_in_use();
         inside.is_closed
-    }
-
-    /// Ends all subscriptions in order.
-    pub(super) fn end_subscriptions(&self) {
-        let mut inside = self.lock();
-        let listens = inside.open.iter().filter(|(_, request)| request.is_listen);
-        let ids: Vec<RawId> = listens.map(|(id, _)| id.clone()).collect();
-        for id in ids {
-            let text = String::from_utf8_lossy(id.as_bytes()).into_owned();
-            let message = Bytes::from(format!(
-                r#"{{"jsonrpc":"2.0","id":{text},"result":{{"resultType":"complete","_meta":{{"io.modelcontextprotocol/subscriptionId":{text}}}}}}}"#
-            ));
-            // The core does not know of this answer, and counts no bytes for it.
-            inside.answer(&id, Answered { message, count: 0, refusal: None, error: None }, |_| None);
-            self.cancel(&id, "switchboard is shutting down");
-        }
     }
 
     fn charge(&self, count: usize) -> Option<Charge> {

@@ -142,7 +142,7 @@ impl Front {
             message,
         };
         let Some(id) = message.id() else { return Err(HttpRefusal::not_initialized()) };
-        let opening = Opening { id, takes_streams: *takes_streams, is_listen };
+        let opening = Opening { id, takes_streams: *takes_streams };
         if let Some(opened) = self.pool.open(&origin, &opening) {
             // A client that is known keeps its connection, even without a token.
             from.caller.admit()?;
@@ -181,14 +181,6 @@ impl Front {
             if client.is_spent() || (is_old(&client) && client.close_if_idle()) {
                 self.end_client(&client);
             }
-        }
-    }
-
-    /// Ends all subscriptions in order when we shut down, so that nothing waits for them.
-    pub(crate) async fn end_subscriptions(self: Arc<Self>) {
-        self.hub.draining().await;
-        for client in self.pool.all() {
-            client.end_subscriptions();
         }
     }
 }
