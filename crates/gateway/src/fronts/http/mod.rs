@@ -166,7 +166,7 @@ impl Front {
         let route = route::route(request.uri().path());
         match (&route, request.method()) {
             // A CORS preflight carries no token; the actual request follows.
-            (_, &Method::OPTIONS) => return reply::preflight(),
+            (_, &Method::OPTIONS) => return reply::preflight(request.headers()),
             // Without a token, so that a probe needs no secret.
             (Route::Health, &Method::GET) => return health::alive(),
             (Route::Home, &Method::GET | &Method::HEAD) => return self.page(&request),

@@ -18,17 +18,18 @@ pub(super) enum Outcome {
         part: BodyPart,
         /// The reason, if it is an error of ours.
         refusal: Option<Refusal>,
-        error: Option<ServerError>,
+        /// `None` for a result.
+        failure: Option<Failure>,
     },
     Stream(mpsc::UnboundedReceiver<BodyPart>),
 }
 
-/// An error for which HTTP has a status of its own.
+/// An error answer, with the status that HTTP has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ServerError(StatusCode);
+pub(super) struct Failure(Option<StatusCode>);
 
-impl ServerError {
-    pub(super) fn read(answer: &[u8]) -> Option<Self> {
+impl Failure {
+    pub(super) fn read(answer: &[u8]) -> Self {
         #[derive(Deserialize)]
         struct Answer {
             error: Code,
@@ -37,15 +38,15 @@ impl ServerError {
         struct Code {
             code: i32,
         }
-        let Answer { error } = serde_json::from_slice(answer).ok()?;
-        match error.code {
-            METHOD_NOT_FOUND => Some(Self(StatusCode::NOT_FOUND)),
-            HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION => Some(Self(StatusCode::BAD_REQUEST)),
-            _ => None,
-        }
+        let answer: Option<Answer> = serde_json::from_slice(answer).ok();
+        Self(match answer.map(|answer| answer.error.code) {
+            Some(METHOD_NOT_FOUND) => Some(StatusCode::NOT_FOUND),
+            Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION) => Some(StatusCode::BAD_REQUEST),
+            Some(_) | None => None,
+        })
     }
 
-    pub(super) fn status(self) -> StatusCode {
+    pub(super) fn status(self) -> Option<StatusCode> {
         self.0
     }
 }
@@ -96,9 +97,9 @@ mod tests {
             (-32602, None),
         ] {
             let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"x"}}}}"#);
-            let found = ServerError::read(answer.as_bytes()).map(|error| error.status().as_u16());
+            let found = Failure::read(answer.as_bytes()).status().map(|status| status.as_u16());
             assert_eq!(found, status, "{code}");
         }
-        assert_eq!(ServerError::read(br#"{"id":1,"error":{"code":"x"}}"#), None);
+        assert_eq!(Failure::read(br#"{"id":1,"error":{"code":"x"}}"#).status(), None);
     }
 }

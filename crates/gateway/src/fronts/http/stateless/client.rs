@@ -5,8 +5,9 @@ use super::super::body::{BodyPart, Charge};
 use super::super::frames::old_event;
 use super::super::inbox::Inbox;
 use super::super::slow::Streams;
-use super::call::{CallGuard, Outcome, ServerError};
+use super::call::{CallGuard, Failure, Outcome};
 use super::owner::Owner;
+use super::params::KnownParams;
 use crate::io::mailbox::Mailbox;
 use crate::io::reader::ClientReader;
 use bytes::Bytes;
@@ -27,6 +28,8 @@ const MAX_ABANDONED: usize = 64;
 pub(crate) struct StatelessClient {
     pub(super) id: ClientId,
     pub(super) owner: Owner,
+    /// Shared by all clients of an owner.
+    pub(super) params: Arc<KnownParams>,
     inbox: Arc<Inbox>,
     /// Reads the paths in the client's messages.
     reader: tokio::sync::Mutex<ClientReader>,
@@ -63,10 +66,16 @@ pub(super) struct Opening {
 }
 
 impl StatelessClient {
-    pub(super) fn new(id: ClientId, owner: Owner, inbox: Arc<Inbox>, reader: ClientReader) -> Arc<Self> {
+    pub(super) fn new(
+        id: ClientId,
+        owner: Owner,
+        params: Arc<KnownParams>,
+        inbox: Arc<Inbox>,
+        reader: ClientReader,
+    ) -> Arc<Self> {
         let inside = ClientState { open: HashMap::new(), next: 0, used: Instant::now(), is_closed: false };
         let reader = tokio::sync::Mutex::new(reader);
-        Arc::new(Self { id, owner, inbox, reader, inside: Lock::new(inside) })
+        Arc::new(Self { id, owner, params, inbox, reader, inside: Lock::new(inside) })
     }
 
     fn lock(&self) -> LockGuard<'_, ClientState> {
@@ -210,7 +219,7 @@ impl ClientState {
 
     /// Delivers an answer. Returns the bytes that no longer wait.
     fn answer(&mut self, id: &RawId, answered: Answered, charge: impl Fn(usize) -> Option<Charge>) -> usize {
-        let Answered { message, count, refusal, error } = answered;
+        let Answered { message, count, refusal, failure } = answered;
         let Some(request) = self.open.remove(id) else { return count };
         self.used = Instant::now();
         match request.state {
@@ -218,7 +227,7 @@ impl ClientState {
                 // A short answer fits into the connection's socket buffer, and needs no later notice.
                 let gone = if count <= MAX_SHORT_ANSWER_BYTES { count } else { 0 };
                 let part = BodyPart::new(message, charge(count - gone));
-                let _ = reply.send(Outcome::Whole { part, refusal, error });
+                let _ = reply.send(Outcome::Whole { part, refusal, failure });
                 gone
             }
             RequestState::Streaming(sender) => {
@@ -261,7 +270,7 @@ struct Answered {
     message: Bytes,
     count: usize,
     refusal: Option<switchboard_protocol::Refusal>,
-    error: Option<ServerError>,
+    failure: Option<Failure>,
 }
 
 impl Mailbox for StatelessClient {
@@ -274,8 +283,8 @@ impl Mailbox for StatelessClient {
                 let Some(id) = out.id().map(RawId::from_bytes) else { return count };
                 let refusal = out.reason();
                 let message = on_one_line(out);
-                let error = failed.then(|| ServerError::read(&message)).flatten();
-                let answered = Answered { message, count, refusal, error };
+                let failure = failed.then(|| Failure::read(&message));
+                let answered = Answered { message, count, refusal, failure };
                 return self.lock().answer(&id, answered, |count| self.charge(count));
             }
             // No batch is ever passed on.
@@ -301,3 +310,6 @@ fn on_one_line(out: Outgoing) -> Bytes {
 fn channel() -> (mpsc::UnboundedSender<BodyPart>, mpsc::UnboundedReceiver<BodyPart>) {
     mpsc::unbounded_channel()
 }
+
+#[cfg(test)]
+mod tests;

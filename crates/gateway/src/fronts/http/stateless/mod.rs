@@ -2,13 +2,14 @@
 //! POST stands alone. Behind it is a client of the core, taken from a pool.
 //!
 //! # Layout
-//! - `era`: the era of a POST. `check`: the rules for modern ones.
+//! - `era`: the era of a POST. `check`: the rules for modern ones; `params`: headers that repeat arguments.
 //! - `owner`: the party behind a request. `client`: one client of the core; `call`: one of its requests. `pool`: all
 //!   clients.
 //! - `serve`: from a POST to its response.
 
 mod era;
 mod check;
+mod params;
 mod owner;
 mod call;
 mod client;

@@ -3,6 +3,7 @@
 use super::call::{CallGuard, Outcome};
 use super::client::{Opening, StatelessClient};
 use super::owner::Origin;
+use super::params::KnownParams;
 use std::collections::HashMap;
 use std::hash::RandomState;
 use std::sync::Arc;
@@ -40,6 +41,14 @@ impl Pool {
         let state = self.lock();
         let own = state.clients.get(&hash)?.iter().filter(|client| client.owner.is(origin));
         own.into_iter().find_map(|client| client.open(opening))
+    }
+
+    /// Annotations of tools that other clients of a request's party have seen.
+    pub(super) fn params(&self, origin: &Origin<'_>) -> Arc<KnownParams> {
+        let hash = origin.hash(&self.hasher);
+        let state = self.lock();
+        let own = state.clients.get(&hash).into_iter().flatten().find(|client| client.owner.is(origin));
+        own.map(|client| client.params.clone()).unwrap_or_default()
     }
 
     /// Number of clients.

@@ -6,7 +6,7 @@ use super::super::reply::{accepted, message, stream};
 use super::super::route::RouteTarget;
 use super::super::sessions::{may_name_folders, named_root};
 use super::super::{Front, HttpReply, Recognised};
-use super::call::{CallGuard, Outcome};
+use super::call::{CallGuard, Failure, Outcome};
 use super::check::{self, Checked};
 use super::client::{Opening, StatelessClient};
 use super::owner::{Origin, Owner};
@@ -15,7 +15,7 @@ use hyper::header::HeaderMap;
 use std::sync::Arc;
 use std::time::Instant;
 use switchboard_core::Event;
-use switchboard_protocol::{Kind, Message, Method, Parsed};
+use switchboard_protocol::{Kind, Message, Method, Parsed, Part};
 use tokio::sync::oneshot;
 
 /// Content of a POST without a session.
@@ -84,7 +84,17 @@ impl Front {
         from: &Recognised<'_>,
     ) -> HttpReply {
         let is_modern = admitted.is_modern;
-        let (call, answer) = match self.open_alone(&admitted, target, from) {
+        let opened = self.open_alone(&admitted, target, from).and_then(|(call, answer)| {
+            let Admitted { headers, message, .. } = &admitted;
+            match call.client().params.check(message, headers) {
+                Ok(()) => Ok((call, answer)),
+                Err(refusal) => {
+                    call.withdraw();
+                    Err(refusal)
+                }
+            }
+        });
+        let (call, answer) = match opened {
             Ok(opened) => opened,
             Err(refusal) => {
                 self.record(&refusal, Some(from.visitor.identity()), from.caller);
@@ -96,14 +106,18 @@ impl Front {
         }
         let Admitted { headers, message: said, .. } = admitted;
         let client = call.client().clone();
+        let page = (said.method() == Method::ToolsList && is_modern).then(|| !said.has(Part::Cursor));
         let frame = Ok(Parsed::One(said));
         let paths = client.paths(&frame).await;
         self.inbox.said(Event::FromClient { client: client.id, frame, paths });
         match answer.await {
-            Ok(Outcome::Whole { part, refusal, error }) => {
+            Ok(Outcome::Whole { part, refusal, failure }) => {
+                if let Some(is_first) = page.filter(|_| failure.is_none()) {
+                    client.params.learn(&part.bytes, is_first);
+                }
                 let mut reply = message(part, headers, refusal);
-                if let Some(error) = error.filter(|_| is_modern) {
-                    *reply.status_mut() = error.status();
+                if let Some(status) = failure.filter(|_| is_modern).and_then(Failure::status) {
+                    *reply.status_mut() = status;
                 }
                 reply
             }
@@ -151,7 +165,8 @@ impl Front {
         let expected = self.expect(target, headers, from)?;
         let owner = Owner::new(&origin);
         let reader = self.reader_for(&expected);
-        let client = StatelessClient::new(self.host.next_client(), owner, self.inbox.clone(), reader);
+        let (id, params) = (self.host.next_client(), self.pool.params(&origin));
+        let client = StatelessClient::new(id, owner, params, self.inbox.clone(), reader);
         // Before others can find the client, so that the id is free.
         let Some(opened) = client.open(&opening) else { return Err(HttpRefusal::shutting_down()) };
         if let Err(refusal) = self.make_room(|_| self.pool.reserve()) {
