@@ -92,7 +92,6 @@ fn options(args: &ServeArgs, config: &Config) -> anyhow::Result<HttpOptions> {
         listen,
         tls: tls(args, serve),
         needs_token: !args.no_auth,
-        serves_modern: true,
         token_in_body: serve.token_in_body,
         hosts,
         origins: serve.allowed_origins.clone(),

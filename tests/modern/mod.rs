@@ -2,7 +2,17 @@
 //!
 //! - `peers`: the scripted client and the fake server of this era, without the program between them.
 //! - `http_refusals`: requests over HTTP that break the rules of the transport.
+//! - `http_calls`, `http_streams`: requests over HTTP, and their responses. `http_access`: the rights of their tokens.
+//! - `http_plain`: requests over HTTP that declare nothing.
 
 mod peers;
 #[cfg(target_os = "linux")]
 mod http_refusals;
+#[cfg(target_os = "linux")]
+mod http_calls;
+#[cfg(target_os = "linux")]
+mod http_streams;
+#[cfg(target_os = "linux")]
+mod http_access;
+#[cfg(target_os = "linux")]
+mod http_plain;

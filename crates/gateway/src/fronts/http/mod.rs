@@ -74,8 +74,6 @@ pub struct HttpOptions {
     pub tls: Option<listen::TlsFiles>,
     /// Whether clients need a token. If not, those without one are anonymous.
     pub needs_token: bool,
-    /// Whether modern requests are served.
-    pub serves_modern: bool,
     /// Whether a token in a message counts.
     pub token_in_body: bool,
     pub hosts: Vec<String>,

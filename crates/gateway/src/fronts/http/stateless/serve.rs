@@ -43,7 +43,7 @@ impl Front {
     ) -> HttpReply {
         let Posted { headers, said, takes_streams } = posted;
         let asked = Asked::of(&said);
-        if !self.options.serves_modern {
+        if !self.host.serves_modern() {
             return HttpRefusal::legacy_only().reply(&asked);
         }
         match check::check(said, &headers) {
