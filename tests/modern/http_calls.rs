@@ -13,7 +13,8 @@ const PATHS: [(&str, &str); 3] = [("/mcp", "fake__"), (FAKE, ""), ("/profiles/so
 pub(super) fn served() -> Served {
     let profiles = json!({ "profiles": { "some": ["fake"] } });
     // Calls of all parallel clients go to one process.
-    Served::with(profiles, json!({ "scope": "global", "state": "none" }), &["--era", "modern"])
+    let server = json!({ "scope": "global", "state": "none", "maxInFlight": 200 });
+    Served::with(profiles, server, &["--era", "modern"])
 }
 
 /// Number of clients that the program knows.

@@ -46,7 +46,7 @@ fn plain_requests_are_served() {
 #[test]
 fn plain_requests_have_the_tokens_rights() {
     let served = served();
-    let web = web_of(&served, &["ci", "--tools", "fake:echo"]);
+    let web = web_of(&served, &["ci", "--tools", "echo"]);
     for (path, prefix) in PATHS {
         answered(&served.web, path, &call(1, &format!("{prefix}facts"), json!({})));
         assert_eq!(text(&answered(&web, path, &call(1, &format!("{prefix}echo"), json!({})))), "{}");

@@ -15,6 +15,11 @@ fn cancellations(modern: &Modern, prefix: &str) -> Vec<Value> {
     answer["result"]["cancelled"].as_array().unwrap().clone()
 }
 
+/// The subscription that an answer ends.
+fn ended(answer: &Value) -> &Value {
+    &answer["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
+}
+
 #[test]
 fn listen_carries_what_was_asked_for() {
     let served = served();
@@ -53,7 +58,7 @@ fn server_ends_a_listen() {
         modern.call("unlisten", json!({ "how": how }));
         let last = stream.message().unwrap();
         match how {
-            "result" => assert_eq!((&last["id"], message::subscription(&last)), (&json!(id), &json!(id)), "{last}"),
+            "result" => assert_eq!((&last["id"], ended(&last)), (&json!(id), &json!(id)), "{last}"),
             _ => assert!(last["id"] == id || last["params"]["requestId"] == id, "{last}"),
         }
         assert_eq!(stream.message(), None, "{how}");
@@ -71,7 +76,7 @@ fn shutdown_ends_listens_in_order() {
     for (id, mut stream) in open {
         let last = stream.message().unwrap();
         assert_eq!((&last["id"], &last["result"]["resultType"]), (&json!(id), &json!("complete")), "{last}");
-        assert_eq!(*message::subscription(&last), id, "{last}");
+        assert_eq!(*ended(&last), id, "{last}");
         assert_eq!(stream.message(), None);
     }
     let end = served.program.wait_for_end();
