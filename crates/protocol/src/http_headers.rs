@@ -6,15 +6,18 @@
 //! - `reading`: members of an object that the touch table does not cover.
 //! - `annotation`: `x-mcp-header` annotations of a tool's `inputSchema`.
 //! - `param`: arguments as header values, and their comparison.
+//! - `tool_list`: annotations of all tools in a list, and the list without invalid ones.
 
 mod value;
 mod reading;
 mod annotation;
 mod param;
+mod tool_list;
 
 pub use annotation::{BadAnnotation, ParamHeader, ParamKind, annotations};
 pub use param::{check_params, params};
-pub use reading::{arguments, protocol_version};
+pub use reading::{arguments, has_param, protocol_version};
+pub use tool_list::{RejectedTool, ToolHeaders, ToolList};
 pub use value::{decode, encode, is_safe};
 
 use crate::message::Message;
@@ -29,9 +32,6 @@ pub const METHOD: &str = "Mcp-Method";
 pub const NAME: &str = "Mcp-Name";
 /// Prefix of the headers for annotated arguments.
 pub const PARAM_PREFIX: &str = "Mcp-Param-";
-/// JSON-RPC code for headers that disagree with the body (HTTP status 400).
-pub const HEADER_MISMATCH: i32 = -32020;
-
 /// A header of a request, as the HTTP library found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found<'a> {

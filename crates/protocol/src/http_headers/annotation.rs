@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-const KEY: &str = "x-mcp-header";
+pub(super) const KEY: &str = "x-mcp-header";
 
 /// Keywords whose value is a schema, or a list of schemas, that an argument's path cannot pass through.
 const SCHEMAS: [&str; 15] = [

@@ -7,16 +7,19 @@ use crate::method;
 use crate::touch::Part;
 use std::borrow::Cow;
 
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-
 /// Protocol version in the request's `_meta`.
 pub fn protocol_version(message: &Message) -> Option<Cow<'_, str>> {
-    member(message.part(Part::Meta)?, VERSION_KEY).and_then(method::text)
+    message.text(Part::MetaVersion)
 }
 
 /// The arguments of a `tools/call`, as JSON.
 pub fn arguments(message: &Message) -> Option<&[u8]> {
     member(message.part(Part::Params)?, "arguments")
+}
+
+/// Whether the request's parameters have this member.
+pub fn has_param(message: &Message, key: &str) -> bool {
+    message.part(Part::Params).is_some_and(|params| member(params, key).is_some())
 }
 
 /// The value of a key; `None` also for a value that is no object.

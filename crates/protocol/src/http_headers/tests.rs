@@ -243,3 +243,28 @@ fn arguments_of_a_call_are_found() {
     assert_eq!(arguments(&request("tools/call", json!({"name": "a"}))), None);
     assert_eq!(protocol_version(&message(json!({"id": 1, "method": "ping"}))), None);
 }
+
+#[test]
+fn list_without_invalid_tools() {
+    let good = r#"{"name":"good","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}"#;
+    let bad = r#"{"name":"bad","inputSchema":{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}}"#;
+    let plain = r#"{ "name" : "plain" }"#;
+    let check = |tools: &[&str], expect: Option<&[&str]>| {
+        let list = |tools: &[&str]| {
+            format!(r#"{{"id":1,"result":{{"ttlMs":5,"tools": [{}] ,"nextCursor":"n"}}}}"#, tools.join(", "))
+        };
+        let Ok(Parsed::One(answer)) = parse(list(tools).into()) else { panic!("no message") };
+        let page = ToolList::of(&answer);
+        let rest = page.rest.map(|rest| String::from_utf8(rest.bytes().to_vec()).unwrap());
+        assert_eq!(rest, expect.map(list), "{tools:?}");
+        page.tools.into_iter().map(|it| (it.tool, it.headers.len())).collect::<Vec<_>>()
+    };
+    let found = check(&[good, plain], None);
+    assert_eq!(found, [("good".to_owned(), 1), ("plain".to_owned(), 0)]);
+    check(&[bad, good], Some(&[good]));
+    check(&[good, bad, plain, bad], Some(&[good, plain]));
+    assert_eq!(check(&[bad], Some(&[])), []);
+    assert_eq!(check(&[], None), []);
+    let page = ToolList::of(&message(json!({"id": 1, "error": {"code": 1, "message": "tools"}})));
+    assert!(page.tools.is_empty() && page.rest.is_none());
+}
