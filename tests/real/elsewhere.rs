@@ -14,6 +14,12 @@ pub(crate) struct Elsewhere {
     child: Child,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModernSdk {
+    Python,
+    TypeScript,
+}
+
 impl Elsewhere {
     /// Modes: `streamableHttp` or `sse`.
     pub(crate) fn everything(mode: &str) -> Self {
@@ -27,6 +33,15 @@ impl Elsewhere {
     pub(crate) fn python(mode: &str) -> Self {
         let words = vec![python(".venv").into(), driver("server.py").into(), mode.into()];
         Self::start(words, if mode == "sse" { "/sse" } else { "/mcp" })
+    }
+
+    /// Modern servers with the same tools, by their SDK.
+    pub(crate) fn modern(sdk: ModernSdk) -> Self {
+        let words = match sdk {
+            ModernSdk::Python => vec![python(".venv").into(), driver("modern.py").into()],
+            ModernSdk::TypeScript => vec!["node".into(), driver("modern.mjs").into()],
+        };
+        Self::start(words, "/mcp")
     }
 
     /// Starts a server that takes its port as the last argument, or as $PORT.
@@ -51,7 +66,8 @@ impl Elsewhere {
         self.child = listening(&self.words, self.port).expect("the port was its own");
     }
 
-    fn end(&mut self) {
+    /// Kills the server.
+    pub(crate) fn end(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -11,7 +11,7 @@
 //! - the rest: one server, or one kind of client, per file.
 
 pub(crate) mod peers;
-mod elsewhere;
+pub(crate) mod elsewhere;
 mod talk;
 
 mod everything;

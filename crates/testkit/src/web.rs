@@ -228,6 +228,14 @@ impl Wire<'_> {
         self.is_cut = true;
     }
 
+    /// Waits until the client closes the connection.
+    pub fn until_closed(&mut self) {
+        let mut rest = [0; 256];
+        let mut stream = self.stream;
+        while stream.read(&mut rest).is_ok_and(|read| read > 0) {}
+        self.is_cut = true;
+    }
+
     /// Answers a request with one JSON body.
     pub fn answer(&mut self, seen: &Seen, result: &Value) {
         self.json(200, &[], &answer(seen, result));
