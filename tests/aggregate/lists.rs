@@ -3,7 +3,9 @@
 use super::servers::{Servers, say, tools, with_tools};
 use crate::support::error;
 use serde_json::{Value, json};
-use switchboard_testkit::client::Client;
+use std::fs;
+use switchboard_testkit::client::{Client, initialize_params};
+use switchboard_testkit::patience;
 
 /// One page, and the cursor of the next.
 #[track_caller]
@@ -117,4 +119,49 @@ fn stale_or_forged_cursor_is_refused() {
         error(&answer, -32602, "stale_cursor");
     }
     assert_eq!(page(&mut client, own.as_deref()).0, ["a__say", "b__5", "b__6"]);
+}
+
+/// Models' prompt caches hit only if the list has the same bytes every time.
+#[test]
+fn order_of_tools_is_stable() {
+    let offers = [("a", ["m", "b"]), ("b", ["a", "z"]), ("c", ["z", "a"])];
+    let mut servers = Servers::none();
+    for (name, tools) in offers {
+        let offer = servers.offers(name, &with_tools(&tools)).display().to_string();
+        let gate = servers.path(&format!("{name}.gate")).display().to_string();
+        servers = servers.and(name, json!({}), &["--offer", &offer, "--gate", &gate]);
+    }
+    let list = |client: &mut Client| {
+        client.send(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
+        client.recv_text()
+    };
+    let mut seen = Vec::new();
+    for order in [["a", "b", "c"], ["c", "b", "a"], ["b", "a", "c"]] {
+        // As on the first start: nothing is stored.
+        let _ = fs::remove_dir_all(servers.state("catalogue"));
+        let mut client = servers.start().start();
+        let hello =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params() });
+        client.send(hello.to_string());
+        for name in order {
+            let before = servers.told(name, "tools/list");
+            fs::write(servers.path(&format!("{name}.gate")), "").unwrap();
+            patience::until_true("its list was requested", || servers.told(name, "tools/list") > before);
+        }
+        client.answer(1);
+        client.notify("notifications/initialized", json!({}));
+        seen.push(list(&mut client));
+        for name in order {
+            fs::remove_file(servers.path(&format!("{name}.gate"))).unwrap();
+        }
+        assert_eq!(client.finish().code, Some(0));
+        // From the store; no server answers.
+        let mut client = servers.open();
+        seen.push(list(&mut client));
+    }
+    let names = ["a__m", "a__b", "b__a", "b__z", "c__z", "c__a"];
+    let first: Value = serde_json::from_str(&seen[0]).unwrap();
+    let listed = first["result"]["tools"].as_array().unwrap().iter();
+    assert_eq!(listed.map(|tool| tool["name"].as_str().unwrap()).collect::<Vec<_>>(), names, "as configured");
+    assert!(seen.iter().all(|list| *list == seen[0]), "{seen:#?}");
 }

@@ -69,10 +69,12 @@ fn resource_is_read_by_proxy_or_own_uri() {
 }
 
 #[test]
-fn ui_resources_are_never_wrapped() {
+fn app_keeps_its_scheme() {
     let servers = two();
     let mut client = servers.open();
-    assert!(listed(&mut client, "resources", "uri").contains(&"ui://widget/1".to_owned()));
+    let public = "ui://switchboard/docs/widget/1";
+    assert!(listed(&mut client, "resources", "uri").contains(&public.to_owned()));
+    check(&servers, &mut client, public, "docs", "ui://widget/1");
     check(&servers, &mut client, "ui://widget/1", "docs", "ui://widget/1");
 }
 
@@ -112,15 +114,18 @@ fn result_wraps_only_ambiguous_uris() {
     let servers = two();
     let mut client = servers.open();
     let uris = listed(&mut client, "resources", "uri");
-    let answer = |uri: &str, id: &str| {
+    let answer = |[uri, app]: [&str; 2], id: &str| {
         let links = format!(
-            r#"[{{"type":"resource_link","uri":"{uri}","size":1.0}}, {{"type":"resource","resource":{{"uri":"x://two","text":"\"uri\":\"x://same\""}}}},{{"uri":"ui://widget/1"}},{{"uri":"other://x"}}]"#
+            r#"[{{"type":"resource_link","uri":"{uri}","size":1.0}}, {{"type":"resource","resource":{{"uri":"x://two","text":"\"uri\":\"x://same\""}}}},{{"uri":"{app}"}},{{"uri":"other://x"}}]"#
         );
         format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":{links},"n":0.70}}}}"#)
     };
-    let id = client.start_call("files__say", json!({ "text": format!("{}\n", answer("x://same", "%ID")) }));
+    let id = client.start_call(
+        "files__say",
+        json!({ "text": format!("{}\n", answer(["x://same", "ui://widget/1"], "%ID")) }),
+    );
     let told = client.recv_text();
-    assert_eq!(told, answer(&uris[4], &id.to_string()));
+    assert_eq!(told, answer([&uris[4], "ui://switchboard/files/widget/1"], &id.to_string()));
     // The wrapped URI can be read.
     check(&servers, &mut client, &uris[4], "files", "x://same");
     // The answer to a read uses the same URI.

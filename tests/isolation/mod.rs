@@ -12,3 +12,4 @@ mod roots;
 mod state;
 mod tasks;
 mod uris;
+mod apps;

@@ -35,16 +35,17 @@ impl Elsewhere {
         Self::start(words, if mode == "sse" { "/sse" } else { "/mcp" })
     }
 
-    /// Modern servers with the same tools, by their SDK.
+    /// Modern servers with the same tools, some of which want headers.
     pub(crate) fn modern(sdk: ModernSdk) -> Self {
         let words = match sdk {
-            ModernSdk::Python => vec![python(".venv").into(), driver("modern.py").into()],
-            ModernSdk::TypeScript => vec!["node".into(), driver("modern.mjs").into()],
+            ModernSdk::Python => vec![python(".venv").into(), driver("modern_headers.py").into()],
+            ModernSdk::TypeScript => vec!["node".into(), driver("modern_headers.mjs").into()],
         };
         Self::start(words, "/mcp")
     }
 
-    fn start(words: Vec<OsString>, path: &'static str) -> Self {
+    /// Starts a server that takes its port as the last argument, or as $PORT.
+    pub(crate) fn start(words: Vec<OsString>, path: &'static str) -> Self {
         // A port that was just free is probably still free.
         for _ in 0..5 {
             let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();

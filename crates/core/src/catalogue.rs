@@ -5,7 +5,7 @@
 //! - [`names`]: public names of tools and prompts. [`uris`]: public URIs of resources and templates.
 //! - [`filter`]: the visible items. `layer`: the rights of a client over them. `held`: tools that wait for their
 //!   owner. `readings`: possible meanings of a URI.
-//! - [`list`]: the kinds of lists. [`listing`]: one list of one server, parsed and named.
+//! - `hints`: cache hints of lists. [`list`]: the kinds of lists. [`listing`]: one list of one server, parsed and named.
 //! - [`offer`]: all lists of one server, in memory and on disk. `stored`: an offer parsed on first use.
 //!   `offers`: offers by kind of client. `raw`: unparsed lists.
 //! - `digest`: digests of definitions. `sighting`: the definitions of the tools in a list.
@@ -13,7 +13,7 @@
 //! - `narrowed`: what clients with restricted rights see.
 //! - [`cursor`]: the page cursors that clients get.
 //! - `wishes`: the filter of `subscriptions/listen`.
-//! - `scan`, `index`, `template`: parts of the above.
+//! - `scan`, `index`, `template`, `apps`: parts of the above.
 
 mod digest;
 mod index;
@@ -21,6 +21,7 @@ mod stored;
 mod offers;
 mod readings;
 mod scan;
+mod apps;
 mod sighting;
 mod template;
 
@@ -29,6 +30,7 @@ pub mod uris;
 mod held;
 mod layer;
 pub mod filter;
+mod hints;
 pub mod list;
 pub mod listing;
 pub mod offer;
@@ -42,6 +44,7 @@ pub mod single;
 pub use digest::Digest;
 pub use filter::Filter;
 pub use held::Held;
+pub use hints::{CacheScope, Freshness, Hints};
 pub use layer::Layer;
 pub use list::{List, Naming};
 pub use listing::{Listing, Unreadable, next_cursor};
@@ -54,5 +57,5 @@ pub use sighting::{SeenTool, Sighting};
 pub use single::{Access, Single};
 pub use stored::StoredOffer;
 pub use uris::{decode_resource, decode_template};
-pub use view::{Found, FoundUri, Member, Page, View, unavailable};
+pub use view::{Found, FoundUri, Member, Page, View, unavailable, undeclared_extensions};
 pub(crate) use wishes::Wishes;

@@ -149,6 +149,11 @@ impl Aggregate {
         self.views.current()
     }
 
+    /// The client's current view, or the last one if it must be rebuilt.
+    pub(crate) fn latest_view(&self) -> Option<&Arc<View>> {
+        self.views.latest()
+    }
+
     pub(crate) fn set_view(&mut self, view: Arc<View>) {
         self.views.set_current(view);
     }

@@ -14,6 +14,8 @@ const MAX_EARLIER_VIEWS: usize = 4;
 pub(super) struct ShownViews {
     /// The client's current view; `None` if it must be rebuilt.
     current: Option<Arc<View>>,
+    /// The view before, while the current one must be rebuilt.
+    outdated: Option<Arc<View>>,
     /// The view that the client was last shown or notified of, by list.
     told: [Option<Arc<View>>; 4],
     /// The view that the client was last shown, by list.
@@ -26,17 +28,26 @@ impl ShownViews {
         self.current.as_ref()
     }
 
+    /// The current view, or the last one if it must be rebuilt.
+    pub(super) fn latest(&self) -> Option<&Arc<View>> {
+        self.current.as_ref().or(self.outdated.as_ref())
+    }
+
     pub(super) fn set_current(&mut self, view: Arc<View>) {
         self.current = Some(view);
+        self.outdated = None;
     }
 
     pub(super) fn outdate(&mut self) {
-        self.current = None;
+        if let Some(view) = self.current.take() {
+            self.outdated = Some(view);
+        }
     }
 
     /// Forgets the meaning of names in earlier lists.
     pub(super) fn forget_seen(&mut self) {
         self.current = None;
+        self.outdated = None;
         self.seen = Default::default();
     }
 

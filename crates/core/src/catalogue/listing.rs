@@ -5,6 +5,7 @@ mod reading;
 #[cfg(test)]
 mod tests;
 
+use super::hints::{Freshness, Hints};
 use super::index::Index;
 use super::list::{List, Naming};
 use super::names::{Collision, NameStyle};
@@ -42,9 +43,12 @@ pub struct Listing {
     list: List,
     naming: NameForm,
     original: Bytes,
+    hints: Hints,
     entries: Vec<Entry>,
     /// Earlier members with the key's name within an item (duplicates before the one that counts): rare.
     doubled: Vec<(u32, Span)>,
+    /// References of tools to their MCP Apps, by entry.
+    apps: Vec<(u32, Span)>,
     /// Labels that do not occur literally in `original`.
     made: String,
     index: Index,
@@ -97,7 +101,8 @@ impl Listing {
     /// `pages` are the `result` objects of the answers, in order.
     pub fn read(list: List, pages: &[Bytes], naming: &Naming) -> Result<Self, Unreadable> {
         let (original, items) = reading::read_pages(list, pages)?;
-        Self::name(list, original, items, naming)
+        let hints = Hints::of_pages(pages.iter().map(|page| &page[..]));
+        Self::name(list, original, items, naming).map(|listing| Self { hints, ..listing })
     }
 
     /// Parses the bytes from [`Listing::original`].
@@ -107,10 +112,16 @@ impl Listing {
         Self::name(list, original, items, naming)
     }
 
+    /// The same with hints that the server gave at an unknown time.
+    pub(super) fn with_old_hints(self, hints: Hints) -> Self {
+        Self { hints: hints.aged(), ..self }
+    }
+
     /// The same items under another naming; the bytes are shared.
     pub fn under(&self, naming: &Naming) -> Result<Self, Unreadable> {
         let items = reading::read_joined(self.list, &self.original)?;
-        Self::name(self.list, self.original.clone(), items, naming)
+        let named = Self::name(self.list, self.original.clone(), items, naming)?;
+        Ok(Self { hints: self.hints, ..named })
     }
 
     pub fn list(&self) -> List {
@@ -136,7 +147,24 @@ impl Listing {
         &self.original
     }
 
-    /// Whether the server sent the same list in `other`.
+    /// The server's cache hints for this list.
+    pub fn hints(&self) -> Hints {
+        self.hints
+    }
+
+    /// The whole list as the server would answer a modern client, with its hints.
+    pub fn modern_result(&self) -> String {
+        let Freshness { ttl_ms, scope } = self.hints.freshness();
+        // Checked to be UTF-8 when it was parsed.
+        let items = std::str::from_utf8(&self.original).unwrap_or_default();
+        let member = self.list.member();
+        format!(
+            r#"{{"resultType":"complete","ttlMs":{ttl_ms},"cacheScope":"{}","{member}":[{items}]}}"#,
+            scope.name()
+        )
+    }
+
+    /// Whether the server sent the same list in `other`, whatever its hints.
     pub fn same_as(&self, other: &Self) -> bool {
         self.list == other.list && self.original == other.original
     }
@@ -195,7 +223,7 @@ impl Listing {
         let label = self.label(entry);
         match (self.list, self.entries[entry as usize].shown) {
             (List::Resources, Shown::Wrapped) => uris::encode_resource(self.server(), label).into(),
-            (List::Templates, Shown::Wrapped) => (uris::template_prefix(self.server()) + label).into(),
+            (List::Templates, Shown::Wrapped) => uris::encode_template(self.server(), label).into(),
             (_, Shown::AsSent | Shown::Wrapped | Shown::Altered) => label.into(),
         }
     }
@@ -230,7 +258,18 @@ impl Listing {
         (0..self.entries.len() as u32).any(|entry| is_of(self.label(entry))) && !filter.denies_uri(uri)
     }
 
-    /// Whether `original` is exactly what clients see.
+    /// Whether it has items of MCP Apps, or tools that refer to one.
+    pub(super) fn has_apps(&self) -> bool {
+        match self.list {
+            List::Tools => !self.apps.is_empty(),
+            List::Prompts => false,
+            List::Resources | List::Templates => {
+                (0..self.entries.len() as u32).any(|entry| uris::is_ui(self.label(entry)))
+            }
+        }
+    }
+
+    /// Whether `original` is what clients see, apart from references to MCP Apps.
     pub(super) fn is_untouched(&self) -> bool {
         self.entries.len() == self.items && self.entries.iter().all(|entry| entry.shown == Shown::AsSent)
     }
@@ -240,28 +279,40 @@ impl Listing {
         self.entries[entry as usize].item.start
     }
 
-    /// Writes the item with its public name, or with `alias` instead.
-    pub(super) fn write(&self, entry: u32, alias: Option<&str>, out: &mut Vec<u8>) {
+    /// Writes the item with its public name, or with `alias` instead. `app` returns the public URI of an MCP App
+    /// if it differs from the server's.
+    pub(super) fn write(
+        &self,
+        entry: u32,
+        alias: Option<&str>,
+        app: impl Fn(&str) -> Option<String>,
+        out: &mut Vec<u8>,
+    ) {
         let at = &self.entries[entry as usize];
-        if alias.is_none() && at.shown == Shown::AsSent {
-            out.extend_from_slice(&self.original[at.item.range()]);
-            return;
-        }
+        let is_named = alias.is_some() || at.shown != Shown::AsSent;
         // Every duplicate key gets the new name, since a client may read any of them.
-        let first = self.doubled.partition_point(|(of, _)| *of < entry);
-        let doubled = self.doubled[first..].iter().take_while(|(of, _)| *of == entry).map(|(_, key)| *key);
+        let names = of_entry(&self.doubled, entry).chain([at.key]).filter(|_| is_named);
+        let mut places: Vec<(Span, Option<String>)> = names.map(|key| (key, None)).collect();
+        for place in of_entry(&self.apps, entry) {
+            let uri = scan::text(&self.original[place.range()]).and_then(|uri| app(&uri));
+            places.extend(uri.map(|uri| (place, Some(uri))));
+        }
+        places.sort_unstable_by_key(|(place, _)| place.start);
         let mut from = at.item.start as usize;
-        for key in doubled.chain([at.key]) {
-            out.extend_from_slice(&self.original[from..key.start as usize]);
-            self.write_name(entry, alias, out);
-            from = key.end as usize;
+        for (place, uri) in places {
+            out.extend_from_slice(&self.original[from..place.start as usize]);
+            match uri {
+                Some(uri) => scan::quote(&uri, out),
+                None => self.write_name(entry, alias, out),
+            }
+            from = place.end as usize;
         }
         out.extend_from_slice(&self.original[from..at.item.end as usize]);
     }
 
     fn write_name(&self, entry: u32, alias: Option<&str>, out: &mut Vec<u8>) {
         match (alias, self.list) {
-            (None, List::Templates) => {
+            (None, List::Templates) if !uris::is_ui(self.label(entry)) => {
                 // The text after the prefix keeps its spelling.
                 let key = self.entries[entry as usize].key.range();
                 out.push(b'"');
@@ -272,6 +323,12 @@ impl Listing {
             (Some(alias), _) => scan::quote(alias, out),
         }
     }
+}
+
+/// The parts of one entry, in a list that is sorted by entry.
+fn of_entry(parts: &[(u32, Span)], entry: u32) -> impl Iterator<Item = Span> {
+    let first = parts.partition_point(|(of, _)| *of < entry);
+    parts[first..].iter().take_while(move |(of, _)| *of == entry).map(|(_, at)| *at)
 }
 
 /// The `nextCursor` of a page in its original spelling, if any.

@@ -31,7 +31,7 @@ pub struct Collision {
     /// The servers of both; the one that keeps the name, if any, comes first. Just one server if both items
     /// are its own.
     pub servers: Vec<String>,
-    /// The new name of the last server's item; `None` if the item is left out, or shown under the same name.
+    /// The new name of the last server's item; `None` if the item is left out.
     pub becomes: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 //! answered before the server runs.
 
 use super::digest::Digest;
+use super::hints::Hints;
 use super::list::{List, Naming};
 use super::listing::Listing;
 use super::scan;
@@ -126,7 +127,7 @@ impl Offer {
         self.welcome == other.welcome
             && self.lists.iter().zip(&other.lists).all(|(one, other)| match (one, other) {
                 (None, None) => true,
-                (Some(one), Some(other)) => one.same_as(other),
+                (Some(one), Some(other)) => one.same_as(other) && one.hints() == other.hints(),
                 (Some(_), None) | (None, Some(_)) => false,
             })
     }
@@ -150,6 +151,7 @@ impl Offer {
             prompts: length(prompts),
             resources: length(resources),
             templates: length(templates),
+            hints: List::ALL.map(|list| self.list(list).map(|listing| listing.hints()).unwrap_or_default()),
         };
         let mut out = serde_json::to_vec(&lengths).unwrap_or_default();
         out.push(b'\n');
@@ -176,7 +178,8 @@ impl Offer {
         let lists = [lengths.tools, lengths.prompts, lengths.resources, lengths.templates];
         for (list, length) in List::ALL.into_iter().zip(lists) {
             let Some(length) = length else { continue };
-            offer = offer.with(Arc::new(Listing::restore(list, next(length)?, naming).ok()?));
+            let listing = Listing::restore(list, next(length)?, naming).ok()?;
+            offer = offer.with(Arc::new(listing.with_old_hints(lengths.hints[list as usize])));
         }
         // Trailing bytes mean a damaged or foreign file.
         rest.is_empty().then_some(offer)
@@ -195,11 +198,19 @@ struct Lengths {
     resources: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none", rename = "resourceTemplates")]
     templates: Option<usize>,
+    /// Cache hints by list; absent if no list has any.
+    #[serde(default, skip_serializing_if = "have_none")]
+    hints: [Hints; 4],
+}
+
+fn have_none(hints: &[Hints; 4]) -> bool {
+    hints.iter().all(Hints::is_empty)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::hints::{CacheScope, Freshness};
     use crate::catalogue::names::NameStyle;
 
     fn offer(naming: &Naming) -> Offer {
@@ -242,6 +253,23 @@ mod tests {
         assert!(loaded.list(List::Prompts).is_none());
         let plain = loaded.under(&Naming::new("s", NameStyle::Plain));
         assert_eq!(plain.list(List::Tools).unwrap().names().collect::<Vec<_>>(), ["a"]);
+    }
+
+    #[test]
+    fn hints_survive_the_disk() {
+        let naming = Naming::new("s", NameStyle::Prefixed);
+        let page = Bytes::from_static(br#"{"tools":[],"ttlMs":9000,"cacheScope":"public"}"#);
+        let offer =
+            Offer::new("{}".into()).with(Arc::new(Listing::read(List::Tools, &[page], &naming).unwrap()));
+        let stored = Bytes::from(offer.store());
+        let loaded = Offer::load(&stored, &naming).unwrap();
+        let hints = loaded.list(List::Tools).unwrap().hints();
+        assert_eq!(hints.freshness(), Freshness { ttl_ms: 0, scope: CacheScope::Public });
+        // A fresh list takes the place of an equal one of unknown age, but is no change for clients.
+        assert!(!loaded.same_as(&offer));
+        assert!(loaded.list(List::Tools).unwrap().same_as(offer.list(List::Tools).unwrap()));
+        let plain = self::offer(&naming).store();
+        assert!(!String::from_utf8(plain).unwrap().contains("hints"), "a legacy offer is stored as before");
     }
 
     #[test]

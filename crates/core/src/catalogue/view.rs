@@ -3,15 +3,18 @@
 //! - `contest`: new names for items whose names collide.
 //! - `stock`: the merged lists as bytes, and answers from them.
 //! - `lookup`: the owner of a name. `ownership`: the owner of a URI.
+//! - `apps`: URIs of MCP Apps.
 //! - `nearest`: suggestions for unknown names.
-//! - `welcome`: our introduction to clients.
+//! - `welcome`: our introduction to clients. `modern`: the same, and lists, for modern clients.
 
 mod contest;
 mod lookup;
 mod nearest;
 mod ownership;
+mod apps;
 mod stock;
 mod welcome;
+mod modern;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +25,7 @@ use super::offer::Offer;
 use crate::ids::ServerId;
 use contest::Aliases;
 pub use lookup::Found;
+pub use modern::undeclared_extensions;
 pub use ownership::FoundUri;
 use std::sync::{Arc, OnceLock};
 pub use stock::Page;
@@ -62,6 +66,8 @@ pub struct View {
     stocks: [OnceLock<Stock>; 4],
     /// Whether there may be a URI that two members could own.
     uris_clash: bool,
+    /// Whether there are MCP Apps, whose URIs may need the name of their server.
+    has_apps: bool,
     collisions: Vec<Collision>,
 }
 
@@ -75,8 +81,9 @@ impl View {
         let mut collisions: Vec<Collision> = own.collect();
         let aliases = List::ALL.map(|list| contest::resolve(&members, list, &mut collisions));
         let uris_clash = ownership::may_clash(&members);
+        let has_apps = apps::present(&members);
         let stocks = [const { OnceLock::new() }; 4];
-        Self { number, members, aliases, stocks, uris_clash, collisions }
+        Self { number, members, aliases, stocks, uris_clash, has_apps, collisions }
     }
 
     pub fn number(&self) -> u64 {

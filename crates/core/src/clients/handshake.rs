@@ -21,11 +21,22 @@ pub(crate) enum Handshake {
 pub(crate) struct Greeting {
     initialize: Message,
     initialized: Option<Message>,
+    /// Made by us, for a client that has made none.
+    is_ours: bool,
 }
 
 impl Greeting {
     pub(crate) fn new(initialize: Message, initialized: Option<Message>) -> Self {
-        Self { initialize, initialized }
+        Self { initialize, initialized, is_ours: false }
+    }
+
+    /// A greeting for a client that has made none.
+    pub(crate) fn ours(initialize: Message, initialized: Option<Message>) -> Self {
+        Self { is_ours: true, ..Self::new(initialize, initialized) }
+    }
+
+    pub(crate) fn is_ours(&self) -> bool {
+        self.is_ours
     }
 
     pub(crate) fn initialize(&self) -> &Message {
@@ -73,7 +84,7 @@ impl Handshake {
             Self::Answered(greeting) => greeting.initialized,
         };
         // Stored as long as the client is connected, so without its read buffer.
-        *self = Self::Answered(Greeting { initialize: initialize.detached(), initialized });
+        *self = Self::Answered(Greeting::new(initialize.detached(), initialized));
     }
 
     /// Records a refusal or a missing answer: the previous handshake is valid again.

@@ -2,10 +2,10 @@
 //! collisions between them. One pass over the answers, which may be long.
 
 use super::{Entry, Home, Label, Listing, NameForm, Shown, Unreadable, unreadable};
-use crate::catalogue::{index, index::Index};
+use crate::catalogue::{apps, scan};
+use crate::catalogue::{hints::Hints, index, index::Index};
 use crate::catalogue::{list::List, list::Naming};
 use crate::catalogue::{names, names::Collision, names::NameStyle};
-use crate::catalogue::{scan, uris};
 use bytes::Bytes;
 use std::collections::{BTreeSet, HashMap};
 use switchboard_protocol::json::{self, NotJson, Stepped, What};
@@ -17,6 +17,8 @@ pub(super) struct Items {
     found: Vec<Item>,
     /// Duplicate keys of an item, by its number.
     doubled: Vec<(u32, Span)>,
+    /// References of a tool to its MCP App, by the number of its item.
+    apps: Vec<(u32, Span)>,
 }
 
 struct Item {
@@ -45,7 +47,7 @@ pub(super) fn read_pages(list: List, pages: &[Bytes]) -> Result<(Bytes, Items), 
 
 /// Appends the items of a page; `false` if the page has no such list.
 fn read_page(list: List, page: &[u8], out: &mut Vec<u8>, items: &mut Items) -> Result<bool, NotJson> {
-    let before = (out.len(), items.found.len(), items.doubled.len());
+    let before = (out.len(), items.found.len(), items.doubled.len(), items.apps.len());
     let mut found = false;
     scan::members_by(page, json::space(page, 0), |name, start| {
         if !scan::is_key(name, list.member()) {
@@ -55,6 +57,7 @@ fn read_page(list: List, page: &[u8], out: &mut Vec<u8>, items: &mut Items) -> R
         out.truncate(before.0);
         items.found.truncate(before.1);
         items.doubled.truncate(before.2);
+        items.apps.truncate(before.3);
         found = byte(page, start) == Some(b'[');
         if !found {
             return json::value(page, start);
@@ -97,6 +100,11 @@ impl Items {
                     // Most parsers take the last one.
                     let earlier = key.replace(at);
                     self.doubled.extend(earlier.map(|at| (self.found.len() as u32, at)));
+                } else if list == List::Tools && scan::is_key(name, apps::META) {
+                    apps::references(bytes, value.start as usize, |at| {
+                        let at = Span::new(moved(at.start as usize), moved(at.end as usize));
+                        self.apps.push((self.found.len() as u32, at));
+                    });
                 }
             })?
         } else {
@@ -120,9 +128,11 @@ impl Listing {
         }
         let mut listing = Self {
             list,
+            hints: Hints::default(),
             naming: NameForm { server: naming.server.clone(), style: naming.style },
             entries: Vec::new(),
             doubled: Vec::new(),
+            apps: Vec::new(),
             made: String::new(),
             index: Index::default(),
             items: items.found.len(),
@@ -142,6 +152,7 @@ impl Listing {
         let filter = naming.filter(self.list);
         let prefix = names::prefix(&naming.server);
         let mut doubled = items.doubled.into_iter().peekable();
+        let mut apps = items.apps.into_iter().peekable();
         self.entries.reserve_exact(items.found.len());
         for (number, item) in items.found.iter().enumerate() {
             let name = item.key.and_then(|key| Some((key, scan::text(&original[key.range()])?)));
@@ -150,6 +161,11 @@ impl Listing {
             while let Some((_, key)) = doubled.next_if(|(of, _)| *of as usize == number) {
                 if shown.is_some() {
                     self.doubled.push((self.entries.len() as u32, key));
+                }
+            }
+            while let Some((_, at)) = apps.next_if(|(of, _)| *of as usize == number) {
+                if shown.is_some() {
+                    self.apps.push((self.entries.len() as u32, at));
                 }
             }
             match (&name, shown) {
@@ -175,8 +191,11 @@ impl Listing {
         };
         match (self.list, naming.style) {
             (List::Resources | List::Templates, style) => {
-                let stays = style == NameStyle::Plain || uris::stays_as_it_is(name);
-                (own(&mut self.made), if stays { Shown::AsSent } else { Shown::Wrapped })
+                let shown = match style {
+                    NameStyle::Plain => Shown::AsSent,
+                    NameStyle::Prefixed => Shown::Wrapped,
+                };
+                (own(&mut self.made), shown)
             }
             (List::Tools | List::Prompts, NameStyle::Plain) => {
                 let shown = naming.filter(self.list).renamed(name);
@@ -271,8 +290,10 @@ impl Listing {
         // An entry's number decreases by the number of removed entries before it.
         let before = |entry: u32| double.partition_point(|&other| other < entry) as u32;
         let is_gone = |entry: u32| double.binary_search(&entry).is_ok();
-        self.doubled.retain(|(entry, _)| !is_gone(*entry));
-        self.doubled.iter_mut().for_each(|(entry, _)| *entry -= before(*entry));
+        for parts in [&mut self.doubled, &mut self.apps] {
+            parts.retain(|(entry, _)| !is_gone(*entry));
+            parts.iter_mut().for_each(|(entry, _)| *entry -= before(*entry));
+        }
         let mut entry = 0;
         self.entries.retain(|_| {
             entry += 1;

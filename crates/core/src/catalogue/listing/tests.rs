@@ -14,7 +14,7 @@ fn read(list: List, result: &str, naming: &Naming) -> Listing {
 fn written(listing: &Listing) -> Vec<String> {
     let one = |entry| {
         let mut out = Vec::new();
-        listing.write(entry, None, &mut out);
+        listing.write(entry, None, |uri| Some(uris::encode_resource("s", uri)), &mut out);
         String::from_utf8(out).unwrap()
     };
     (0..listing.len() as u32).map(one).collect()
@@ -152,7 +152,7 @@ fn resource_wrapped_template_keeps_spelling() {
     let wrapped = uris::encode_resource("s", "file:///a");
     assert_eq!(
         written(&listing),
-        [format!(r#"{{"uri":"{wrapped}","name":"A"}}"#), r#"{"uri":"ui://b"}"#.into()]
+        [format!(r#"{{"uri":"{wrapped}","name":"A"}}"#), r#"{"uri":"ui://switchboard/s/b"}"#.into()]
     );
     let result = r#"{"resourceTemplates":[{"uriTemplate":"f:\/\/{x}"}]}"#;
     let listing = read(List::Templates, result, &naming);

@@ -101,10 +101,8 @@ fn stem(listing: &Listing) -> String {
 fn other_name(members: &[Member], list: List, aliases: &Aliases, owner: Owner, name: &str) -> Option<String> {
     let naming = &members[owner.0].naming;
     match list {
-        // Both stay as they are: the owner is determined when one is requested.
-        List::Resources | List::Templates if uris::stays_as_it_is(name) => None,
         List::Resources => Some(uris::encode_resource(&naming.server, name)),
-        List::Templates => Some(uris::template_prefix(&naming.server) + name),
+        List::Templates => Some(uris::encode_template(&naming.server, name)),
         List::Tools | List::Prompts => {
             let is_free = |name: &String| {
                 let hash = index::hash(name.as_bytes());

@@ -3,7 +3,7 @@
 use super::{Member, View};
 use crate::catalogue::list::List;
 use crate::catalogue::names::NameStyle;
-use crate::catalogue::{index, scan, template, uris};
+use crate::catalogue::{apps, index, scan, template, uris};
 use bytes::Bytes;
 use std::borrow::Cow;
 use switchboard_protocol::{Span, json};
@@ -66,34 +66,48 @@ impl View {
             of.list(List::Resources).and_then(|l| l.find(index::hash(uri.as_bytes()), uri.as_bytes()));
         match entry.and_then(|entry| self.alias(List::Resources, member, entry)) {
             Some(alias) => alias.to_owned().into(),
-            None if of.naming.style == NameStyle::Plain || uris::stays_as_it_is(uri) => uri.into(),
+            None if of.naming.style == NameStyle::Plain => uri.into(),
             None => uris::encode_resource(&of.naming.server, uri).into(),
         }
     }
 
     /// The positions in a result of `member` with a URI that would be taken for another member's, and their
-    /// replacements. Checks string members called `uri` at any depth.
-    pub fn disambiguate(&self, member: usize, result: &[u8]) -> Option<Vec<(Span, Bytes)>> {
-        if !self.uris_clash {
+    /// replacements. Checks string members called `uri` at any depth, and references to MCP Apps in any `_meta`.
+    /// `asked` is the server's own URI that the client used; the answer uses it too.
+    pub fn disambiguate(
+        &self,
+        member: usize,
+        result: &[u8],
+        asked: Option<&str>,
+    ) -> Option<Vec<(Span, Bytes)>> {
+        if !self.uris_clash && !self.has_apps {
             return None;
         }
-        let of = self.members.get(member)?;
         let mut positions = Vec::new();
         for at in uri_members(result) {
-            let Some(uri) = scan::text(&result[at.range()]) else { continue };
-            // A URI that the server does not own may well be meant for another member.
-            if uris::stays_as_it_is(&uri) || !self.could_own(member, &uri) {
+            let Some(uri) = scan::text(&result[at.range()]).filter(|uri| Some(&**uri) != asked) else {
                 continue;
-            }
-            let is_clear =
-                matches!(self.find_uri(&uri), FoundUri::Owner { member: owner, .. } if owner == member);
-            if !is_clear {
-                let mut wrapped = Vec::new();
-                scan::quote(&uris::encode_resource(&of.naming.server, &uri), &mut wrapped);
-                positions.push((at, wrapped.into()));
+            };
+            if let Some(public) = self.unmistakable(member, &uri) {
+                let mut quoted = Vec::new();
+                scan::quote(&public, &mut quoted);
+                positions.push((at, quoted.into()));
             }
         }
         (!positions.is_empty()).then_some(positions)
+    }
+
+    /// The wrapped form of a URI in a result of this member, if the URI would be taken for another member's.
+    fn unmistakable(&self, member: usize, uri: &str) -> Option<String> {
+        if uris::is_ui(uri) {
+            return self.app_uri(member, uri);
+        }
+        // A URI that the server does not own may well be meant for another member.
+        if !self.uris_clash || !self.could_own(member, uri) {
+            return None;
+        }
+        let is_clear = matches!(self.find_uri(uri), FoundUri::Owner { member: owner, .. } if owner == member);
+        (!is_clear).then(|| uris::encode_resource(&self.members[member].naming.server, uri))
     }
 
     /// The owner of an item shown under exactly this text, or whose wrapped form names it.
@@ -114,12 +128,8 @@ impl View {
         Some(FoundUri::Owner { member, uri: uri.into_owned() })
     }
 
-    /// The member in plain style that kept this URI. `ui://` URIs decide nothing, since all members show them
-    /// unchanged.
+    /// The member in plain style that kept this URI.
     fn shown_as_it_is(&self, list: List, text: &str) -> Option<usize> {
-        if uris::stays_as_it_is(text) {
-            return None;
-        }
         let hash = index::hash(text.as_bytes());
         (0..self.members.len()).find(|&at| {
             let entry = self.members[at].list(list).and_then(|listing| {
@@ -229,24 +239,32 @@ fn templates_overlap(members: &[Member]) -> bool {
     false
 }
 
-/// The values of all string members called `uri`. The JSON is known to be complete, so a string followed by a
-/// colon is a key, and no further structure matters.
+/// The values of all string members called `uri`, and of references to MCP Apps, in order. The JSON is known to
+/// be complete, so a string followed by a colon is a key, and no further structure matters.
 fn uri_members(result: &[u8]) -> Vec<Span> {
     let mut found = Vec::new();
-    let mut pos = 0;
+    let (mut pos, mut behind_meta) = (0, 0);
     while let Some(quote) = result[pos..].iter().position(|&b| b == b'"') {
         let start = pos + quote;
         let Ok(end) = json::string(result, start) else { break };
         pos = json::space(result, end);
-        if json::byte(result, pos) != Some(b':') || !scan::is_key(&result[start..end], "uri") {
+        if json::byte(result, pos) != Some(b':') {
             continue;
         }
-        let value = json::space(result, pos + 1);
+        let (key, value) = (&result[start..end], json::space(result, pos + 1));
+        // A `_meta` within another is not one of the protocol. The scan goes on inside, for other URIs.
+        if value >= behind_meta && scan::is_key(key, apps::META) {
+            behind_meta = apps::references(result, value, |at| found.push(at));
+        }
+        if !scan::is_key(key, "uri") {
+            continue;
+        }
         if json::byte(result, value) == Some(b'"') {
             let Ok(end) = json::string(result, value) else { break };
             found.push(Span::new(value, end));
             pos = end;
         }
     }
+    found.sort_unstable_by_key(|at| at.start);
     found
 }

@@ -37,6 +37,18 @@ impl View {
         id: &RawId,
         dialect: Dialect,
     ) -> Outgoing {
+        self.answer_with("", list, (page, page_size), id, dialect)
+    }
+
+    /// The same, with further members of the result before the list, each followed by a comma.
+    pub(super) fn answer_with(
+        &self,
+        members: &str,
+        list: List,
+        (page, page_size): (Page, Option<usize>),
+        id: &RawId,
+        dialect: Dialect,
+    ) -> Outgoing {
         let stock = self.stock(list);
         let total = stock.starts.len();
         let from = match page {
@@ -49,7 +61,7 @@ impl View {
         // Measured before the head goes in: positions refer to the items alone.
         let end = out.len();
         let version = crate::messages::version_member(dialect);
-        let head = format!(r#"{{{version}"id":{id},"result":{{"{}":["#, list.member());
+        let head = format!(r#"{{{version}"id":{id},"result":{{{members}"{}":["#, list.member());
         out.replace(Span::new(0, 0), Patch::Text(head.into()));
         let tail = if to < total {
             Patch::Text(format!(r#"],"nextCursor":"{}"}}}}"#, self.cursor(to)).into())
@@ -80,6 +92,7 @@ impl View {
         if let (Some((_, only)), None) = (known.next(), known.next())
             // Fast path: a single unchanged list shares the server's own bytes.
             && only.is_untouched()
+            && !(self.has_apps && only.has_apps())
         {
             let starts = (0..only.len() as u32).map(|entry| only.start(entry)).collect();
             return Stock { items: only.original().clone(), starts };
@@ -92,7 +105,8 @@ impl View {
                     items.push(b',');
                 }
                 starts.push(items.len() as u32);
-                listing.write(entry, self.alias(list, member, entry), &mut items);
+                let app = |uri: &str| self.app_uri(member, uri);
+                listing.write(entry, self.alias(list, member, entry), app, &mut items);
             }
         }
         items.shrink_to_fit();

@@ -234,7 +234,8 @@ fn uris_find_their_server() {
     assert_eq!(view.find_template("proxy://template/a/t://{x}"), owns(0, "t://{x}"));
     assert_eq!(shown(&view, List::Templates)[2], "proxy://template/b%20c/b://{id}{?q}");
     assert_eq!(view.shown_uri(1, "file:///2"), uris::encode_resource("b c", "file:///2"));
-    assert_eq!(view.shown_uri(1, "ui://x"), "ui://x");
+    assert_eq!(view.shown_uri(1, "ui://x"), "ui://switchboard/b%20c/x");
+    assert_eq!(view.find_uri("ui://switchboard/b%20c/x"), owns(1, "ui://x"));
 }
 
 #[test]
@@ -299,7 +300,7 @@ fn ambiguous_uris_in_results_are_wrapped() {
     let result = br#"{"contents":[{"u\u0072i":"both:\/\/1","text":"\"uri\":\"both://1\""},{"uri":"only://a"}],"uri":7,"x":{"uri" : "t://listed"}}"#;
     let spots = |member| -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let found = view.disambiguate(member, result).unwrap_or_default();
+        let found = view.disambiguate(member, result, None).unwrap_or_default();
         found.iter().map(|(at, new)| (text(&result[at.range()]), text(new))).collect()
     };
     let wrapped = |server, uri| format!("\"{}\"", uris::encode_resource(server, uri));
@@ -319,7 +320,7 @@ fn ambiguous_uris_in_results_are_wrapped() {
         1,
     );
     assert!(!clear.uris_clash);
-    assert_eq!(clear.disambiguate(0, result), None);
+    assert_eq!(clear.disambiguate(0, result, None), None);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use super::{Member, View};
 use crate::catalogue::names::NameStyle;
 use crate::catalogue::scan;
 use serde_json::{Map, Value, json};
-use switchboard_protocol::modern::{MODERN_VERSIONS, SERVER_INFO};
 use switchboard_protocol::{Span, json as scanner};
 
 impl View {
@@ -19,11 +18,7 @@ impl View {
         let mut welcome = json!({
             "protocolVersion": version,
             "capabilities": self.capabilities(),
-            "serverInfo": {
-                "name": "switchboard",
-                "title": "Switchboard",
-                "version": env!("CARGO_PKG_VERSION"),
-            },
+            "serverInfo": server_info(),
         });
         if let Some(instructions) = self.instructions(unavailable) {
             welcome["instructions"] = instructions.into();
@@ -31,29 +26,7 @@ impl View {
         welcome.to_string()
     }
 
-    /// The `result` of `server/discover`. Names the unavailable servers.
-    pub fn discovered(&self, unavailable: &[String]) -> String {
-        let mut discovered = json!({
-            "resultType": "complete",
-            "supportedVersions": MODERN_VERSIONS,
-            "capabilities": self.capabilities(),
-            "ttlMs": 0,
-            "cacheScope": "private",
-            "_meta": {
-                SERVER_INFO: {
-                    "name": "switchboard",
-                    "title": "Switchboard",
-                    "version": env!("CARGO_PKG_VERSION"),
-                },
-            },
-        });
-        if let Some(instructions) = self.instructions(unavailable) {
-            discovered["instructions"] = instructions.into();
-        }
-        discovered.to_string()
-    }
-
-    fn capabilities(&self) -> Value {
+    pub(super) fn capabilities(&self) -> Value {
         let mut union = Map::new();
         for member in &self.members {
             let Some(offer) = &member.offer else {
@@ -79,7 +52,7 @@ impl View {
         Value::Object(union)
     }
 
-    fn instructions(&self, unavailable: &[String]) -> Option<String> {
+    pub(super) fn instructions(&self, unavailable: &[String]) -> Option<String> {
         let of_member = |member: &Member| {
             let text = member.offer.as_ref()?.instructions()?.trim();
             (!text.is_empty()).then(|| format!("## {}\n\n{text}", member.naming.server))
@@ -93,6 +66,11 @@ impl View {
             .collect();
         (!all.is_empty()).then(|| all.join("\n\n"))
     }
+}
+
+/// Our own name and version.
+pub(super) fn server_info() -> Value {
+    json!({"name": "switchboard", "title": "Switchboard", "version": env!("CARGO_PKG_VERSION")})
 }
 
 /// The note about an unavailable server.

@@ -31,7 +31,8 @@ impl Client {
     /// Whether a request may decide the era of the client, or must fit it. `false` for nearly all requests of the
     /// legacy era.
     pub(crate) fn is_at_entrance(&self, request: &Message) -> bool {
-        self.handshake.is_new() || request.has(Part::MetaVersion) || self.is_modern()
+        let is_ours = self.greeting().is_some_and(Greeting::is_ours);
+        is_ours || self.handshake.is_new() || request.has(Part::MetaVersion)
     }
 
     /// Whether the client has declared the same as this request.

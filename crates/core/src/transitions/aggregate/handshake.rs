@@ -60,7 +60,7 @@ impl Core {
         let members = self.members(client, |core, c| core.words_of(c).or_else(|| core.shown_offer(c.id())));
         let view = self.views.of(members);
         let unavailable = self.unavailable(client);
-        let result = view.discovered(&unavailable);
+        let result = view.discover(&unavailable);
         let minted = self.accept(client, NOWHERE, id, batch, message);
         self.conclude_with(minted, &result);
     }

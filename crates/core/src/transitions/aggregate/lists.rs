@@ -13,7 +13,7 @@ use crate::routing::NamedPath;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::{ErrorKind, Message, Part, RawId};
+use switchboard_protocol::{Era, ErrorKind, Message, Part, RawId};
 
 /// Changes within this time are reported together.
 const LIST_CHANGE_DELAY: Duration = Duration::from_millis(100);
@@ -145,8 +145,12 @@ impl Core {
             let error = self.stale_cursor();
             return self.refuse(client, &id, batch, &message, &error);
         };
-        let Some(dialect) = self.clients.get(&client).map(|c| c.dialect()) else { return };
-        let out = view.answer(list, page, self.settings.aggregates.page_size, &id, dialect);
+        let Some(c) = self.clients.get(&client) else { return };
+        let page_size = self.settings.aggregates.page_size;
+        let out = match c.era() {
+            Era::Legacy => view.answer(list, page, page_size, &id, c.dialect()),
+            Era::Modern => view.modern_answer(list, page, page_size, &id, c.dialect()),
+        };
         // Accepted and closed at once, so that it counts and is reported like any other request.
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
         let Some(pending) = self.close(minted) else { return };

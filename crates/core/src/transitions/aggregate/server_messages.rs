@@ -8,6 +8,7 @@ use crate::ids::ClientId;
 use crate::messages::same_spelling;
 use crate::pending::Pending;
 use bytes::Bytes;
+use std::borrow::Cow;
 use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
 
 impl Core {
@@ -37,7 +38,7 @@ impl Core {
         let Some(c) = self.clients.get(&delegate) else { return };
         match pending.method() {
             Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::TaskResult => {
-                let Some(view) = self.aggregate(c.connection()).and_then(Aggregate::view) else {
+                let Some(view) = self.aggregate(c.connection()).and_then(Aggregate::latest_view) else {
                     return;
                 };
                 let Some(at) = view.members().iter().position(|member| member.server == c.server()) else {
@@ -45,7 +46,9 @@ impl Core {
                 };
                 let span = answer.span(Part::Result);
                 let Some(result) = answer.part(Part::Result) else { return };
-                for (place, text) in view.disambiguate(at, result).unwrap_or_default() {
+                // A client that reads a resource by the server's own URI gets the answer under that URI.
+                let asked = pending.sent().and_then(own_uri);
+                for (place, text) in view.disambiguate(at, result, asked.as_deref()).unwrap_or_default() {
                     let start = span.range().start;
                     let range = place.range();
                     out.replace(Span::new(start + range.start, start + range.end), Patch::Text(text));
@@ -74,6 +77,12 @@ impl Core {
         let member = Bytes::from(format!(r#""nextCursor":{next},"#));
         out.replace(Span::new(inside, inside), Patch::Text(member));
     }
+}
+
+/// The URI of a request that reached the server as the client spelled it.
+fn own_uri(request: &Message) -> Option<Cow<'_, str>> {
+    let said = &request.bytes()[request.span(Part::Uri).range()];
+    request.part(Part::Uri).filter(|own| *own == said).and_then(|_| request.text(Part::Uri))
 }
 
 fn name_logger(server: &str, message: &Message, out: &mut Outgoing) {

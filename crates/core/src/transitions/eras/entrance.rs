@@ -63,10 +63,11 @@ impl Core {
         if c.settings().relays || self.refusal().is_some() || self.why_not(client).is_some() {
             return Entry::Open;
         }
-        let is_legacy = !c.is_modern() && !c.is_new();
+        let is_legacy = !c.is_modern() && !c.is_new() && !c.greeting().is_some_and(Greeting::is_ours);
         match message.method() {
             Method::Initialize => {
-                if c.is_modern() {
+                // What was started for it so far was greeted with other words.
+                if c.greeting().is_some_and(Greeting::is_ours) {
                     self.leave_era(client);
                 }
                 return Entry::Open;
@@ -88,6 +89,7 @@ impl Core {
             _ if c.is_modern() => {
                 Entry::Refused(self.undeclared(&modern::Undeclared::Missing(modern::VERSION)))
             }
+            _ if !c.is_new() => Entry::Open,
             _ => {
                 if let Some(initialize) = own_message(modern::plain_initialize().into()) {
                     self.greet_ourselves(client, initialize);
@@ -155,7 +157,7 @@ impl Core {
 
     /// Greets a client on our own: from now on everything treats it as if it had made this handshake.
     fn greet_ourselves(&mut self, client: ClientId, initialize: Message) {
-        let greeting = Greeting::new(initialize.clone(), initialized_notice());
+        let greeting = Greeting::ours(initialize.clone(), initialized_notice());
         if self.has_aggregate(client) {
             if let Some(c) = self.clients.get_mut(&client) {
                 c.declare(&initialize);

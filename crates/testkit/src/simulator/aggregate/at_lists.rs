@@ -64,8 +64,14 @@ impl AggregateWorld {
         };
         let mark = mark as usize;
         let known = &self.own.items[mark];
-        if known.list != list || (known.under(&Value::from(public).to_string()) != raw && known.text() != raw)
-        {
+        let server = &self.own.servers[known.server];
+        // With plain names, a reference to an app names its server only where it must.
+        let is_plain = server.namings.iter().any(|naming| naming.style == NameStyle::Plain);
+        let is_form = |spelled: &str| {
+            let is_as_sent = (is_plain || !known.has_app()) && known.under(spelled) == raw;
+            is_as_sent || known.under_app(spelled, &server.settings.name) == raw
+        };
+        if known.list != list || !(is_form(&Value::from(public).to_string()) || is_form(&known.spelled)) {
             return Err(format!("{} is shown as {raw}", known.text()));
         }
         let namings = &self.own.servers[known.server].namings;
@@ -82,7 +88,7 @@ impl AggregateWorld {
             for (other, another) in &items[..at] {
                 let other_item = &self.own.items[*another];
                 let is_same = (item.server, &item.name) == (other_item.server, &other_item.name);
-                if is_same || (public == other && !public.starts_with("ui://")) {
+                if is_same || public == other {
                     return Err(format!("{client} is shown {public} and {other}, which is one thing"));
                 }
             }
@@ -199,8 +205,7 @@ pub(super) fn may_be_called(naming: &Naming, list: List, name: &str, public: &st
             (public == full && full.len() <= 46) || is_hashed || (is_plain && public == shown)
         }
         List::Resources => {
-            let stays = is_plain || name.starts_with("ui://");
-            (stays && public == name)
+            (is_plain && public == name)
                 || decode_resource(public).is_some_and(|(server, uri)| server == naming.server && uri == name)
         }
         List::Templates => {

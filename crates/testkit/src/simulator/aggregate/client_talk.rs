@@ -118,8 +118,7 @@ impl AggregateWorld {
         let c = &self.clients[&client];
         let walk =
             c.newest(verb.list()?).filter(|walk| c.is_aggregate() && walk.change == self.own.change)?;
-        // A name that several servers show belongs to none of them.
-        let name = name.filter(|name| !name.starts_with("ui://"))?;
+        let name = name?;
         let mut found = walk.items.iter().filter(|(public, _)| public == name);
         let (_, mark) = found.next()?;
         found.next().is_none().then_some(*mark)

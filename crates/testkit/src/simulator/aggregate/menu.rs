@@ -37,6 +37,9 @@ const URIS: &[&str] = &[
 ];
 const TEMPLATES: &[&str] = &["file:///w/{name}", "db://{table}/{row}", "mem://{+path}", "file:///secret_{n}"];
 
+/// The scheme of MCP Apps.
+const UI: &str = "ui://";
+
 /// An item that a server offers, or once offered.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
@@ -52,6 +55,17 @@ pub(super) struct Item {
 impl Item {
     pub(super) fn under(&self, spelled: &str) -> String {
         format!("{}{spelled}{}", self.before, self.after)
+    }
+
+    /// The same with another name and, in a reference to an app, the name of the server.
+    pub(super) fn under_app(&self, spelled: &str, server: &str) -> String {
+        let named = format!("{UI}switchboard/{server}/");
+        format!("{}{spelled}{}", self.before, self.after.replace(UI, &named))
+    }
+
+    /// Whether it refers to an app.
+    pub(super) fn has_app(&self) -> bool {
+        self.list == List::Tools && self.after.contains(UI)
     }
 
     pub(super) fn text(&self) -> String {
@@ -142,6 +156,11 @@ impl AggregateWorld {
         let (before, after) = match self.rng.below(3) {
             0 => (format!(r#"{{"{key}":"#), format!(r#","mark":{mark},"n":0.70}}"#)),
             1 => (format!(r#"{{"mark":{mark},"{key}": "#), " }".to_owned()),
+            _ if list == List::Tools && self.rng.percent(50) => {
+                // The tool of an app, which may be listed or not.
+                let (before, app) = (format!(r#"{{"mark":{mark},"{key}":"#), self.rng.pick(&["app", "gone"]));
+                (before, format!(r#","_meta":{{"ui":{{"resourceUri":"{UI}{app}","n":0.70}}}}}}"#))
+            }
             _ => (format!(r#"{{"title":"t","mark":{mark},"{key}":"#), r#","_meta":{"name":"q"}}"#.to_owned()),
         };
         self.own.items.push(Item { server, list, name, spelled, before, after });

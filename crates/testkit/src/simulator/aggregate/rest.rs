@@ -126,9 +126,7 @@ impl AggregateWorld {
         let mut found = None;
         for list in [List::Tools, List::Prompts, List::Resources] {
             let items = self.walk(client, list)?;
-            let own = items
-                .into_iter()
-                .find(|(public, mark)| self.own.items[*mark].server == at && !public.starts_with("ui://"));
+            let own = items.into_iter().find(|(_, mark)| self.own.items[*mark].server == at);
             if let Some((public, _)) = own {
                 found = Some((list, public));
                 break;
