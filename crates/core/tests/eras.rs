@@ -212,8 +212,8 @@ fn modern_server_refuses_the_handshake() {
             1< {"id":1,"method":"initialize",…}
         1> {"id":1,"error":{"code":-32601,"message":"no"}}
             record 0: modern
-            - it refused `initialize`
-            stop 1 now
+            - it speaks only the modern era
+            stop 1
             start 2 at nowhere
         2 spawns
             2< {"id":4,"method":"server/discover","params":{$M}}

@@ -29,7 +29,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Notify, broadcast, mpsc};
 
 /// A value of one of rmcp's types, most of which have no public constructor.
@@ -55,6 +55,9 @@ struct Peer {
     cancelled: Arc<AtomicBool>,
     has_extra: Arc<AtomicBool>,
     changes: broadcast::Sender<()>,
+    /// Listens that were accepted, and those that have begun: the SDK acknowledges one in between.
+    accepted: Arc<AtomicUsize>,
+    begun: Arc<AtomicUsize>,
 }
 
 impl Peer {
@@ -169,6 +172,9 @@ impl ServerHandler for Peer {
             "was_cancelled" => text(if self.cancelled.swap(false, Ordering::SeqCst) { "yes" } else { "no" }),
             "change" => {
                 self.has_extra.store(arguments["shown"] == true, Ordering::SeqCst);
+                while self.begun.load(Ordering::SeqCst) < self.accepted.load(Ordering::SeqCst) {
+                    tokio::task::yield_now().await;
+                }
                 let _ = self.changes.send(());
                 text("changed")
             }
@@ -246,11 +252,13 @@ impl ServerHandler for Peer {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.accepted.fetch_add(1, Ordering::SeqCst);
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut changes = self.changes.subscribe();
+        self.begun.fetch_add(1, Ordering::SeqCst);
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
@@ -265,8 +273,13 @@ impl ServerHandler for Peer {
 }
 
 async fn serve(way: &str) {
-    let peer =
-        Peer { cancelled: Arc::default(), has_extra: Arc::default(), changes: broadcast::channel(16).0 };
+    let peer = Peer {
+        cancelled: Arc::default(),
+        has_extra: Arc::default(),
+        changes: broadcast::channel(16).0,
+        accepted: Arc::default(),
+        begun: Arc::default(),
+    };
     if way == "stdio" {
         let running = peer.serve(rmcp::transport::io::stdio()).await.expect("the client greets");
         let _ = running.waiting().await;

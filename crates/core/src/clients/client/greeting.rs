@@ -31,8 +31,12 @@ impl Client {
     /// Whether a request may decide the era of the client, or must fit it. `false` for nearly all requests of the
     /// legacy era.
     pub(crate) fn is_at_entrance(&self, request: &Message) -> bool {
-        let is_ours = self.greeting().is_some_and(Greeting::is_ours);
-        is_ours || self.handshake.is_new() || request.has(Part::MetaVersion)
+        self.is_greeted_by_us() || self.handshake.is_new() || request.has(Part::MetaVersion)
+    }
+
+    /// Whether its greeting was made by us.
+    pub(crate) fn is_greeted_by_us(&self) -> bool {
+        self.greeting().is_some_and(Greeting::is_ours)
     }
 
     /// Whether the client has declared the same as this request.

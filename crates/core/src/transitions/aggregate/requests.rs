@@ -110,7 +110,7 @@ impl Core {
                 }
             }
             Method::Complete => self.owner_by_template(client, message),
-            Method::TasksGet | Method::TasksCancel | Method::TaskResult => {
+            Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TaskResult => {
                 self.owner_of_task(client, message)
             }
             Method::TasksList => self.owner_of_page(client, message),

@@ -128,6 +128,10 @@ impl Core {
             self.fail(&pending, &error);
             return self.check_drained();
         }
+        if let Some(error) = self.denies_input(launch.backend, client, &message) {
+            self.fail(&pending, &error);
+            return self.check_drained();
+        }
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));

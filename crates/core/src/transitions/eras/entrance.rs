@@ -63,11 +63,11 @@ impl Core {
         if c.settings().relays || self.refusal().is_some() || self.why_not(client).is_some() {
             return Entry::Open;
         }
-        let is_legacy = !c.is_modern() && !c.is_new() && !c.greeting().is_some_and(Greeting::is_ours);
+        let is_legacy = !c.is_modern() && !c.is_new() && !c.is_greeted_by_us();
         match message.method() {
             Method::Initialize => {
                 // What was started for it so far was greeted with other words.
-                if c.greeting().is_some_and(Greeting::is_ours) {
+                if c.is_greeted_by_us() {
                     self.leave_era(client);
                 }
                 return Entry::Open;
@@ -165,11 +165,12 @@ impl Core {
             }
             return self.open_for(client, &initialize);
         }
-        // The request itself finds out why there is no backend, if so.
-        let _ = self.route_handshake(client, &initialize, &[]);
+        // First: only a backend of the same era fits.
         if let Some(c) = self.clients.get_mut(&client) {
             c.adopt(greeting);
         }
+        // The request itself finds out why there is no backend, if so.
+        let _ = self.route_handshake(client, &initialize, &[]);
     }
 
     /// Forgets the era of a client, with the backends that it has used in it. Open requests are still answered.
