@@ -67,6 +67,20 @@ fn modern_request_declares_everything() {
     );
 }
 
+/// The specification has both a result and a cancellation for it.
+#[test]
+fn server_cancels_a_subscription() {
+    open(
+        r#"
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$M}} -> 1 as 3
+        1> {"method":"notifications/cancelled","params":{"requestId":99}}
+        1> {"method":"notifications/cancelled","params":{"requestId":3}}
+            A< {"id":"s","result":{"resultType":"complete","_meta":{$sub:"s"}}}
+        1> {"method":"notifications/cancelled","params":{"requestId":3}}
+        "#,
+    );
+}
+
 #[test]
 fn subscription_has_the_ids_of_each_side() {
     open(
