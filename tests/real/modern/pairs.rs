@@ -207,19 +207,16 @@ fn rust_is_equal_over_stdio() {
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn python_is_equal_to_http() {
     check_stdio(Sdk::Python, Backend::Http);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn typescript_is_equal_to_http() {
     check_stdio(Sdk::TypeScript, Backend::Http);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn rust_is_equal_to_http() {
     check_stdio(Sdk::Rust, Backend::Http);
 }
