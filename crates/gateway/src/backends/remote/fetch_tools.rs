@@ -86,8 +86,9 @@ fn list_request(call: &Message, id: &RawId, cursor: Option<&Bytes>) -> Option<Me
     let meta = call.part(Part::Meta).map_or("{}".to_owned(), text);
     let cursor = cursor.map_or(String::new(), |cursor| format!(r#","cursor":{}"#, text(cursor)));
     let method = Method::ToolsList.name()?;
-    let list =
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"_meta":{meta}{cursor}}}}}"#);
+    // In the form of the call.
+    let version = if call.has(Part::Jsonrpc) { r#""jsonrpc":"2.0","# } else { "" };
+    let list = format!(r#"{{{version}"id":{id},"method":"{method}","params":{{"_meta":{meta}{cursor}}}}}"#);
     match parse(list.into()) {
         Ok(Parsed::One(list)) => Some(prune::without(&list, &CALL_ONLY).unwrap_or(list)),
         Ok(Parsed::Batch(_)) | Err(_) => None,
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn list_has_the_declarations_of_the_call() {
-        let call = r#"{"id":5,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":5,"v":"1","io.modelcontextprotocol/logLevel":"info"}}}"#;
+        let call = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":5,"v":"1","io.modelcontextprotocol/logLevel":"info"}}}"#;
         let Ok(Parsed::One(call)) = parse(call.into()) else { panic!("no message") };
         let made = |cursor: Option<&Bytes>| {
             let list = list_request(&call, &RawId::from_bytes(b"\"x\""), cursor).unwrap();

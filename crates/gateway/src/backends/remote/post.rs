@@ -12,7 +12,7 @@ use reqwest::Response;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use switchboard_protocol::{Message, Method, Outgoing};
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, dialect};
 use tokio::sync::oneshot;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -87,7 +87,11 @@ impl Remote {
     async fn is_forgotten(self: &Arc<Self>, session: &RemoteSession) -> bool {
         let id = self.next_id();
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-        let request = RemoteRequest::of(&Outgoing::request(Method::Ping, id.clone(), text.into()));
+        let mut ping = Outgoing::request(Method::Ping, id.clone(), text.into());
+        if self.state().repeated.dialect() == Dialect::Bare {
+            dialect::make_bare(&mut ping);
+        }
+        let request = RemoteRequest::of(&ping);
         // Boxed because posting may lead here again.
         let asking = Box::pin(self.ask(&request, session));
         let asked = tokio::time::timeout(SESSION_CHECK_TIMEOUT, asking).await;
