@@ -22,7 +22,8 @@ fn rights_hold_for_modern_requests() {
         let modern = Modern::at(&web, path);
         assert_eq!(names(&modern.request("tools/list", json!({}))), [format!("{prefix}echo")]);
         assert_eq!(text(&modern.call(&format!("{prefix}echo"), json!({}))), "{}");
-        let (_, mut reply) = modern.begin("tools/call", json!({ "name": format!("{prefix}facts"), "arguments": {} }));
+        let (_, mut reply) =
+            modern.begin("tools/call", json!({ "name": format!("{prefix}facts"), "arguments": {} }));
         assert_eq!((reply.status, kind(&reply.json())), (403, "forbidden"));
     }
     let none = web_of(&served, &["none", "--servers", "other"]);

@@ -33,7 +33,8 @@ fn requests_are_answered_alone() {
         assert_eq!((reply.kind(), reply.header("mcp-session-id")), ("application/json", None));
         assert!(found["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")));
         let listed = modern.request("tools/list", json!({}));
-        let has = |name: &str| listed["result"]["tools"].as_array().unwrap().iter().any(|it| it["name"] == name);
+        let has =
+            |name: &str| listed["result"]["tools"].as_array().unwrap().iter().any(|it| it["name"] == name);
         assert!(has(&format!("{prefix}echo")), "{listed}");
         let called = modern.call(&format!("{prefix}echo"), json!({ "path": path }));
         assert_eq!(text(&called), json!({ "path": path }).to_string());
@@ -53,7 +54,11 @@ fn errors_have_the_status_of_their_code() {
             (reply.status, answer["error"]["code"].as_i64().unwrap_or_default())
         };
         for removed in ["ping", "logging/setLevel", "resources/subscribe"] {
-            assert_eq!(status(removed, json!({ "level": "info", "uri": "x://a" })), (404, -32601), "{path} {removed}");
+            assert_eq!(
+                status(removed, json!({ "level": "info", "uri": "x://a" })),
+                (404, -32601),
+                "{path} {removed}"
+            );
         }
         // The client has not declared that it can be asked.
         let input = json!({ "name": format!("{prefix}input"), "arguments": {} });
@@ -74,7 +79,8 @@ fn notification_makes_the_answer_a_stream() {
         assert_eq!(reply.header("x-accel-buffering"), Some("no"));
         for step in 1..=3 {
             let notice = reply.message().unwrap();
-            let found = (&notice["method"], &notice["params"]["progressToken"], &notice["params"]["progress"]);
+            let found =
+                (&notice["method"], &notice["params"]["progressToken"], &notice["params"]["progress"]);
             assert_eq!(found, (&json!("notifications/progress"), &json!("mine"), &json!(step)));
         }
         let last = reply.message().unwrap();
@@ -200,7 +206,8 @@ fn clients_count_as_sessions() {
     let refusal = refused.json();
     assert_eq!((refused.status, &refusal["error"]["data"]["kind"]), (503, &json!("overloaded")), "{refusal}");
     // An id that is free in one of them needs no further client.
-    of(json!({ "extensions": { "c": {} } })).request("tools/call", json!({ "name": "release", "arguments": {}, "x": 1 }));
+    of(json!({ "extensions": { "c": {} } }))
+        .request("tools/call", json!({ "name": "release", "arguments": {}, "x": 1 }));
     for (id, wire) in open {
         let reply = Reply::read(wire).unwrap();
         assert_eq!(answer(reply, id)["id"], id);

@@ -17,7 +17,11 @@ fn served() -> Served {
 fn answered(web: &Web, path: &str, message: &Value) -> Value {
     let mut reply = web.post(path, message.to_string()).send();
     let answer = reply.json();
-    assert_eq!((reply.status, reply.kind(), reply.header("mcp-session-id")), (200, "application/json", None), "{answer}");
+    assert_eq!(
+        (reply.status, reply.kind(), reply.header("mcp-session-id")),
+        (200, "application/json", None),
+        "{answer}"
+    );
     answer
 }
 
@@ -70,7 +74,11 @@ fn modern_requests_can_be_turned_off() {
         let (id, mut reply) = Modern::at(&served.web, path).begin("server/discover", json!({}));
         let answer = reply.json();
         // No modern error: a client that speaks both eras makes a handshake then.
-        assert_eq!((reply.status, &answer["id"], &answer["error"]["code"]), (400, &json!(id), &json!(-32600)), "{answer}");
+        assert_eq!(
+            (reply.status, &answer["id"], &answer["error"]["code"]),
+            (400, &json!(id), &json!(-32600)),
+            "{answer}"
+        );
         answered(&served.web, path, &message::request("list", "tools/list", json!({})));
     }
     assert_eq!(text(&served.open().call("echo", json!({}))), "{}");

@@ -33,7 +33,10 @@ fn listen_carries_what_was_asked_for() {
     }
     for (id, stream) in [(id, &mut stream), (other, &mut second)] {
         let notice = stream.message().unwrap();
-        assert_eq!((&notice["method"], &notice["params"]["uri"]), (&json!("notifications/resources/updated"), &json!("fake://a")));
+        assert_eq!(
+            (&notice["method"], &notice["params"]["uri"]),
+            (&json!("notifications/resources/updated"), &json!("fake://a"))
+        );
         assert_eq!(*message::subscription(&notice), id, "{notice}");
     }
 }
@@ -89,7 +92,8 @@ fn closed_response_cancels_the_call() {
     for (path, prefix) in PATHS {
         let modern = Modern::at(&served.web, path);
         let arguments = json!({ "label": path });
-        let (_, message) = modern.message("tools/call", json!({ "name": format!("{prefix}hang"), "arguments": arguments }));
+        let (_, message) =
+            modern.message("tools/call", json!({ "name": format!("{prefix}hang"), "arguments": arguments }));
         let wire = modern.say(&message).begin();
         patience::until_true("the call is there", || {
             served.record().all_lines().iter().any(|line| line.contains("\"hang\"") && line.contains(path))
