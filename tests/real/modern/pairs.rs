@@ -207,19 +207,16 @@ fn rust_is_equal_over_stdio() {
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn python_is_equal_to_http() {
     check_stdio(Sdk::Python, Backend::Http);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn typescript_is_equal_to_http() {
     check_stdio(Sdk::TypeScript, Backend::Http);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn rust_is_equal_to_http() {
     check_stdio(Sdk::Rust, Backend::Http);
 }
@@ -240,55 +237,46 @@ fn rust_is_equal_aggregated() {
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn python_is_equal_from_http() {
     check_http(Sdk::Python, Backend::Stdio);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn typescript_is_equal_from_http() {
     check_http(Sdk::TypeScript, Backend::Stdio);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn rust_is_equal_from_http() {
     check_http(Sdk::Rust, Backend::Stdio);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn python_is_equal_over_http() {
     check_http(Sdk::Python, Backend::Http);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn typescript_is_equal_over_http() {
     check_http(Sdk::TypeScript, Backend::Http);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn rust_is_equal_over_http() {
     check_http(Sdk::Rust, Backend::Http);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn python_is_equal_aggregated_http() {
     check_aggregated(Sdk::Python, Backend::Http);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn typescript_is_equal_aggregated_http() {
     check_aggregated(Sdk::TypeScript, Backend::Http);
 }
 
 #[test]
-#[ignore = "needs the modern era over HTTP"]
 fn rust_is_equal_aggregated_http() {
     check_aggregated(Sdk::Rust, Backend::Http);
 }
