@@ -287,6 +287,34 @@ fn client_without_a_handshake_is_served() {
 }
 
 #[test]
+fn request_before_initialize_is_greeted() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        A> {"id":7,"method":"tools/call"}
+        A> {"id":8,"method":"initialize"}
+            start 2 at nowhere
+        1 spawns
+            1< {"id":3,"method":"initialize","params":{"protocolVersion":"2024-11-05",…}}
+        1> {"id":3,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
+            1< {"id":1,"method":"tools/call"}
+        1> {"id":1,"result":{}} -> A as 7
+    "#);
+}
+
+#[test]
+fn open_handshake_is_not_replaced_by_ours() {
+    run(r#"
+        A starts 1
+        A> {"id":1,"method":"initialize"} -> 1 as 1
+        A> {"id":2,"method":"initialize"} -> 1 as 2
+        1> {"id":2,"error":{"code":-1,"message":"no"}} -> A as 2
+        A> {"id":3,"method":"tools/list"} -> 1 as 3
+    "#);
+}
+
+#[test]
 fn modern_errors_use_the_modern_codes() {
     open(
         r#"
