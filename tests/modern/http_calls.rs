@@ -206,8 +206,11 @@ fn clients_count_as_sessions() {
     let refusal = refused.json();
     assert_eq!((refused.status, &refusal["error"]["data"]["kind"]), (503, &json!("overloaded")), "{refusal}");
     // An id that is free in one of them needs no further client.
-    of(json!({ "extensions": { "c": {} } }))
-        .request("tools/call", json!({ "name": "release", "arguments": {}, "x": 1 }));
+    for name in ["c", "d"] {
+        let modern = of(json!({ "extensions": { name: {} } }));
+        modern.mint();
+        assert_eq!(modern.call("release", json!({}))["result"]["released"], 1);
+    }
     for (id, wire) in open {
         let reply = Reply::read(wire).unwrap();
         assert_eq!(answer(reply, id)["id"], id);

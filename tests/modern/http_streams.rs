@@ -91,16 +91,18 @@ fn closed_response_cancels_the_call() {
     let served = served();
     for (path, prefix) in PATHS {
         let modern = Modern::at(&served.web, path);
-        let arguments = json!({ "label": path });
+        // One path is the end of the other.
+        let label = format!("<{path}>");
+        let arguments = json!({ "label": label });
         let (_, message) =
             modern.message("tools/call", json!({ "name": format!("{prefix}hang"), "arguments": arguments }));
         let wire = modern.say(&message).begin();
         patience::until_true("the call is there", || {
-            served.record().all_lines().iter().any(|line| line.contains("\"hang\"") && line.contains(path))
+            served.record().all_lines().iter().any(|line| line.contains("\"hang\"") && line.contains(&label))
         });
         drop(wire);
         patience::until_true("the server hears of it", || {
-            cancellations(&modern, prefix).iter().any(|seen| seen["label"] == path)
+            cancellations(&modern, prefix).iter().any(|seen| seen["label"] == label.as_str())
         });
         // The id is free again for the client, and the answer is that of the new request.
         let mut again = message.clone();

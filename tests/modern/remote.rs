@@ -1,13 +1,12 @@
 //! Modern servers over HTTP behind modern clients on stdio. The connection itself is tested in
 //! `crates/gateway/src/backends/remote/modern/tests`.
 
-use super::{ask, call, cancel, send};
 use crate::remote::{SECRET, far, finish};
 use crate::support::{program, text};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use switchboard_testkit::client::{Client, Start};
+use switchboard_testkit::client::{Modern, Start};
 use switchboard_testkit::monitor::Monitor;
 use switchboard_testkit::web::{Seen, Web, Wire, answer, mcp};
 
@@ -80,8 +79,8 @@ fn web() -> (Web, Arc<Monitor<u32>>) {
     (Web::start(move |seen, wire| modern(seen, wire, &counted)), closed)
 }
 
-fn client(web: &Web) -> Client {
-    far(&web.url("/mcp"), json!({})).start()
+fn client(web: &Web) -> Modern {
+    Modern::start(far(&web.url("/mcp"), json!({})))
 }
 
 #[track_caller]
@@ -94,12 +93,12 @@ fn wait_for_close(closed: &Monitor<u32>) {
 fn modern_server_needs_no_session() {
     let (web, _) = web();
     let mut client = client(&web);
-    let listed = ask(&mut client, 1, "tools/list", json!({}));
+    let listed = client.request("tools/list", json!({}));
     assert_eq!(listed["result"]["tools"][0]["name"], "sql");
-    assert_eq!(text(&call(&mut client, 2, "sql", json!({ "region": "west" }))), "west");
-    let unknown = ask(&mut client, 3, "no/such", json!({}));
+    assert_eq!(text(&client.call("sql", json!({ "region": "west" }))), "west");
+    let unknown = client.request("no/such", json!({}));
     assert_eq!(unknown["error"]["code"], -32601);
-    finish(client);
+    finish(client.into_client());
     for seen in web.seen() {
         assert_eq!((seen.method.as_str(), seen.header("mcp-session-id")), ("POST", None));
         assert_eq!(seen.header("mcp-method"), seen.body["method"].as_str());
@@ -112,37 +111,36 @@ fn modern_server_needs_no_session() {
 fn call_without_a_list_gets_its_headers() {
     let (web, _) = web();
     let mut client = client(&web);
-    assert_eq!(text(&call(&mut client, 1, "sql", json!({ "region": "süd" }))), "=?base64?c8O8ZA==?=");
+    assert_eq!(text(&client.call("sql", json!({ "region": "süd" }))), "=?base64?c8O8ZA==?=");
     assert!(web.count("tools/call") <= 2);
-    finish(client);
+    finish(client.into_client());
 }
 
 #[test]
 fn cancellation_closes_the_response() {
     let (web, closed) = web();
     let mut client = client(&web);
-    send(&client, 1, "tools/call", json!({ "name": "hang", "arguments": {} }));
+    let meta = json!({ "progressToken": "t" });
+    let id = client.ask("tools/call", json!({ "name": "hang", "arguments": {}, "_meta": meta }));
     let progress = client.told("notifications/progress");
-    assert_eq!(progress["params"]["progressToken"], 1);
-    cancel(&client, 1);
+    assert_eq!(progress["params"]["progressToken"], "t");
+    client.cancel(id);
     wait_for_close(&closed);
     assert_eq!(web.count("notifications/cancelled"), 0);
-    assert_eq!(text(&call(&mut client, 2, "sql", json!({ "region": "west" }))), "west");
-    finish(client);
+    assert_eq!(text(&client.call("sql", json!({ "region": "west" }))), "west");
+    finish(client.into_client());
 }
 
 #[test]
 fn subscription_lasts_until_cancelled() {
     let (web, closed) = web();
     let mut client = client(&web);
-    send(&client, 7, "subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
-    for method in ["notifications/subscriptions/acknowledged", "notifications/tools/list_changed"] {
-        let told = client.told(method);
-        assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);
-    }
-    cancel(&client, 7);
+    let (id, agreed) = client.listen(json!({ "toolsListChanged": true }));
+    assert_eq!(agreed, json!({ "toolsListChanged": true }));
+    client.heard(id, "notifications/tools/list_changed");
+    client.cancel(id);
     wait_for_close(&closed);
-    finish(client);
+    finish(client.into_client());
 }
 
 #[test]
@@ -152,12 +150,12 @@ fn aggregate_sends_the_servers_own_names() {
     let start = program();
     let servers = json!({ "one": { "url": one.url("/mcp") }, "two": { "url": two.url("/mcp") } });
     let path = start.scratch().file("config.json", json!({ "mcpServers": servers }).to_string());
-    let mut client = start.arg("stdio").arg("--config").arg(path).start();
-    let listed = ask(&mut client, 1, "tools/list", json!({}));
+    let mut client = Modern::start(start.arg("stdio").arg("--config").arg(path));
+    let listed = client.request("tools/list", json!({}));
     let names: Vec<&str> =
         listed["result"]["tools"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(names, ["one__sql", "one__hang", "two__sql", "two__hang"], "{listed}");
-    assert_eq!(text(&call(&mut client, 2, "two__sql", json!({ "region": "west" }))), "west");
+    assert_eq!(text(&client.call("two__sql", json!({ "region": "west" }))), "west");
     let seen = two.seen().into_iter().find(|seen| seen.what() == "tools/call").unwrap();
     assert_eq!((seen.tool(), seen.header("mcp-name")), ("sql", Some("sql")));
     assert_eq!(one.count("tools/call"), 0);
@@ -168,9 +166,10 @@ fn aggregate_sends_the_servers_own_names() {
 fn legacy_server_is_not_forced() {
     let web = Web::start(|seen, wire| mcp(seen, wire, "s-1"));
     let mut client = client(&web);
-    let refused = ask(&mut client, 1, "tools/list", json!({}));
+    let refused = client.request("tools/list", json!({}));
     assert_eq!(refused["error"]["code"], -32022, "{refused}");
     assert_eq!(web.count("tools/list"), 0);
+    let mut client = client.into_client();
     client.initialize();
     assert_eq!(client.request("tools/list", json!({}))["result"]["tools"][0]["name"], "one");
     finish(client);
@@ -197,8 +196,8 @@ fn both_eras_reach_one_server() {
     // The second window joins the daemon of the first.
     let again = Start::inside(old.scratch(), env!("CARGO_BIN_EXE_switchboard")).env("FAR_TOKEN", SECRET);
     let config = old.scratch().join("config.json");
-    let mut new = again.arg("stdio").arg("--config").arg(config).args(["--server", "far"]).start();
-    assert_eq!(text(&call(&mut new, 1, "sql", json!({ "region": "west" }))), "west");
+    let mut new = Modern::start(again.arg("stdio").arg("--config").arg(config).args(["--server", "far"]));
+    assert_eq!(text(&new.call("sql", json!({ "region": "west" }))), "west");
     assert_eq!(text(&old.call("two", json!({}))), "two in s-1");
     assert_eq!(new.finish().code, Some(0));
     finish(old);

@@ -35,11 +35,11 @@ impl Elsewhere {
         Self::start(words, if mode == "sse" { "/sse" } else { "/mcp" })
     }
 
-    /// Modern servers with the same tools, by their SDK.
+    /// Modern servers with the same tools, some of which want headers.
     pub(crate) fn modern(sdk: ModernSdk) -> Self {
         let words = match sdk {
-            ModernSdk::Python => vec![python(".venv").into(), driver("modern.py").into()],
-            ModernSdk::TypeScript => vec!["node".into(), driver("modern.mjs").into()],
+            ModernSdk::Python => vec![python(".venv").into(), driver("modern_headers.py").into()],
+            ModernSdk::TypeScript => vec!["node".into(), driver("modern_headers.mjs").into()],
         };
         Self::start(words, "/mcp")
     }

@@ -67,6 +67,20 @@ fn modern_request_declares_everything() {
     );
 }
 
+/// The specification has both a result and a cancellation for it.
+#[test]
+fn server_cancels_a_subscription() {
+    open(
+        r#"
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$M}} -> 1 as 3
+        1> {"method":"notifications/cancelled","params":{"requestId":99}}
+        1> {"method":"notifications/cancelled","params":{"requestId":3}}
+            A< {"id":"s","result":{"resultType":"complete","_meta":{$sub:"s"}}}
+        1> {"method":"notifications/cancelled","params":{"requestId":3}}
+        "#,
+    );
+}
+
 #[test]
 fn subscription_has_the_ids_of_each_side() {
     open(
@@ -269,6 +283,34 @@ fn client_without_a_handshake_is_served() {
             1< {"id":1,"method":"tools/list"}
         1> {"id":1,"result":{"tools":[]}} -> A as 7
         A> {"id":8,"method":"ping"} -> 1 as 3
+    "#);
+}
+
+#[test]
+fn request_before_initialize_is_greeted() {
+    run(r#"
+        A comes
+            start 1 at nowhere
+        A> {"id":7,"method":"tools/call"}
+        A> {"id":8,"method":"initialize"}
+            start 2 at nowhere
+        1 spawns
+            1< {"id":3,"method":"initialize","params":{"protocolVersion":"2024-11-05",…}}
+        1> {"id":3,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
+            1< {"id":1,"method":"tools/call"}
+        1> {"id":1,"result":{}} -> A as 7
+    "#);
+}
+
+#[test]
+fn open_handshake_is_not_replaced_by_ours() {
+    run(r#"
+        A starts 1
+        A> {"id":1,"method":"initialize"} -> 1 as 1
+        A> {"id":2,"method":"initialize"} -> 1 as 2
+        1> {"id":2,"error":{"code":-1,"message":"no"}} -> A as 2
+        A> {"id":3,"method":"tools/list"} -> 1 as 3
     "#);
 }
 

@@ -44,3 +44,15 @@ fn next_client_hears_of_changes() {
         "#
     ));
 }
+
+#[test]
+fn removed_methods_do_not_exist() {
+    open(
+        r#"
+        A> {"id":"p","method":"ping","params":{$M}}
+            A< {"id":"p","error":{"code":-32601,…
+        A> {"id":"l","method":"logging/setLevel","params":{"level":"info",$M}}
+            A< {"id":"l","error":{"code":-32601,…
+        "#,
+    );
+}

@@ -21,6 +21,11 @@ impl Modern {
         Self { client, profile: Profile::default() }
     }
 
+    /// The client without its declarations.
+    pub fn into_client(self) -> Client {
+        self.client
+    }
+
     pub fn declaring(mut self, capabilities: Value) -> Self {
         self.profile.capabilities = capabilities;
         self

@@ -298,6 +298,7 @@ impl Core {
         }
         match message.method() {
             Method::Progress => self.backend_progress(launch, message),
+            Method::Cancelled if self.is_modern(launch.backend) => self.server_ends_listen(launch, message),
             Method::Cancelled => self.backend_cancels(launch, message),
             _ if self.is_modern(launch.backend) => self.modern_notification(launch, message),
             method => {

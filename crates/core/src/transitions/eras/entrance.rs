@@ -8,7 +8,7 @@ use crate::clients::{Client, Greeting, Profile};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::messages::{initialized_notice, own_message};
-use crate::pending::{Asker, EraWait, NOWHERE, Unrouted};
+use crate::pending::{Asker, EraWait, NOWHERE, Pending, Unrouted};
 use crate::routing::NamedPath;
 use crate::settings::ClientEra;
 use switchboard_protocol::modern::{self, Declaration};
@@ -90,6 +90,8 @@ impl Core {
                 Entry::Refused(self.undeclared(&modern::Undeclared::Missing(modern::VERSION)))
             }
             _ if !c.is_new() => Entry::Open,
+            // A second handshake has failed, and the first is still open.
+            _ if self.is_greeting(client) => Entry::Open,
             _ => {
                 if let Some(initialize) = own_message(modern::plain_initialize().into()) {
                     self.greet_ourselves(client, initialize);
@@ -147,6 +149,12 @@ impl Core {
         Entry::Open
     }
 
+    /// Whether a client waits for the answer to a handshake.
+    fn is_greeting(&self, client: ClientId) -> bool {
+        let is_open = |p: &Pending| p.method() == Method::Initialize && p.is_of(client) && p.is_wanted();
+        self.pending.iter().any(|(_, pending)| is_open(pending))
+    }
+
     fn servers_behind(&self, client: ClientId) -> Vec<ServerId> {
         match self.clients.get(&client) {
             Some(c) if c.aggregate().is_some() => self.servers_of(client),
@@ -176,8 +184,13 @@ impl Core {
     /// Forgets the era of a client, with the backends that it has used in it. Open requests are still answered.
     pub(super) fn leave_era(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.forget_greeting();
         let leases: Vec<BackendId> = c.take_home().into_iter().chain(c.take_leases()).collect();
+        for &backend in &leases {
+            // What waits for a process was accepted with this greeting, and the process must hear it first.
+            self.adopt_greeting(backend);
+        }
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.forget_greeting();
         for backend in leases {
             self.leave(client, backend);
         }

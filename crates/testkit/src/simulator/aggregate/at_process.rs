@@ -32,6 +32,8 @@ impl AggregateWorld {
         let job = match (method, tag, list) {
             ("initialize", ..) => {
                 let is_able = words["params"]["capabilities"].get("sampling").is_some();
+                let is_plain = tag.is_none() && words["params"]["protocolVersion"] == "2024-11-05";
+                self.stats.count_if("plain_handshakes", is_plain);
                 let p = self.process(launch);
                 p.class = Some(usize::from(is_able));
                 match tag.filter(|&tag| self.clients[&self.ledger.requests[tag].client].server.is_some()) {

@@ -189,7 +189,8 @@ impl AggregateWorld {
             let settings = &self.own.servers[at].settings;
             settings.lazy && self.own.known.contains(&(at, c.abilities(settings.capabilities)))
         };
-        c.is_aggregate() && self.listed_for(client).iter().all(is_known)
+        // Lists for a client without a handshake are others.
+        c.is_aggregate() && c.stage != Stage::New && self.listed_for(client).iter().all(is_known)
     }
 
     fn notifies(&mut self, client: ClientId) -> Check {

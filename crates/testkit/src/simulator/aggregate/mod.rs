@@ -119,7 +119,7 @@ impl Scenario for Servers {
         waits_for_room runs rests looks sections \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
         error_overloaded error_client_too_slow error_method_not_found error_unknown_name \
-        error_resource_not_found error_forbidden error_stale_cursor error_not_initialized let_go";
+        error_resource_not_found error_forbidden error_stale_cursor plain_handshakes let_go";
     const LONGEST_JUMP: (usize, usize) = (30_000, 120_000);
     // A retry that fell due while no client lacked the server becomes due again when one does, and is made at the next tick.
     const KEEPS_DEADLINES: bool = false;

@@ -90,6 +90,10 @@ impl ConnectionWorld {
         let (rule, is_first) = (request.rule, request.handed.is_empty());
         let (client, name, id) = (request.client, rule.name, request.id.clone());
         let was_taken_back = request.is_cancelled;
+        let home = self.server(launch);
+        if home.plain.contains(&launch.backend) && home.has_greeted && written >= home.greeted_from {
+            return Err(format!("{launch} has our handshake, and is given {client}'s {name} after its own"));
+        }
         self.hand_over(number, launch)?;
         if is_first && was_taken_back && self.ledger.account_of(number).requests.len() == 1 {
             return Err(format!("{client}'s {name} with id {id} was taken back, and then handed over"));
@@ -102,6 +106,11 @@ impl ConnectionWorld {
     fn keep_order(&mut self, launch: Launch, written: usize, takes_a_turn: bool) -> Check {
         let is_narrow = self.settings.servers[0].max_in_flight < WIDE;
         let Some(client) = self.home(launch) else { return Ok(()) };
+        let c = &self.clients[&client];
+        // A message from before the client's own handshake may have waited at a backend that had ours.
+        if c.is_plain && written < c.backend.asked_at {
+            return Ok(());
+        }
         let lane =
             self.client(client).own.lanes.entry((launch.backend, is_narrow && takes_a_turn)).or_default();
         let last = std::mem::replace(lane, written);
@@ -137,11 +146,29 @@ impl ConnectionWorld {
 
     fn probe_at_backend(&mut self, launch: Launch, message: &Message) -> Check<Open> {
         let minted = part(message, Part::Id);
-        if message.method() != Method::Ping {
-            return Err(format!("{launch} is asked what nobody asked: {}", text(message)));
-        }
+        let is_replay = match message.method() {
+            Method::Ping => false,
+            Method::Initialize => self.plain_handshake(launch, message).map(|()| true)?,
+            _ => return Err(format!("{launch} is asked what nobody asked: {}", text(message))),
+        };
         self.meet(launch, &minted, None)?;
-        Ok(Open { minted, request: None, is_replay: false })
+        Ok(Open { minted, request: None, is_replay })
+    }
+
+    /// A client that makes no handshake has its backends greeted by Switchboard.
+    fn plain_handshake(&mut self, launch: Launch, message: &Message) -> Check {
+        self.stats.count("plain_handshakes");
+        let is_plain = self.home(launch).is_some_and(|client| self.clients[&client].is_plain);
+        self.server(launch).plain.insert(launch.backend);
+        if !is_plain {
+            return Err(format!("{launch} hears our handshake in place of its client's: {}", text(message)));
+        }
+        let process = self.process(launch);
+        if process.gate == Gate::Replaying {
+            return Err(format!("{launch} hears a second handshake before the end of the first"));
+        }
+        (process.gate, process.is_plain) = (Gate::Replaying, true);
+        Ok(())
     }
 
     fn answer_at_backend(&mut self, launch: Launch, message: &Message, number: Option<usize>) -> Check {
@@ -212,8 +239,14 @@ impl ConnectionWorld {
         self.compare_at_backend(launch, message, number, &id)
     }
 
-    /// The only notification of our own: the cancellation of a request whose answer is no longer wanted.
+    /// The only notifications of our own: the cancellation of a request whose answer is no longer wanted, and the end of
+    /// our own handshake.
     fn cancel_at_backend(&mut self, launch: Launch, message: &Message) -> Check {
+        let process = self.process(launch);
+        if message.method() == Method::Initialized && process.is_plain && process.gate == Gate::Confirming {
+            process.gate = Gate::Open;
+            return Ok(());
+        }
         let minted = part(message, Part::RequestId);
         if message.method() != Method::Cancelled || !self.process(launch).seen.contains_key(&minted) {
             return Err(format!("{launch} gets a notification that nobody sent: {}", text(message)));

@@ -222,7 +222,8 @@ impl ConnectionWorld {
         let is_ready = |p: &Process<Backend>| p.phase == Phase::Alive && p.gate == Gate::Open;
         let has_moved = own.clone().any(|p| self.owner.is_retired(p.launch.backend))
             && (batch.is_some() || !own.any(|p| is_ready(p) && !self.owner.is_retired(p.launch.backend)));
-        let is_ours = |name: &str| name == "shutdown" || (name == "ping" && has_moved);
+        let may_be_ours = has_moved || self.clients[&client].is_plain;
+        let is_ours = |name: &str| name == "shutdown" || (name == "ping" && may_be_ours);
         if verbs.iter().any(|&number| is_ours(self.ledger.requests[number].rule.name)) {
             return Ok((UnreadMessage::Other, true));
         }

@@ -44,6 +44,7 @@ pub(super) struct Open {
     pub(super) minted: String,
     /// `None` for a probe.
     pub(super) request: Option<usize>,
+    /// Whether it is a handshake that no client waits for: that of an earlier process, or our own.
     pub(super) is_replay: bool,
 }
 
@@ -60,6 +61,8 @@ pub(crate) struct Backend {
     /// All ids sent to it, with their requests.
     pub(super) seen: BTreeMap<String, Option<usize>>,
     pub(super) asks: Vec<usize>,
+    /// Whether its handshake is ours, for a client that has made none.
+    pub(super) is_plain: bool,
     /// Number of `initialized` notifications sent to it.
     pub(super) confirmed: BTreeSet<usize>,
 }

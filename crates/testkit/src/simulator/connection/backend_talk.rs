@@ -100,7 +100,7 @@ impl ConnectionWorld {
         });
         let process = self.process(launch);
         if process.gate == Gate::Replaying {
-            process.gate = if must_confirm { Gate::Confirming } else { Gate::Open };
+            process.gate = if must_confirm || process.is_plain { Gate::Confirming } else { Gate::Open };
         }
     }
 
@@ -205,7 +205,7 @@ impl ConnectionWorld {
         let number = self.own.next_number();
         let text =
             self.draft_notice(name, None, "", self.is_bare(launch), Role::ServerNotification { launch });
-        let had_room = self.client_has_room(launch, text.len());
+        let had_room = !self.is_left(launch) && self.client_has_room(launch, text.len());
         self.backend_says(launch, text)?;
         if had_room && self.own.written_message(number)?.arrivals == 0 {
             return Err("a notification was dropped although there was room for it".into());

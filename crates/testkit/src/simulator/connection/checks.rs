@@ -32,9 +32,10 @@ impl ConnectionWorld {
         if std::mem::take(&mut server.is_free) {
             return Ok(());
         }
-        server.restarts.push(now);
-        server.restarts.retain(|&at| now.since(at) < MINUTE);
-        match server.restarts.len() {
+        let restarts = server.restarts.entry(backend).or_default();
+        restarts.push(now);
+        restarts.retain(|&at| now.since(at) < MINUTE);
+        match restarts.len() {
             count if count > most => Err(format!("{backend} was restarted {count} times within a minute")),
             _ => Ok(()),
         }
@@ -181,7 +182,6 @@ impl ConnectionWorld {
         let waits_for_batch =
             self.own.batches.iter().any(|batch| batch.client == client && !batch.is_answered);
         let unread = self.clients.get(&client).map_or(0, |c| c.unread.bytes);
-        let process = self.launch_of(client).map(|launch| &self.processes[&launch]);
         let holds = if text.contains("requests are still unanswered") {
             let alone = (client, None, String::new())..(client, Some(0), String::new());
             let open: usize =
@@ -190,7 +190,8 @@ impl ConnectionWorld {
         } else if text.contains("client_too_slow") {
             unread > 0 || waits_for_batch
         } else if text.contains("the server does not read") {
-            process.is_some_and(|process| process.unread.bytes > 0)
+            let own = self.launches_of(client);
+            own.iter().any(|launch| self.processes[launch].unread.bytes > 0)
         } else {
             true
         };

@@ -31,12 +31,18 @@ pub(super) struct Home {
     pub(super) is_bare: bool,
     /// The framing that it understands.
     pub(super) framing: Option<Framing>,
-    /// Restarts within the last minute.
-    pub(super) restarts: Vec<Moment>,
+    /// Restarts of each backend within the last minute.
+    pub(super) restarts: BTreeMap<BackendId, Vec<Moment>>,
     /// The next start does not count: an earlier one was impossible, the other framing is tried, or the owner ordered it.
     pub(super) is_free: bool,
     /// Whether it has answered a client's handshake.
     pub(super) has_greeted: bool,
+    /// Number of messages written when it did.
+    pub(super) greeted_from: usize,
+    /// Backends that Switchboard has greeted itself, for a client that had made no handshake.
+    pub(super) plain: BTreeSet<BackendId>,
+    /// Number of the client's last `initialize` among all messages.
+    pub(super) asked_at: usize,
     /// Backends that will be restarted.
     pub(super) awaited: BTreeSet<BackendId>,
     /// Backends that crashed too often: the next process is a trial, and one more crash is enough.
@@ -61,6 +67,8 @@ pub(crate) struct ConnectionClient {
     pub(super) initializes: usize,
     /// Number of handshakes sent when one was answered.
     pub(super) greeted_at: usize,
+    /// Whether it may have been greeted by Switchboard, since it has sent requests before its handshake.
+    pub(super) is_plain: bool,
     /// Whether `initialized` followed the last handshake.
     pub(super) has_confirmed: bool,
     /// Whether two handshakes may have been open at once: then it is unclear which one `initialized` confirms.
@@ -166,13 +174,19 @@ impl ConnectionWorld {
         &mut self.client(client).own.backend
     }
 
+    /// Whether a client may have left this backend, which was to get our handshake, for one that gets the client's.
+    pub(super) fn is_left(&self, launch: Launch) -> bool {
+        let client = self.home(launch).map(|client| &self.clients[&client]);
+        client.is_some_and(|c| c.is_plain && c.backend.asked_at > 0)
+    }
+
     pub(super) fn server(&mut self, launch: Launch) -> &mut Home {
         self.server_of(launch.backend)
     }
 
-    /// The process of a connected client.
-    pub(super) fn launch_of(&self, client: ClientId) -> Option<Launch> {
-        self.alive().find(|launch| self.home(*launch) == Some(client))
+    /// The processes of a connected client: one, or two if the client has made its handshake late.
+    pub(super) fn launches_of(&self, client: ClientId) -> Vec<Launch> {
+        self.alive().filter(|launch| self.home(*launch) == Some(client)).collect()
     }
 
     pub(super) fn client_acts(&mut self) -> Check {
@@ -249,7 +263,9 @@ impl ConnectionWorld {
             let home = &mut c.own.backend;
             home.on_trial.clear();
             home.is_free = true;
-            home.awaited.retain(|_| is_reload);
+            // An order does not start a backend that its client has left, but its requests are still answered.
+            let may_be_left = c.own.is_plain;
+            home.awaited.retain(|_| is_reload || may_be_left);
             home.restarts.clear();
         }
         let is_removed = !self.owner.is_removed(0) && self.rng.percent(25);
@@ -259,9 +275,10 @@ impl ConnectionWorld {
     /// Writes off the answers of a client that can no longer give any.
     pub(super) fn check_asks_settled(&self, client: ClientId) -> Check {
         // A process that is being stopped need not be told.
-        let launch = self.launch_of(client).filter(|launch| self.processes[launch].is_staying());
+        let mut launches = self.launches_of(client);
+        launches.retain(|launch| self.processes[launch].is_staying());
         let waits = |ask: &&super::post::Asked| {
-            Some(ask.launch) == launch && ask.answers == 0 && !ask.is_cancelled && !ask.is_withdrawn
+            launches.contains(&ask.launch) && ask.answers == 0 && !ask.is_cancelled && !ask.is_withdrawn
         };
         match self.own.asks.iter().find(waits) {
             Some(ask) => {

@@ -68,8 +68,10 @@ impl ConnectionWorld {
         let mut own = self.ledger.requests.iter().filter(|request| request.client == client);
         let is_second = own.any(|request| request.rule.name == "initialize" && !request.is_answered);
         let id = self.spell_id(client);
+        let asked_at = self.own.next_number();
         let text = self.draft_request(client, "initialize", id, None, is_bare);
         let c = self.client(client);
+        c.backend.asked_at = asked_at;
         c.is_confusing |= is_second;
         c.initializes += 1;
         c.has_confirmed = false;
@@ -113,7 +115,9 @@ impl ConnectionWorld {
         let request = self.book(client, batch, method, id.clone(), token.clone(), ());
         self.ledger.requests[request].is_hidden = is_hidden;
         self.own.watched.push(request);
-        self.client(client).requests += usize::from(method != "shutdown");
+        let c = self.client(client);
+        c.requests += usize::from(method != "shutdown");
+        c.is_plain |= !c.backend.has_greeted && !matches!(method, "initialize" | "shutdown" | "ping");
         let is_call = matches!(method, "tools/call" | "resources/read" | "prompts/get");
         // Words of a lost client are not read.
         let is_heard = !self.is_lost(client);

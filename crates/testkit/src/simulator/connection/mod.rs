@@ -62,7 +62,7 @@ impl Scenario for Post {
         asks_withdrawn asks_answered_twice asks_progress crashes_before_handshake crashes_during_replay restarts \
         probes restarts_without_sign_of_life framing_retries framing_learnt \
         clogged_clients clogged_backends clients_in_the_end shutdowns exits hidden_calls hidden_refused \
-        owner_stops owner_restarts \
+        owner_stops owner_restarts plain_handshakes \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_overloaded \
         error_shutting_down error_client_too_slow error_message_too_large error_bad_answer \
         error_method_not_found error_bad_message error_unknown_name";
@@ -145,11 +145,15 @@ impl ConnectionWorld {
             Fact::Ready { backend, restarted, .. } => {
                 self.stats.count(if *restarted { "replays" } else { "handshakes" });
                 let Some(client) = self.client_of(*backend) else { return Ok(()) };
+                let written = self.own.next_number();
                 let c = self.client(client);
-                c.backend.has_greeted = true;
                 c.own.backend.on_trial.remove(backend);
+                if c.backend.plain.contains(backend) {
+                    return Ok(());
+                }
+                c.backend.has_greeted = true;
                 if !restarted {
-                    c.greeted_at = c.initializes;
+                    (c.greeted_at, c.own.backend.greeted_from) = (c.own.initializes, written);
                 }
             }
             Fact::RestartIn { backend, .. } => {

@@ -61,10 +61,16 @@ impl PoolWorld {
         };
         match (method, tag) {
             ("initialize", Some(number)) => {
-                let job = if is_over(number) { Job::Replay(number) } else { Job::Client(number) };
+                let job = if is_over(number) { Job::Replay(Some(number)) } else { Job::Client(number) };
                 self.check_declared(launch, words)?;
-                self.handshake_at_process(launch, number)?;
+                self.handshake_at_process(launch, Some(number))?;
                 Ok(job)
+            }
+            // A client that makes no handshake has its processes greeted by Switchboard.
+            ("initialize", None) if words["params"]["protocolVersion"] == "2024-11-05" => {
+                self.stats.count("plain_handshakes");
+                self.handshake_at_process(launch, None)?;
+                Ok(Job::Replay(None))
             }
             ("logging/setLevel", Some(number)) if is_over(number) => {
                 let has_work = self.processes[&launch].has_work;
@@ -92,7 +98,7 @@ impl PoolWorld {
         }
     }
 
-    fn handshake_at_process(&mut self, launch: Launch, number: usize) -> Check {
+    fn handshake_at_process(&mut self, launch: Launch, number: Option<usize>) -> Check {
         let is_handshake = |open: &Open, world: &Self| match open.job {
             Job::Replay(_) => true,
             Job::Client(number) => world.ledger.requests[number].verb == Verb::Initialize,
@@ -104,7 +110,7 @@ impl PoolWorld {
         }
         self.stats.count_if("handshakes_made_later", process.handshakes > 1);
         let process = self.process(launch);
-        (process.is_confirmed, process.own.greeter) = (false, Some(number));
+        (process.is_confirmed, process.own.greeter) = (false, number);
         Ok(())
     }
 
@@ -143,6 +149,9 @@ impl PoolWorld {
         let is_about_task = self.check_place(launch, number, &what)? && !c.home.contains(&process.root);
         if verb.follows_handshake() && c.is_greeted && !process.is_greeted {
             return Err(format!("{launch} is given {what} before it has answered a handshake"));
+        }
+        if request.is_plain && !(process.is_greeted && process.is_confirmed) {
+            return Err(format!("{launch} is given {what} without a handshake"));
         }
         let is_ready = request.is_confirmed && c.is_confirmed && c.is_greeted;
         let is_elsewhere = verb.task().is_some();

@@ -40,6 +40,7 @@ impl PoolWorld {
         let text = request(&id, verb.method(), &params);
         let method = verb.method();
         let is_initialize = verb == Verb::Initialize;
+        let is_plain = self.clients[&client].initialize.is_none() && verb.follows_handshake();
         let is_hidden = params.contains(HIDDEN);
         let is_undecided = !is_initialize && !is_hidden && verb != Verb::Ping && self.is_undecided(client);
         let known = self.clients[&client].known.seen.len();
@@ -65,6 +66,7 @@ impl PoolWorld {
             is_undecided,
             is_unclear,
             is_confirmed,
+            is_plain,
             is_refused: false,
         };
         self.book(client, None, method, id, token, own);

@@ -21,8 +21,8 @@ pub(super) enum Health {
 pub(super) enum Job {
     /// A client's request, by its number in the ledger.
     Client(usize),
-    /// The handshake of an earlier process, with the number of its request.
-    Replay(usize),
+    /// The handshake of an earlier process, with the number of its request, or our own.
+    Replay(Option<usize>),
     /// A probe.
     Probe,
     /// State of an earlier process, or a consequence of a client's departure.

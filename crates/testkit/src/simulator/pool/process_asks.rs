@@ -140,7 +140,8 @@ impl PoolWorld {
         let Some(client) = self.ledger.asks[ask].client else { return Ok(()) };
         // A client without roots gets this question like any other.
         let (may, sure) = self.users(launch.backend);
-        if (self.clients[&client].has_roots && sure.contains(&client)) || !may.contains(&client) {
+        let c = &self.clients[&client];
+        if (c.has_roots && c.initialize.is_some() && sure.contains(&client)) || !may.contains(&client) {
             return Err(format!("{launch} asks {client} for roots, which is our affair"));
         }
         Ok(())

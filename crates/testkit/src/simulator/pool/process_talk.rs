@@ -32,7 +32,8 @@ impl PoolWorld {
         }
         let words = if open.fails {
             let tag = match open.job {
-                Job::Client(number) | Job::Replay(number) => Some(number),
+                Job::Client(number) => Some(number),
+                Job::Replay(number) => number,
                 Job::Probe | Job::Restore => None,
             };
             json!({ "code": -32000, "message": "no", "data": { "tag": tag } })
@@ -89,17 +90,14 @@ impl PoolWorld {
         };
         let process = &self.processes[&launch];
         let number = match open.job {
-            Job::Client(number) | Job::Replay(number) => number,
+            Job::Client(number) | Job::Replay(Some(number)) => number,
+            Job::Replay(None) => return welcome(0),
             Job::Probe | Job::Restore => return json!({}),
         };
         match &self.ledger.requests[number].verb {
             Verb::Initialize => {
                 let kind = if offers_differ { variant(self, number) } else { 0 };
-                json!({
-                    "protocolVersion": "2025-06-18",
-                    "capabilities": { "tools": { "listChanged": true }, "resources": { "subscribe": true }, "logging": {} },
-                    "serverInfo": { "name": format!("sim {kind}"), "version": "1" },
-                })
+                welcome(kind)
             }
             Verb::List => {
                 let kind =
@@ -237,4 +235,13 @@ impl PoolWorld {
         self.process_notifies(launch, "notifications/tasks/status", params)?;
         self.check_only(launch, owner)
     }
+}
+
+/// The answer to a handshake, of one of several kinds.
+fn welcome(kind: usize) -> Value {
+    json!({
+        "protocolVersion": "2025-06-18",
+        "capabilities": { "tools": { "listChanged": true }, "resources": { "subscribe": true }, "logging": {} },
+        "serverInfo": { "name": format!("sim {kind}"), "version": "1" },
+    })
 }

@@ -63,6 +63,8 @@ pub(crate) struct PoolRequest {
     pub(super) is_unclear: bool,
     /// Whether its client had sent `initialized` before it.
     pub(super) is_confirmed: bool,
+    /// Whether its client had made no handshake.
+    pub(super) is_plain: bool,
     /// Whether it was answered by an error of our own.
     pub(super) is_refused: bool,
 }

@@ -192,7 +192,7 @@ impl StatelessClient {
             // Without a stream to carry it, a notification has no place.
             return count;
         };
-        request.to_stream();
+        request.become_stream();
         let RequestState::Streaming(sender) = &request.state else { return count };
         let part = BodyPart::new(old_event(&on_one_line(out)), self.charge(count));
         // A failed send frees the bytes by dropping the charge.
@@ -241,7 +241,7 @@ impl ClientState {
 
 impl OpenRequest {
     /// Turns the response into a stream, if it is not one yet.
-    fn to_stream(&mut self) {
+    fn become_stream(&mut self) {
         let (sender, parts) = channel();
         match std::mem::replace(&mut self.state, RequestState::Abandoned) {
             RequestState::Waiting(reply) => {
@@ -260,7 +260,7 @@ impl Streams for StatelessClient {
         let mut inside = self.lock();
         let request = inside.open.values_mut().find(|request| request.number == call);
         if let Some(request) = request.filter(|request| request.takes_streams) {
-            request.to_stream();
+            request.become_stream();
         }
     }
 }

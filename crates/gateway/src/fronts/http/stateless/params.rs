@@ -3,13 +3,12 @@
 
 use super::super::refusal::HttpRefusal;
 use super::check::header;
+use bytes::Bytes;
 use hyper::header::HeaderMap;
-use serde::Deserialize;
-use serde_json::Value;
 use std::collections::HashMap;
 use switchboard_process::lock::Lock;
-use switchboard_protocol::http_headers::{ParamHeader, annotations, arguments, check_params};
-use switchboard_protocol::{Message, Method, Part};
+use switchboard_protocol::http_headers::{ParamHeader, ToolHeaders, ToolList, arguments, check_params};
+use switchboard_protocol::{Message, Method, Parsed, Part, parse};
 
 /// Annotated arguments by the name of their tool.
 #[derive(Default)]
@@ -17,29 +16,17 @@ pub(super) struct KnownParams(Lock<HashMap<String, Vec<ParamHeader>>>);
 
 impl KnownParams {
     /// Learns from an answer to `tools/list`. The first page forgets what earlier lists said.
-    pub(super) fn learn(&self, answer: &[u8], is_first_page: bool) {
-        #[derive(Deserialize)]
-        struct Answer {
-            result: Page,
-        }
-        #[derive(Deserialize)]
-        struct Page {
-            tools: Vec<Value>,
-        }
+    pub(super) fn learn(&self, answer: &Bytes, is_first_page: bool) {
         if is_first_page {
             self.0.lock().clear();
         }
-        // Few servers annotate anything, and their lists are long.
-        if memchr::memmem::find(answer, b"x-mcp-header").is_none() {
+        // Few servers annotate anything, and lists are long.
+        if !ToolList::may_have_headers(answer) {
             return;
         }
-        let Ok(Answer { result }) = serde_json::from_slice(answer) else { return };
-        let read = |tool: &Value| {
-            // Clients leave a tool with invalid annotations out of their lists.
-            let found = annotations(&tool["inputSchema"]).ok().filter(|found| !found.is_empty())?;
-            Some((tool["name"].as_str()?.to_owned(), found))
-        };
-        self.0.lock().extend(result.tools.iter().filter_map(read));
+        let Ok(Parsed::One(message)) = parse(answer.clone()) else { return };
+        let annotated = ToolList::of(&message).tools.into_iter().filter(|tool| !tool.headers.is_empty());
+        self.0.lock().extend(annotated.map(|ToolHeaders { tool, headers }| (tool, headers)));
     }
 
     /// Compares the headers of a call with its arguments. Headers of arguments that are not known are ignored.
@@ -61,7 +48,6 @@ impl KnownParams {
 mod tests {
     use super::*;
     use hyper::header::HeaderName;
-    use switchboard_protocol::{Parsed, parse};
 
     const LIST: &str = r#"{"id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":
         {"region":{"type":"string","x-mcp-header":"Region"}}}},{"name":"b","inputSchema":{}}]}}"#;
@@ -86,14 +72,14 @@ mod tests {
         let known = KnownParams::default();
         let west = call("a", r#"{"region":"west"}"#);
         assert!(is_ok(&known, &west, Some("east")), "not known yet");
-        known.learn(LIST.as_bytes(), true);
+        known.learn(&LIST.into(), true);
         assert!(is_ok(&known, &west, Some("west")) && is_ok(&known, &west, Some("=?base64?d2VzdA==?=")));
         assert!(!is_ok(&known, &west, Some("east")) && !is_ok(&known, &west, None));
         assert!(is_ok(&known, &call("a", "{}"), None) && !is_ok(&known, &call("a", "{}"), Some("west")));
         assert!(is_ok(&known, &call("b", r#"{"region":"west"}"#), Some("east")));
-        known.learn(br#"{"id":1,"result":{"tools":[]}}"#, false);
+        known.learn(&r#"{"id":1,"result":{"tools":[]}}"#.into(), false);
         assert!(!is_ok(&known, &west, Some("east")), "another page");
-        known.learn(br#"{"id":1,"result":{"tools":[]}}"#, true);
+        known.learn(&r#"{"id":1,"result":{"tools":[]}}"#.into(), true);
         assert!(is_ok(&known, &west, Some("east")), "another list");
     }
 }

@@ -1,4 +1,4 @@
-"""A modern server of the Python SDK over HTTP, with tools whose arguments are repeated in headers: modern.py PORT"""
+"""A modern server of the Python SDK over HTTP, with tools whose arguments are repeated in headers: modern_headers.py PORT"""
 
 import sys
 from typing import Annotated

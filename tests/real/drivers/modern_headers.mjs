@@ -1,4 +1,4 @@
-// A modern server of the TypeScript SDK over HTTP, with the tools of modern.py: modern.mjs PORT
+// A modern server of the TypeScript SDK over HTTP, with the tools of modern_headers.py: modern_headers.mjs PORT
 import { createServer } from "node:http";
 import { Readable } from "node:stream";
 import { createMcpHandler, fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
