@@ -98,11 +98,19 @@ impl HttpRefusal {
             .hint("declare the protocol version (a string) and the client's capabilities (an object) in each request")
     }
 
+    /// An `initialize` that declares a modern version.
+    pub(super) fn no_handshake() -> Self {
+        let text = "Method not found: this protocol version has no `initialize`";
+        Self::new(StatusCode::NOT_FOUND, ErrorKind::MethodNotFound, text)
+            .hint("send requests without a handshake, or `initialize` with an earlier version")
+    }
+
+    /// Names the versions that a request can declare, as `server/discover` does; others start with a handshake.
     pub(super) fn unsupported_version(requested: &str) -> Self {
-        let supported: Vec<&str> = MODERN_VERSIONS.into_iter().chain(HANDSHAKE_VERSIONS).collect();
+        let supported = MODERN_VERSIONS;
         let text = format!("Unsupported protocol version: {requested}");
         let refusal = Self::new(StatusCode::BAD_REQUEST, ErrorKind::UnsupportedVersion, text)
-            .hint("use a version of `supported`; those before 2026-07-28 start with `initialize`");
+            .hint("use a version of `supported`, or start with `initialize` and an earlier one");
         let error = refusal.error.with("supported", json!(supported)).with("requested", json!(requested));
         Self { error, ..refusal }
     }

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue};
 use switchboard_protocol::http_headers::{self, Found, PROTOCOL_VERSION};
 use switchboard_protocol::modern::{Declaration, MODERN_VERSIONS, Undeclared};
-use switchboard_protocol::{Kind, Message, Parsed, Part};
+use switchboard_protocol::{Kind, Message, Method, Parsed, Part};
 
 /// A modern POST that may be served.
 #[derive(Debug)]
@@ -50,6 +50,9 @@ pub(super) fn check(said: Parsed, headers: &HeaderMap) -> Result<Checked, HttpRe
     // A wrong one is not ignored: requests of one client must compare equal.
     if message.part(Part::MetaInfo).is_some_and(|info| !info.starts_with(b"{")) {
         return Err(HttpRefusal::missing_meta("io.modelcontextprotocol/clientInfo"));
+    }
+    if message.method() == Method::Initialize {
+        return Err(HttpRefusal::no_handshake());
     }
     Ok(Checked::Request(message))
 }

@@ -1,5 +1,6 @@
 //! The era of a POST, which decides how it is served. Pure.
 
+use switchboard_protocol::modern::MODERN_VERSIONS;
 use switchboard_protocol::{HANDSHAKE_VERSIONS, Kind, Message, Method, Parsed, Part};
 
 /// How a POST is served.
@@ -27,7 +28,7 @@ pub(crate) fn era_of(said: &Parsed, version: Option<&str>, session: NamedSession
     let is_new = version.is_some_and(|version| !HANDSHAKE_VERSIONS.contains(&version));
     match (said, session) {
         (_, NamedSession::Ours) => PostEra::Legacy,
-        (Parsed::One(message), _) if is_opening(message) => PostEra::Legacy,
+        (Parsed::One(message), _) if is_opening(message) && !declares_modern(message) => PostEra::Legacy,
         (Parsed::One(message), _) if declares(message) => PostEra::Modern,
         (Parsed::Batch(members), _) if members.iter().flatten().any(declares) => PostEra::Modern,
         // Without a declaration, an unknown version beside a session is a legacy client's mistake.
@@ -47,6 +48,12 @@ fn declares(message: &Message) -> bool {
     message.has(Part::MetaVersion)
 }
 
+/// Whether a message declares a modern version. An `initialize` that does is no handshake: that era has none.
+fn declares_modern(message: &Message) -> bool {
+    let version = message.part(Part::MetaVersion).unwrap_or_default();
+    serde_json::from_slice(version).is_ok_and(|version: String| MODERN_VERSIONS.contains(&version.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,7 +70,8 @@ mod tests {
         use NamedSession::{None as NoSession, Ours, Unknown};
         use PostEra::{Legacy, Modern, Plain};
         for (method, params, version, session, expect) in [
-            ("initialize", META, Some("2026-07-28"), NoSession, Legacy),
+            ("initialize", META, Some("2026-07-28"), NoSession, Modern),
+            ("initialize", "{}", Some("2026-07-28"), NoSession, Legacy),
             ("tools/list", META, Some("2026-07-28"), NoSession, Modern),
             ("tools/list", META, None, NoSession, Modern),
             ("tools/list", META, Some("2025-11-25"), NoSession, Modern),
