@@ -228,14 +228,15 @@ impl Core {
 
     /// Continues with requests that waited for the eras of their servers.
     pub(crate) fn enter_waiting(&mut self) {
-        if self.era_waits.is_empty() || self.ending.is_stopping() {
+        if self.era_waits.is_empty() {
             return;
         }
         let now = self.clock.now();
         let mut waits = std::mem::take(&mut self.era_waits);
         let over = waits.take(|wait: &EraWait| {
             let is_known = |server: &ServerId| self.era_of(*server).is_some() || !self.is_probed(*server);
-            wait.servers.iter().all(is_known) || wait.until.is_some_and(|until| until <= now)
+            let is_gone = self.pending.get(wait.request.minted).is_none();
+            is_gone || wait.servers.iter().all(is_known) || wait.until.is_some_and(|until| until <= now)
         });
         self.era_waits = waits;
         for EraWait { client, request: Unrouted { minted, paths }, until, .. } in over {
