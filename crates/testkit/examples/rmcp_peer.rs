@@ -379,6 +379,7 @@ impl Talk {
 }
 
 async fn connect(words: &[String]) -> (Talk, mpsc::UnboundedReceiver<(&'static str, Value)>, Arc<Notify>) {
+    #[expect(clippy::disallowed_methods, reason = "a handful of notices, in a test")]
     let (notices, heard) = mpsc::unbounded_channel();
     let progressed = Arc::new(Notify::new());
     let person = Person { notices, progressed: progressed.clone() };
