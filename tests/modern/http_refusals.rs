@@ -191,7 +191,7 @@ const ANNOTATED: &str = r#"{ "tools": [
 #[test]
 fn headers_must_repeat_annotated_arguments() {
     let scratch = Scratch::new();
-    let offer = scratch.file("offer.json", ANNOTATED.to_owned());
+    let offer = scratch.file("offer.json", ANNOTATED);
     let options = ["--era", "modern", "--offer", offer.to_str().unwrap()];
     let served = Served::with(json!({}), json!({}), &options);
     for (path, name) in [(FAKE, "echo"), ("/mcp", "fake__echo")] {
