@@ -23,8 +23,8 @@ fn entry(server: Sdk, backend: Backend) -> (Value, Option<Elsewhere>) {
         Backend::Stdio => {
             let words = server.over_stdio();
             let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
-            // By default it is greeted with a handshake first, which these servers answer; then this client of the other
-            // era would be refused until the next start.
+            // Servers of the Python and TypeScript SDKs that were greeted with a handshake refuse `server/discover`, so
+            // that `auto` takes them for legacy ones.
             (json!({ "command": words[0], "args": words[1..], "era": "modern" }), None)
         }
         Backend::Http => {
