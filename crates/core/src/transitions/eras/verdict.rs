@@ -78,6 +78,15 @@ impl Core {
         self.pending.iter().any(|(_, pending)| is_asked(pending)) || self.clients.values().any(is_started)
     }
 
+    /// Whether a server has answered a handshake of the legacy era.
+    pub(super) fn has_welcomed(&self, server: ServerId) -> bool {
+        let is_one = |b: &Backend| {
+            b.server() == server && b.handshake().has_welcome() && b.handshake().era() == Era::Legacy
+        };
+        self.servers.get(server).is_some_and(|server| server.welcome().is_some())
+            || self.backends.values().any(is_one)
+    }
+
     /// Whether a process has been asked for its era, and has not answered.
     pub(crate) fn is_asked_for_era(&self, backend: BackendId) -> bool {
         let is_asked = |p: &Pending| matches!(p.asker(), Asker::Era) && p.backend() == backend;
