@@ -80,11 +80,7 @@ impl Core {
 
     /// Whether a server has answered a handshake of the legacy era.
     pub(super) fn has_welcomed(&self, server: ServerId) -> bool {
-        let is_one = |b: &Backend| {
-            b.server() == server && b.handshake().has_welcome() && b.handshake().era() == Era::Legacy
-        };
-        self.servers.get(server).is_some_and(|server| server.welcome().is_some())
-            || self.backends.values().any(is_one)
+        self.servers.get(server).is_some_and(|server| server.has_welcomed())
     }
 
     /// Whether a process has been asked for its era, and has not answered.
