@@ -32,6 +32,7 @@ mod isolation;
 #[cfg(target_os = "linux")]
 mod access;
 mod remote;
+mod modern;
 mod logs;
 mod raw;
 mod config;

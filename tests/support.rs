@@ -168,6 +168,15 @@ pub(crate) fn example(name: &str) -> PathBuf {
     folder.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
+/// The binary of an example of the testkit; all of them are built with the first.
+#[cfg(target_os = "linux")]
+pub(crate) fn testkit_example(name: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
+    BUILT.get_or_init(|| build(folder, &["--package", "switchboard-testkit", "--examples"]));
+    folder.join("examples").join(name)
+}
+
 fn is_fresh(binary: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -174,11 +174,22 @@ fn unknown_origin_is_refused() {
         let may = served.web.ask("OPTIONS", FAKE).without("Authorization").header("Origin", origin).send();
         assert_eq!((may.status, may.header("access-control-allow-origin")), (204, Some(origin)));
         let allowed = may.header("access-control-allow-headers").unwrap();
-        for header in
-            ["authorization", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id"]
-        {
+        for header in [
+            "authorization",
+            "content-type",
+            "mcp-session-id",
+            "mcp-protocol-version",
+            "last-event-id",
+            "mcp-method",
+            "mcp-name",
+        ] {
             assert!(allowed.contains(header), "{allowed}");
         }
+        // Headers for annotated arguments have names of the server's choice.
+        let asked = served.web.ask("OPTIONS", FAKE).header("Origin", origin);
+        let may = asked.header("Access-Control-Request-Headers", "x-other, Mcp-Param-Region").send();
+        let allowed = may.header("access-control-allow-headers").unwrap();
+        assert!(allowed.contains("Mcp-Param-Region") && !allowed.contains("x-other"), "{allowed}");
         let reply =
             served.web.post(FAKE, hello("2025-11-25", json!({})).to_string()).header("Origin", origin).send();
         assert_eq!((reply.status, reply.header("access-control-allow-origin")), (200, Some(origin)));

@@ -48,13 +48,9 @@ fn refusals_carry_the_id_of_the_request() {
     for path in PATHS {
         let lost = |body: String| web.post(path, body).header("Mcp-Session-Id", "nobody");
         check(lost(ping()), 404, -32001, "session_not_found");
-        check(web.post(path, ping()), 400, -32600, "not_initialized");
-        check(
-            web.post(path, ping()).header("MCP-Protocol-Version", "1999-01-01"),
-            400,
-            -32600,
-            "bad_message",
-        );
+        check(lost(ping()).header("MCP-Protocol-Version", "1999-01-01"), 400, -32600, "bad_message");
+        let unknown = web.post(path, ping()).header("MCP-Protocol-Version", "1999-01-01");
+        check(unknown, 400, -32022, "unsupported_version");
         check(web.post(path, ping()).header("Accept", "text/html"), 406, -32600, "bad_message");
         let long = format!(
             r#"{{"jsonrpc":"2.0","method":"ping","params":{{"x":"{}"}},"id":"mine"}}"#,
@@ -121,7 +117,9 @@ fn unread_bodies_are_refused_with_data() {
     check_under(get(), 409, -32600, "bad_message", &Value::Null);
     check_under(get().header("Last-Event-ID", "x"), 400, -32600, "bad_message", &Value::Null);
     check_under(get().header("Accept", "text/html"), 406, -32600, "bad_message", &Value::Null);
-    check_under(web.get(FAKE), 400, -32600, "not_initialized", &Value::Null);
+    check_under(web.get(FAKE), 405, -32600, "bad_message", &Value::Null);
+    let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} }).to_string();
+    check_under(web.post(FAKE, answer), 400, -32600, "not_initialized", &Value::Null);
 }
 
 #[test]

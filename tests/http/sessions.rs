@@ -4,14 +4,15 @@ use super::served::{FAKE, Served, refused};
 use serde_json::json;
 use switchboard_testkit::http::{Talk, call, hello};
 
+/// Only single requests are served without one: `tests/modern/http_plain.rs`.
 #[test]
-fn request_without_session_gets_a_hint() {
+fn batch_without_session_gets_a_hint() {
     let served = Served::new();
-    let text =
-        refused(served.web.post(FAKE, call(1, "echo", json!({ "is": "forbidden" })).to_string()).send(), 400);
+    let batch = json!([call(1, "echo", json!({ "is": "forbidden" }))]).to_string();
+    let text = refused(served.web.post(FAKE, batch).send(), 400);
     assert!(text.contains("initialize"), "{text}");
-    refused(served.web.get(FAKE).send(), 400);
-    refused(served.web.delete(FAKE).send(), 400);
+    refused(served.web.get(FAKE).send(), 405);
+    refused(served.web.delete(FAKE).send(), 405);
     served.check_not_forwarded("forbidden");
 }
 

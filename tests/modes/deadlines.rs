@@ -158,10 +158,10 @@ fn server_request_extends_the_deadline() {
     assert!(text(&client.answer(call)).contains("accept"));
 }
 
-/// A call that waits for a server which never becomes ready.
+/// The server does not answer the handshake that we make for the client.
 #[test]
 fn request_without_handshake_expires() {
-    let server = json!({ "command": fake_backend(), "timeout": SHORT, "onTimeout": "keep" });
+    let server = json!({ "command": fake_backend(), "startTimeout": SHORT, "onTimeout": "keep" });
     let mut client = with(server, &["--silent"]).start();
     error(&client.call("echo", json!({})), -32003, "backend_timeout");
 }

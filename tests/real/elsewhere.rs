@@ -14,6 +14,12 @@ pub(crate) struct Elsewhere {
     child: Child,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModernSdk {
+    Python,
+    TypeScript,
+}
+
 impl Elsewhere {
     /// Modes: `streamableHttp` or `sse`.
     pub(crate) fn everything(mode: &str) -> Self {
@@ -29,7 +35,17 @@ impl Elsewhere {
         Self::start(words, if mode == "sse" { "/sse" } else { "/mcp" })
     }
 
-    fn start(words: Vec<OsString>, path: &'static str) -> Self {
+    /// Modern servers with the same tools, some of which want headers.
+    pub(crate) fn modern(sdk: ModernSdk) -> Self {
+        let words = match sdk {
+            ModernSdk::Python => vec![python(".venv").into(), driver("modern_headers.py").into()],
+            ModernSdk::TypeScript => vec!["node".into(), driver("modern_headers.mjs").into()],
+        };
+        Self::start(words, "/mcp")
+    }
+
+    /// Starts a server that takes its port as the last argument, or as $PORT.
+    pub(crate) fn start(words: Vec<OsString>, path: &'static str) -> Self {
         // A port that was just free is probably still free.
         for _ in 0..5 {
             let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
@@ -50,7 +66,8 @@ impl Elsewhere {
         self.child = listening(&self.words, self.port).expect("the port was its own");
     }
 
-    fn end(&mut self) {
+    /// Kills the server.
+    pub(crate) fn end(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -7,10 +7,11 @@
 //! - `window`: a server several processes deep, and the check that all of them end.
 //! - `aggregate`: several servers as one, compared with each of them; `aggregate_clients`, `codex`: its clients.
 //! - `matrix`: every front with every kind of server and every feature.
+//! - `modern`: clients and servers of the modern era.
 //! - the rest: one server, or one kind of client, per file.
 
 pub(crate) mod peers;
-mod elsewhere;
+pub(crate) mod elsewhere;
 mod talk;
 
 mod everything;
@@ -41,3 +42,5 @@ mod http_clients;
 mod browser;
 #[cfg(target_os = "linux")]
 mod matrix;
+#[cfg(target_os = "linux")]
+mod modern;

@@ -57,5 +57,5 @@ pub use sighting::{SeenTool, Sighting};
 pub use single::{Access, Single};
 pub use stored::StoredOffer;
 pub use uris::{decode_resource, decode_template};
-pub use view::{Found, FoundUri, Member, Page, View, unavailable, undeclared_extensions};
+pub use view::{Found, FoundUri, Member, Page, View, unavailable};
 pub(crate) use wishes::Wishes;

@@ -10,8 +10,8 @@ use crate::routing::path::Style;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::Era;
 use switchboard_protocol::dialect::LearntDialect;
+use switchboard_protocol::{Dialect, Era};
 
 /// Timeout of lists and other short requests, whatever the timeout of a server's calls.
 pub const LIST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -185,6 +185,8 @@ pub struct ServerSettings {
     pub era: EraChoice,
     /// Not a process of ours.
     pub is_remote: bool,
+    /// Form of our messages to it. Its own may have either form.
+    pub dialect: Dialect,
     /// Timeout of the handshake.
     pub start_timeout: Duration,
     /// Timeout of calls, restarted by progress.
@@ -243,6 +245,7 @@ impl ServerSettings {
             framing: FramingChoice::Try,
             era: EraChoice::Auto,
             is_remote: false,
+            dialect: Dialect::Standard,
             start_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(600),
             hard_timeout: None,

@@ -74,3 +74,29 @@ fn answers_of_a_bare_server_get_jsonrpc() {
             A< {"id":1,"result":{}}
     "#);
 }
+
+/// Forwarded messages and our own, whatever the client sends.
+#[test]
+fn a_bare_server_gets_no_jsonrpc() {
+    run(r#"
+        given dialect bare; timeout 60s
+        A starts 1
+        A> {"id":1,"method":"initialize"}
+            1< raw {"id":1,"method":"initialize"}
+        1> raw {"id":1,"result":{}}
+            A< {"id":1,"result":{}}
+        A> raw {"method":"notifications/initialized"}
+            1< raw {"method":"notifications/initialized"}
+        A> {"id":2,"method":"tools/call","params":{"jsonrpc":"2.0"}}
+            1< raw {"id":2,"method":"tools/call","params":{"jsonrpc":"2.0"}}
+        1> raw {"id":5,"method":"roots/list"}
+            A< {"id":1,"method":"roots/list"}
+        A> {"id":1,"result":{"roots":[]}}
+            1< raw {"id":5,"result":{"roots":[]}}
+        +60s
+            A< {"id":2,"error":{"code":-32003,…
+            1< raw {"method":"notifications/cancelled",…
+            - probe
+            1< raw {"id":3,"method":"ping"}
+    "#);
+}

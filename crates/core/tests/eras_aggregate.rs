@@ -29,3 +29,30 @@ fn open(story: &str) {
 fn modern_servers_are_asked_for_lists() {
     open("");
 }
+
+/// The first client's end ends the listen, which the next client needs again.
+#[test]
+fn next_client_hears_of_changes() {
+    let open = OPEN.replace("given servers more;", "given linger 1min; servers more;");
+    play(&format!(
+        r#"{open}
+        A leaves
+            1< {{"method":"notifications/cancelled","params":{{"reason":"replaced by another subscription","requestId":4}}}}
+        B comes; folder /p; server all
+        B> {{"id":"b","method":"tools/list","params":{{$M}}}}
+            1< {{"id":8,"method":"subscriptions/listen","params":{{$M,"notifications":{{"toolsListChanged":true}}}}}}
+        "#
+    ));
+}
+
+#[test]
+fn removed_methods_do_not_exist() {
+    open(
+        r#"
+        A> {"id":"p","method":"ping","params":{$M}}
+            A< {"id":"p","error":{"code":-32601,…
+        A> {"id":"l","method":"logging/setLevel","params":{"level":"info",$M}}
+            A< {"id":"l","error":{"code":-32601,…
+        "#,
+    );
+}

@@ -263,6 +263,10 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: R
             ServerEra::Modern => EraChoice::Fixed(Era::Modern),
         },
         is_remote: server.remote.is_some(),
+        dialect: match server.dialect {
+            Dialect::Auto | Dialect::Standard => switchboard_protocol::Dialect::Standard,
+            Dialect::Bare => switchboard_protocol::Dialect::Bare,
+        },
         start_timeout: server.start_timeout,
         timeout: server.timeout,
         hard_timeout: server.hard_timeout,

@@ -1,8 +1,10 @@
 //! Envelopes with and without `"jsonrpc":"2.0"`: old bridges omit the member, every other peer requires it.
 
+use crate::json::{self, What};
 use crate::message::Message;
 use crate::outgoing::{Outgoing, Patch};
 use crate::touch::{Part, Span};
+use std::ops::Range;
 
 /// Whether a peer writes the `jsonrpc` member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,6 +18,7 @@ pub enum Dialect {
 
 /// The member that only the standard dialect has.
 const JSONRPC_MEMBER: &[u8] = br#""jsonrpc":"2.0","#;
+const KEY: &[u8] = b"\"jsonrpc\"";
 
 /// The dialect of a connection, learnt from its messages unless the config fixes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,16 +64,42 @@ pub fn translate(message: &Message, dialect: Dialect, out: &mut Outgoing) {
             let brace = memchr::memchr(b'{', message.bytes()).unwrap_or(0);
             out.replace(Span::new(brace + 1, brace + 1), Patch::Static(JSONRPC_MEMBER));
         }
-        (Dialect::Bare, true) => out.replace(member(message), Patch::Static(b"")),
+        (Dialect::Bare, true) => {
+            let value = message.span(Part::Jsonrpc).range();
+            out.replace(member(message.bytes(), value), Patch::Static(b""));
+        }
     }
 }
 
-/// Span of the member `"jsonrpc":"2.0"`, including one adjacent comma.
-fn member(message: &Message) -> Span {
-    let bytes = message.bytes();
-    let value = message.span(Part::Jsonrpc).range();
+/// Removes the `jsonrpc` member from a message in the standard dialect, forwarded or our own.
+pub fn make_bare(out: &mut Outgoing) {
+    // The sender did not write it either.
+    if out.take_insertion(JSONRPC_MEMBER) {
+        return;
+    }
+    if let Some(value) = version(out.original()) {
+        let span = member(out.original(), value);
+        out.replace(span, Patch::Static(b""));
+    }
+}
+
+/// The value of the `jsonrpc` member, in a message that may be ours and was not parsed.
+fn version(bytes: &[u8]) -> Option<Range<usize>> {
+    let mut pos = json::space(bytes, json::exactly(bytes, json::space(bytes, 0), b'{', What::NoValue).ok()?);
+    loop {
+        let (behind, start) = json::key(bytes, pos).ok()?;
+        let end = json::value(bytes, start).ok()?;
+        if &bytes[pos..behind] == KEY {
+            return Some(start..end);
+        }
+        pos = json::space(bytes, json::exactly(bytes, json::space(bytes, end), b',', What::NotClosed).ok()?);
+    }
+}
+
+/// Span of the member `"jsonrpc":"2.0"` with this value, including one adjacent comma.
+fn member(bytes: &[u8], value: Range<usize>) -> Span {
     // The parser accepted this key only in its plain spelling, so the last match before the value is the key.
-    let key = memchr::memmem::rfind(&bytes[..value.start], b"\"jsonrpc\"").unwrap_or(value.start);
+    let key = memchr::memmem::rfind(&bytes[..value.start], KEY).unwrap_or(value.start);
     let is_space = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r');
     let after = value.end + bytes[value.end..].iter().take_while(|b| is_space(b)).count();
     if bytes.get(after) == Some(&b',') {
@@ -86,6 +115,8 @@ fn member(message: &Message) -> Span {
 mod tests {
     use super::*;
     use crate::envelope::{Parsed, parse};
+    use crate::id::RawId;
+    use crate::method::Method;
 
     fn message(text: &str) -> Message {
         match parse(text.to_owned().into()) {
@@ -109,6 +140,43 @@ mod tests {
         check(r#"{"id":1,"result":{} , "jsonrpc" : "2.0" }"#, Dialect::Bare, r#"{"id":1,"result":{}  }"#);
         check(r#"{"id":1,"jsonrpc": "2.0" ,"result":{}}"#, Dialect::Bare, r#"{"id":1,"result":{}}"#);
         check(r#"{"jsonrpc":"2.0","method":"a"}"#, Dialect::Standard, r#"{"jsonrpc":"2.0","method":"a"}"#);
+    }
+
+    #[track_caller]
+    fn check_bare(mut out: Outgoing, expect: &str) {
+        make_bare(&mut out);
+        assert_eq!(String::from_utf8(out.to_vec()).unwrap(), expect);
+        assert_eq!(out.len(), expect.len());
+    }
+
+    #[test]
+    fn every_message_can_be_made_bare() {
+        for (text, expect) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, r#"{"id":1,"method":"a"}"#),
+            (r#" { "id":1,"method":"a" , "jsonrpc" : "2.0" }"#, r#" { "id":1,"method":"a"  }"#),
+            (r#"{"method":"a","params":{"jsonrpc":"2.0"}}"#, r#"{"method":"a","params":{"jsonrpc":"2.0"}}"#),
+            (r#"{"id":1,"method":"a"}"#, r#"{"id":1,"method":"a"}"#),
+        ] {
+            let message = message(text);
+            let mut out = Outgoing::of(&message);
+            translate(&message, Dialect::Standard, &mut out);
+            check_bare(out, expect);
+        }
+        let own = |text: &'static str| Outgoing::notification(Method::Other, text.into());
+        check_bare(own(r#"{"method":"a","jsonrpc":"2.0"}"#), r#"{"method":"a"}"#);
+        check_bare(own(r#"{"method":"a"}"#), r#"{"method":"a"}"#);
+        check_bare(own("{}"), "{}");
+    }
+
+    #[test]
+    fn other_changes_stay_in_a_bare_message() {
+        for text in [r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, r#"{"id":1,"method":"a"}"#] {
+            let message = message(text);
+            let mut out = Outgoing::of(&message);
+            out.replace(message.span(Part::Id), Patch::Id(RawId::from_number(77)));
+            translate(&message, Dialect::Standard, &mut out);
+            check_bare(out, r#"{"id":77,"method":"a"}"#);
+        }
     }
 
     #[test]

@@ -62,6 +62,8 @@ error_kinds! {
     UnsupportedVersion, "unsupported_version", -32022;
     /// A modern request lacks a member of `_meta` that it must have.
     MissingMeta, "missing_meta", -32602;
+    /// HTTP only: a header of a modern request differs from its body. The code is given by the MCP specification.
+    HeaderMismatch, "header_mismatch", -32020;
     /// The config file is invalid or has no usable server.
     ConfigError, "config_error", -32603;
 }

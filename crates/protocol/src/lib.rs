@@ -19,6 +19,7 @@
 //! - [`modern`]: MCP 2026-07-28, whose requests declare version and capabilities themselves.
 //! - [`error`]: our own error answers.
 //! - [`setup`]: messages to replay to a new peer.
+//! - [`http_headers`]: HTTP headers that repeat parts of a modern request.
 
 #![forbid(unsafe_code)]
 
@@ -43,6 +44,7 @@ pub mod dialect;
 pub mod modern;
 pub mod error;
 pub mod setup;
+pub mod http_headers;
 
 pub use dialect::Dialect;
 pub use envelope::{Broken, Parsed, parse};

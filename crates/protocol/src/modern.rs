@@ -57,6 +57,14 @@ impl Era {
     }
 }
 
+/// Whether a legacy method no longer exists. Servers refuse it; for several servers as one, we do.
+pub fn is_removed(method: Method) -> bool {
+    matches!(
+        method,
+        Method::Ping | Method::SetLevel | Method::Subscribe | Method::Unsubscribe | Method::TaskResult
+    )
+}
+
 /// Whether two requests declare the same. Compared byte by byte, since it is asked for every request.
 pub fn declare_same(one: &Message, other: &Message) -> bool {
     let is_same = |part: Part| one.part(part) == other.part(part);

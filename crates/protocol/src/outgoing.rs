@@ -201,6 +201,13 @@ impl Outgoing {
         self.splices.insert(at, (span, patch));
     }
 
+    /// Takes back an insertion of this text; `false` if there is none.
+    pub(crate) fn take_insertion(&mut self, text: &[u8]) -> bool {
+        let is_it = |(span, patch): &(Span, Patch)| span.range().is_empty() && patch.as_bytes() == text;
+        let at = self.splices.iter().position(is_it);
+        at.map(|at| self.splices.remove(at)).is_some()
+    }
+
     pub fn len(&self) -> usize {
         let replaced: usize = self.splices.iter().map(|(span, _)| span.range().len()).sum();
         let put: usize = self.splices.iter().map(|(_, patch)| patch.as_bytes().len()).sum();

@@ -38,11 +38,11 @@ pub fn without(message: &Message, paths: &[Path<'_>]) -> Option<Message> {
     }
 }
 
-/// A member of an object.
-struct Member {
-    /// From the key to the end of the value.
-    span: Range<usize>,
-    is_cut: bool,
+/// A member of an object, or an element of an array.
+pub(crate) struct Member {
+    /// From the key, or from the start of the element, to the end of the value.
+    pub(crate) span: Range<usize>,
+    pub(crate) is_cut: bool,
 }
 
 /// Collects the stretches to cut out of the object at `pos`, in order. Returns the offset behind the object.
@@ -80,7 +80,7 @@ fn find(
 }
 
 /// The stretches that remove the marked members with the commas that separated them.
-fn cuts_between(members: &[Member]) -> Vec<Range<usize>> {
+pub(crate) fn cuts_between(members: &[Member]) -> Vec<Range<usize>> {
     let last_kept = members.iter().rposition(|member| !member.is_cut);
     let before_last = last_kept.map_or(&[][..], |kept| &members[..=kept]);
     let pairs = before_last.windows(2).filter(|pair| pair[0].is_cut);

@@ -6,10 +6,12 @@
 //! without threads and limits.
 
 mod input;
+mod modern;
 mod pipes;
 mod start;
 mod stream;
 
+pub use modern::Modern;
 pub use pipes::{Pipes, Program, ended};
 pub use start::{Framing, Start};
 pub use stream::Wait;
@@ -173,8 +175,13 @@ impl Client {
     /// The first message for which `is_it` holds; others stay for [`Self::recv`].
     #[track_caller]
     pub fn recv_where(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        self.frame_where(what, is_it).1
+    }
+
+    #[track_caller]
+    fn frame_where(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> (Vec<u8>, Value) {
         if let Some(at) = self.aside.iter().position(|(_, value)| is_it(value)) {
-            return self.aside.remove(at).map(|(_, value)| value).unwrap_or_default();
+            return self.aside.remove(at).unwrap_or_default();
         }
         loop {
             let Some(frame) = self.next_frame(what) else {
@@ -182,7 +189,7 @@ impl Client {
             };
             let value = parse(&frame);
             if is_it(&value) {
-                return value;
+                return (frame, value);
             }
             self.aside.push_back((frame, value));
         }
@@ -194,6 +201,15 @@ impl Client {
         let id = id.into();
         let is_it = |value: &Value| value.get("id") == Some(&id) && value.get("method").is_none();
         self.recv_where(&format!("the answer to {id}"), is_it)
+    }
+
+    /// The same, and its bytes.
+    #[track_caller]
+    pub fn raw_answer(&mut self, id: impl Into<Value>) -> (String, Value) {
+        let id = id.into();
+        let is_it = |value: &Value| value.get("id") == Some(&id) && value.get("method").is_none();
+        let (frame, value) = self.frame_where(&format!("the answer to {id}"), is_it);
+        (String::from_utf8_lossy(&frame).into_owned(), value)
     }
 
     /// The next request or notification of this method.
@@ -253,6 +269,14 @@ impl Client {
         let id = self.next_id;
         self.next_id += 1;
         self.send(message::request(id, method, params).to_string());
+        id
+    }
+
+    /// The same with parameters that are sent to the byte.
+    pub fn ask_raw(&mut self, method: &str, params: &str) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
         id
     }
 

@@ -2,14 +2,17 @@
 //! cut at any byte. Shares no code with the program. Every wait has a limit.
 //!
 //! - [`Web`]: the server's address, and headers of all requests. [`Ask`]: one request. [`Reply`]: its answer.
-//! - [`Talk`]: a session of MCP. [`KeepAlive`]: one connection of a session, for measurements.
+//! - [`Talk`]: a session of MCP. [`Modern`]: the modern era, without sessions.
+//! - [`KeepAlive`]: one connection of a session, for measurements.
 
 mod head;
 mod keep_alive;
+mod modern;
 mod reply;
 mod talk;
 
 pub use keep_alive::KeepAlive;
+pub use modern::{Modern, header_value};
 pub use reply::{Event, Reply};
 pub use talk::{Talk, answer, call, hello};
 

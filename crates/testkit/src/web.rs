@@ -228,6 +228,14 @@ impl Wire<'_> {
         self.is_cut = true;
     }
 
+    /// Waits until the client closes the connection.
+    pub fn until_closed(&mut self) {
+        let mut rest = [0; 256];
+        let mut stream = self.stream;
+        while stream.read(&mut rest).is_ok_and(|read| read > 0) {}
+        self.is_cut = true;
+    }
+
     /// Answers a request with one JSON body.
     pub fn answer(&mut self, seen: &Seen, result: &Value) {
         self.json(200, &[], &answer(seen, result));
@@ -271,4 +279,94 @@ pub fn mcp(seen: &Seen, wire: &mut Wire<'_>, session: &str) {
         }
         _ => wire.reply(202, &[], ""),
     }
+}
+
+/// Answers like a plain server of the modern era. The fallback of a script. Wants the headers that repeat the body, except
+/// those of parameters; a call whose arguments have `steps` is answered by a stream with that many progress notifications.
+pub fn modern(seen: &Seen, wire: &mut Wire<'_>) {
+    if seen.method != "POST" {
+        return wire.reply(405, &[], "");
+    }
+    if let Some((status, error)) = modern_fault(seen) {
+        return wire.json(status, &[], &json!({ "jsonrpc": "2.0", "id": seen.body["id"], "error": error }));
+    }
+    let hints = json!({ "resultType": "complete", "ttlMs": 60_000, "cacheScope": "private" });
+    let complete = |mut result: Value, hints: &Value| {
+        let members = hints.as_object().cloned().unwrap_or_default();
+        result.as_object_mut().into_iter().for_each(|result| result.extend(members.clone()));
+        result
+    };
+    match seen.what() {
+        "server/discover" => {
+            let capabilities = json!({ "tools": { "listChanged": true } });
+            let found = json!({
+                "supportedVersions": [message::MODERN],
+                "capabilities": capabilities,
+                "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "web", "version": "1" } },
+            });
+            wire.answer(seen, &complete(found, &hints));
+        }
+        "tools/list" => {
+            let tools: Vec<Value> = ["one", "two"]
+                .map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }))
+                .into();
+            wire.answer(seen, &complete(json!({ "tools": tools }), &hints));
+        }
+        "subscriptions/listen" => {
+            wire.begin_events(&[]);
+            let meta = json!({ "io.modelcontextprotocol/subscriptionId": seen.body["id"] });
+            let params = json!({ "_meta": meta, "notifications": seen.body["params"]["notifications"] });
+            wire.event(None, &message::notification("notifications/subscriptions/acknowledged", params));
+        }
+        "tools/call" => {
+            let content = json!([{ "type": "text", "text": seen.tool() }]);
+            let result = complete(json!({ "content": content }), &json!({ "resultType": "complete" }));
+            let Some(steps) = seen.body["params"]["arguments"]["steps"].as_u64() else {
+                return wire.answer(seen, &result);
+            };
+            wire.begin_events(&[]);
+            let token = &seen.body["params"]["_meta"]["progressToken"];
+            for step in 1..=steps {
+                let params = json!({ "progressToken": token, "progress": step });
+                wire.event(None, &message::notification("notifications/progress", params));
+            }
+            wire.event(None, &answer(seen, &result));
+            wire.end_events();
+        }
+        _ => wire.answer(seen, &complete(json!({}), &json!({ "resultType": "complete" }))),
+    }
+}
+
+/// Status and error of a request that a modern server refuses.
+fn modern_fault(seen: &Seen) -> Option<(u16, Value)> {
+    let (method, params) = (&seen.body["method"], &seen.body["params"]);
+    if matches!(method.as_str(), Some("initialize" | "ping" | "logging/setLevel")) {
+        return Some((404, json!({ "code": -32601, "message": "Method not found" })));
+    }
+    let meta = |key: &str| &params["_meta"][format!("io.modelcontextprotocol/{key}")];
+    let (version, capabilities) = (meta("protocolVersion"), meta("clientCapabilities"));
+    if !version.is_string() || !capabilities.is_object() {
+        return Some((400, json!({ "code": -32602, "message": "missing _meta" })));
+    }
+    let name = match method.as_str() {
+        Some("tools/call" | "prompts/get") => params["name"].as_str(),
+        Some("resources/read") => params["uri"].as_str(),
+        _ => None,
+    };
+    let name = name.map(crate::http::header_value);
+    let wanted = [
+        ("mcp-protocol-version", version.as_str()),
+        ("mcp-method", method.as_str()),
+        ("mcp-name", name.as_deref()),
+    ];
+    for (header, value) in wanted {
+        if value.is_some() && seen.header(header) != value {
+            let message = format!("{header} is {:?}, not {value:?}", seen.header(header));
+            return Some((400, json!({ "code": -32020, "message": message })));
+        }
+    }
+    (*version != message::MODERN).then(|| {
+        let data = json!({ "supported": [message::MODERN], "requested": version });
+        (400, json!({ "code": -32022, "message": "Unsupported protocol version", "data": data }))
+    })
 }

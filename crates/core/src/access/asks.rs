@@ -50,8 +50,13 @@ impl Asks {
         if self.is_open() || message.method() == Method::Ping {
             return None;
         }
+        self.denial_of(&message.method_name())
+    }
+
+    /// The key in the config that denies a method.
+    pub(crate) fn denial_of(&self, method: &str) -> Option<&'static str> {
         // Another letter case must not lead around it.
-        let name = message.method_name().to_ascii_lowercase();
+        let name = method.to_ascii_lowercase();
         let name = name.strip_prefix("notifications/").unwrap_or(&name);
         let kinds = [("sampling", self.sampling), ("elicitation", self.elicitation), ("roots", self.roots)];
         let is_meant = |kind: &str| name.strip_prefix(kind).is_some_and(|rest| rest.starts_with('/'));

@@ -25,7 +25,6 @@ use super::offer::Offer;
 use crate::ids::ServerId;
 use contest::Aliases;
 pub use lookup::Found;
-pub use modern::undeclared_extensions;
 pub use ownership::FoundUri;
 use std::sync::{Arc, OnceLock};
 pub use stock::Page;

@@ -16,6 +16,9 @@ pub(crate) struct Wishes {
     pub(crate) resources_list_changed: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) resource_subscriptions: Vec<String>,
+    /// Of the tasks extension.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) task_ids: Vec<String>,
 }
 
 impl Wishes {
@@ -55,7 +58,7 @@ impl Wishes {
             tools_list_changed: changes(List::Tools),
             prompts_list_changed: changes(List::Prompts),
             resources_list_changed: changes(List::Resources),
-            resource_subscriptions: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -88,7 +91,7 @@ mod tests {
         assert!(read.includes_resource("a:b") && !read.includes_resource("a:c"));
         assert_eq!(read.text(), all);
         assert_eq!(wishes(r#"{"toolsListChanged":1}"#), None);
-        assert!(wishes(r#"{"taskIds":["x"]}"#).unwrap().is_empty());
+        assert!(wishes(r#"{"other":["x"]}"#).unwrap().is_empty());
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Core {
             .chain(self.next_of_aggregates())
             .chain(self.unused_at())
             .chain(self.next_standby_start())
-            .chain(self.era_waits.next_deadline().filter(|_| !self.ending.is_stopping()))
+            .chain(self.era_waits.next_deadline())
             .min()
     }
 

@@ -8,7 +8,7 @@ use crate::ids::{BackendId, ClientId, Launch, Peer};
 use crate::messages::own_result;
 use crate::pending::{Asker, Pending};
 use serde_json::{Value, json};
-use switchboard_protocol::{Dialect, Era, ErrorAnswer, Method, Outgoing, RawId};
+use switchboard_protocol::{Dialect, Era, ErrorAnswer, Method, Outgoing, RawId, dialect};
 
 impl Core {
     /// Sends an answer to a client, alone or as part of its batch. It must fit.
@@ -128,11 +128,14 @@ impl Core {
         self.backends.get(&backend).is_some_and(|b| b.outbox().has_room(bytes, limit))
     }
 
-    pub(crate) fn send_to_backend(&mut self, launch: Launch, out: Outgoing) {
+    pub(crate) fn send_to_backend(&mut self, launch: Launch, mut out: Outgoing) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         // Meant for a process that is gone: the next one must not get it.
         if !b.is_current(launch) {
             return;
+        }
+        if b.settings().dialect == Dialect::Bare {
+            dialect::make_bare(&mut out);
         }
         b.outbox_mut().charge(out.len());
         self.actions.push(Action::ToBackend { launch, out });

@@ -119,6 +119,7 @@ fn apply_to_server(server: &mut ServerSettings, word: &str, value: &str) {
         ("era", "legacy") => server.era = EraChoice::Fixed(Era::Legacy),
         ("remote", "") => server.is_remote = true,
         ("framing", "newline") => server.framing = FramingChoice::Fixed(Framing::Newline),
+        ("dialect", "bare") => server.dialect = Dialect::Bare,
         ("relays", _) => server.relays = true,
         ("refusal_mark", _) => server.refusal_mark = Some(value.into()),
         ("unlisted", _) => server.is_listed = false,

@@ -73,9 +73,9 @@ choice! {
 }
 
 choice! {
-    /// Form of the client's messages.
+    /// Form of messages.
     Dialect {
-        /// Detected from the first message.
+        /// Detected from the client's first message; the same as `standard` for a server.
         Auto = "auto",
         /// JSON-RPC 2.0 as MCP specifies.
         Standard = "standard",

@@ -215,6 +215,7 @@ pub struct ServerConfig {
     pub resources: FilterConfig,
     pub framing: Framing,
     pub era: ServerEra,
+    pub dialect: Dialect,
     pub inherit_env: InheritEnv,
     /// Name patterns of variables to pass on in addition to `inherit_env`.
     pub pass_env: Vec<String>,
@@ -314,6 +315,7 @@ impl ServerConfig {
             resources: FilterConfig::default(),
             framing: defaults::FRAMING,
             era: defaults::SERVER_ERA,
+            dialect: defaults::DIALECT,
             inherit_env: defaults::INHERIT_ENV,
             pass_env: Vec::new(),
             start_timeout: defaults::START_TIMEOUT,

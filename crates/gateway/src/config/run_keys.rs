@@ -12,8 +12,8 @@ use super::read::{Count, Key, Time};
 use super::report::{FilePlace, Report};
 use super::server_keys::ServerEntry;
 use super::{
-    Capabilities, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning, PoolConfig,
-    RetryAfterCrash, Scope, ServerConfig, ServerEra, State, defaults, sharing,
+    Capabilities, Dialect, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning,
+    PoolConfig, RetryAfterCrash, Scope, ServerConfig, ServerEra, State, defaults, sharing,
 };
 
 /// `None` where a key is not given.
@@ -26,6 +26,7 @@ pub struct RunKeys {
     resources: Option<FilterConfig>,
     framing: Option<Framing>,
     era: Option<ServerEra>,
+    dialect: Option<Dialect>,
     inherit_env: Option<InheritEnv>,
     pass_env: Option<Vec<String>>,
     start_timeout: Option<Duration>,
@@ -74,6 +75,7 @@ impl RunKeys {
         put(&self.resources, &mut server.resources);
         put(&self.framing, &mut server.framing);
         put(&self.era, &mut server.era);
+        put(&self.dialect, &mut server.dialect);
         put(&self.inherit_env, &mut server.inherit_env);
         put(&self.pass_env, &mut server.pass_env);
         put(&self.start_timeout, &mut server.start_timeout);
@@ -132,6 +134,7 @@ pub(super) fn run_keys(
         resources: offers::resource_filter(entry.resources, report),
         framing: entry.framing.value(),
         era: entry.era.value(),
+        dialect: entry.dialect.value(),
         inherit_env: entry.inherit_env.value(),
         pass_env: pass_env(entry.pass_env, report),
         start_timeout: not_zero(entry.start_timeout, defaults::START_TIMEOUT, report),

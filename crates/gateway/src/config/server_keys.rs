@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::access_keys::{AsksEntry, ServerLimitsEntry};
 use super::choices::{
-    Capabilities, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash, Scope,
-    ServerEra, State,
+    Capabilities, Dialect, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning, Preset, RetryAfterCrash,
+    Scope, ServerEra, State,
 };
 use super::lists::{ByName, Short, WordList};
 use super::object::{file_object, nothing_required, object};
@@ -193,6 +193,10 @@ file_object! {
         /// The era of MCP in which the server is spoken to.
         #[schemars(extend("default" = defaults::SERVER_ERA.word()), example = json!("modern"))]
         "era" => era: ServerEra,
+
+        /// Whether messages to the server have the `jsonrpc` member.
+        #[schemars(extend("default" = defaults::DIALECT.word()), example = json!("bare"))]
+        "dialect" => dialect: Dialect,
 
         /// Which of Switchboard's own environment variables the server inherits.
         #[schemars(extend("default" = defaults::INHERIT_ENV.word()), example = json!("all"))]

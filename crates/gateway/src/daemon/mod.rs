@@ -22,7 +22,7 @@ pub(crate) use clients::{HeldClient, StreamHolder};
 
 use crate::backends::configured::ConfiguredBackends;
 use crate::backends::servers::Servers;
-use crate::config::{self, Config, ServerConfig, StdioAccess};
+use crate::config::{self, ClientEra, Config, ServerConfig, StdioAccess};
 use crate::environments::{Vars, environment};
 use crate::fronts::ClientHost;
 use crate::hub::Hub;
@@ -34,7 +34,7 @@ use standby::StartedServers;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 use switchboard_core::access::Authenticator;
 use switchboard_core::{ClientId, Environment, ServerId};
@@ -86,6 +86,7 @@ pub(crate) struct DaemonState {
     /// Whether clients over stdio need a token.
     stdio_access: Lock<StdioAccess>,
     profiles: Profiles,
+    serves_modern: AtomicBool,
     next_client: AtomicU32,
     /// Clients that were admitted and whose streams have not arrived.
     arriving: AtomicUsize,
@@ -115,6 +116,7 @@ impl DaemonState {
             tokens: setup.tokens,
             stdio_access: Lock::new(config.stdio_access),
             profiles: Profiles::new(&config.profiles),
+            serves_modern: AtomicBool::new(config.client_era == ClientEra::Auto),
             current: CurrentConfig::new(config, source, overrides),
             next_client: AtomicU32::new(1),
             arriving: AtomicUsize::new(0),
@@ -123,11 +125,12 @@ impl DaemonState {
         })
     }
 
-    /// Applies who may connect, and which rights profiles give.
+    /// Applies who may connect and in which era, and which rights profiles give.
     fn set_access(&self, config: &Config) {
         // For new windows; connected ones have proved who they are.
         *self.stdio_access.lock() = config.stdio_access;
         self.profiles.set(&config.profiles);
+        self.serves_modern.store(config.client_era == ClientEra::Auto, Ordering::Relaxed);
         self.tokens.set_profiles(config.profiles.clone());
     }
 
@@ -151,6 +154,10 @@ impl ClientHost for DaemonState {
 
     fn default_root(&self) -> Option<String> {
         self.default_root.clone()
+    }
+
+    fn serves_modern(&self) -> bool {
+        self.serves_modern.load(Ordering::Relaxed)
     }
 
     fn authenticator(&self) -> &dyn Authenticator {

@@ -31,6 +31,9 @@ pub(crate) trait ClientHost: Send + Sync {
     /// Root of clients that name none.
     fn default_root(&self) -> Option<String>;
 
+    /// Whether requests without a handshake are served, as MCP has them from 2026-07-28 on.
+    fn serves_modern(&self) -> bool;
+
     /// Recognises the tokens of clients.
     fn authenticator(&self) -> &dyn Authenticator;
 

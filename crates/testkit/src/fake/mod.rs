@@ -5,6 +5,7 @@
 //! - [`options`]: behaviour of the whole process, chosen by its command line.
 //! - `server`: the methods that every server has.
 //! - `tools`: behaviour of one call; tools are named after the fault. `template`: texts to be written to the byte.
+//! - `modern`: the methods and tools of the modern era (`--era`). `tasks`: its tasks extension.
 //! - `offer`: lists and capabilities from a file.
 //! - `stdio`: the standard streams, and a record of the input.
 //! - `fast`: a few tools for measurements, answered without parsing.
@@ -13,6 +14,8 @@ pub mod options;
 mod server;
 mod tools;
 mod template;
+mod modern;
+mod tasks;
 mod offer;
 mod stdio;
 #[cfg(unix)]

@@ -2,7 +2,8 @@
 //!
 //! `tools`, `prompts`, `resources` and `resourceTemplates` are lists, whose items are sent to the byte; the method of a
 //! missing list does not exist, whatever `capabilities` says. `pageSize` cuts them into pages. `capabilities`,
-//! `instructions` and `serverInfo` are for the greeting; without `capabilities`, each present list is declared.
+//! `instructions` and `serverInfo` are for the greeting; without `capabilities`, each present list is declared. `ttlMs` and
+//! `cacheScope` are the cache hints of the modern era.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -45,20 +46,30 @@ impl Offer {
         }
     }
 
-    /// The `result` or `error` member of the answer, if this method requests a list.
-    pub(super) fn list(&self, method: &str, params: &Value) -> Option<String> {
+    /// Replaces cache hints by those of the file.
+    pub(super) fn hint(&self, hints: &mut Value) {
+        for key in ["ttlMs", "cacheScope"] {
+            if let Some(value) = self.value(key) {
+                hints[key] = value;
+            }
+        }
+    }
+
+    /// The `result` or `error` member of the answer, if this method requests a list. `more` are further members of the
+    /// result.
+    pub(super) fn list(&self, method: &str, params: &Value, more: &str) -> Option<String> {
         let (_, member) = LISTS.iter().find(|(asks, _)| *asks == method)?;
         let Some(items) = self.0.get(*member) else {
             return Some(r#""error":{"code":-32601,"message":"Method not found"}"#.to_owned());
         };
         let Some(size) = self.value("pageSize").and_then(|size| size.as_u64()) else {
-            return Some(format!(r#""result":{{"{member}":{items}}}"#));
+            return Some(format!(r#""result":{{"{member}":{items}{more}}}"#));
         };
         let items: Vec<&RawValue> = serde_json::from_str(items.get()).unwrap_or_default();
         let from: usize = params["cursor"].as_str().and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
         let to = items.len().min(from + size as usize);
         let page: Vec<&str> = items[from.min(to)..to].iter().map(|item| item.get()).collect();
         let next = if to < items.len() { format!(r#","nextCursor":"{to}""#) } else { String::new() };
-        Some(format!(r#""result":{{"{member}":[{}]{next}}}"#, page.join(",")))
+        Some(format!(r#""result":{{"{member}":[{}]{next}{more}}}"#, page.join(",")))
     }
 }

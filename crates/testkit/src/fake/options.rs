@@ -9,6 +9,29 @@ pub enum Framing {
     ContentLength,
 }
 
+/// The protocol eras that the server speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Era {
+    /// `initialize` only: `server/discover` is unknown.
+    #[default]
+    Legacy,
+    /// Each request in its own era.
+    Dual,
+    /// `initialize` is unknown.
+    Modern,
+}
+
+impl Era {
+    fn named(word: &str) -> Result<Self, String> {
+        match word {
+            "legacy" => Ok(Self::Legacy),
+            "dual" => Ok(Self::Dual),
+            "modern" => Ok(Self::Modern),
+            _ => Err(format!("no such era: {word}")),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Options {
     /// `--record DIR`: copies all input to `DIR/1.heard`, that of the next process to `DIR/2.heard`, …
@@ -18,6 +41,11 @@ pub struct Options {
 
     /// `--framing content-length`: understands and speaks nothing else.
     pub framing: Framing,
+    /// `--era legacy|dual|modern`
+    pub era: Era,
+    /// `--ttl MS`, `--cache-scope public|private`: the cache hints of modern lists; 60 s and private by default.
+    pub ttl: Option<u64>,
+    pub cache_scope: Option<String>,
     /// `--bare`: leaves out `jsonrpc`.
     pub bare: bool,
     /// `--bom`, `--crlf`: a byte order mark at the start, CRLF at line ends.
@@ -47,6 +75,8 @@ pub struct Options {
     pub crash_on: Option<String>,
     /// `--hang-on METHOD`: does not answer it.
     pub hang_on: Option<String>,
+    /// `--wants-initialize`: exits with code 9 if the first request is another.
+    pub wants_initialize: bool,
     /// `--crash-after N`: exits with code 9 instead of answering the request after N answers.
     pub crash_after: Option<u32>,
     /// `--gate FILE`: answers only once this file exists.
@@ -81,6 +111,9 @@ impl Options {
                 "--record" => options.record = Some(value()?.into()),
                 "--faulty" => options.faulty = Some(number(&value()?)?),
                 "--framing" if value()? == "content-length" => options.framing = Framing::ContentLength,
+                "--era" => options.era = Era::named(&value()?)?,
+                "--ttl" => options.ttl = Some(number(&value()?)?),
+                "--cache-scope" => options.cache_scope = Some(value()?),
                 "--bare" => options.bare = true,
                 "--bom" => options.bom = true,
                 "--crlf" => options.crlf = true,
@@ -97,6 +130,7 @@ impl Options {
                 "--silent" => options.silent = true,
                 "--crash-on" => options.crash_on = Some(value()?),
                 "--hang-on" => options.hang_on = Some(value()?),
+                "--wants-initialize" => options.wants_initialize = true,
                 "--crash-after" => options.crash_after = Some(number(&value()?)?),
                 "--ignore-eof" => options.ignore_eof = true,
                 "--last-words" => options.last_words = Some(value()?),

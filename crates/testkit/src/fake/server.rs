@@ -1,5 +1,6 @@
 //! The server itself: answers the methods that every server has, and leaves calls to the tools.
 
+use super::modern::{self, ModernState};
 use super::offer::Offer;
 use super::options::{Framing, Options};
 use super::template::Blanks;
@@ -16,6 +17,8 @@ pub(super) struct Heard<'a> {
     pub(super) id: Option<&'a str>,
     pub(super) method: Option<String>,
     pub(super) params: Value,
+    /// The bytes of `params`; empty if there are none.
+    pub(super) raw_params: &'a str,
     pub(super) token: String,
     pub(super) text: &'a str,
 }
@@ -44,12 +47,14 @@ pub struct Server {
     pub(super) asked: BTreeMap<String, Asking>,
     /// Memory that is held for nothing.
     pub(super) hoard: Vec<u8>,
+    pub(super) modern: ModernState,
 }
 
 impl Server {
     pub fn new(options: Options, launch: u32) -> Self {
         let (held, asked) = (Vec::new(), BTreeMap::new());
-        Self { options, launch, answers: 0, deaf: false, held, asked, hoard: Vec::new() }
+        let (hoard, modern) = (Vec::new(), ModernState::default());
+        Self { options, launch, answers: 0, deaf: false, held, asked, hoard, modern }
     }
 
     pub(super) fn begin(&self) {
@@ -93,10 +98,12 @@ impl Server {
             method: part("method").and_then(|raw| serde_json::from_str(raw).ok()),
             token: params["_meta"]["progressToken"].to_string(),
             params,
+            raw_params: part("params").unwrap_or_default(),
             text,
         };
         match (heard.method.as_deref(), heard.id) {
             (Some(method), Some(id)) => self.request(method, id, &heard),
+            (Some("notifications/cancelled"), None) => self.modern.cancel(&heard.params),
             (Some(_), None) => {}
             (None, Some(id)) => tools::client_answered(self, id, text),
             (None, None) => {}
@@ -107,6 +114,7 @@ impl Server {
         if self.options.is_faulty(self.launch) {
             let is_on = |wanted: &Option<String>| wanted.as_deref() == Some(method);
             if is_on(&self.options.crash_on)
+                || (self.options.wants_initialize && self.answers == 0 && method != "initialize")
                 || self.options.crash_after.is_some_and(|most| self.answers >= most)
             {
                 std::process::exit(9);
@@ -121,8 +129,14 @@ impl Server {
             }
         }
         self.answers += 1;
+        if modern::took(self, method, id, heard) {
+            return;
+        }
         let offer = self.options.offer.as_deref().map(Offer::read);
-        if let Some(list) = offer.as_ref().and_then(|offer| offer.list(method, &heard.params)) {
+        let hints = self.hints();
+        let more: String =
+            hints.as_object().into_iter().flatten().map(|(k, v)| format!(r#","{k}":{v}"#)).collect();
+        if let Some(list) = offer.as_ref().and_then(|offer| offer.list(method, &heard.params, &more)) {
             return self.say(&format!(r#""id":{id},{list}"#));
         }
         match (method, &self.options.greeting) {
@@ -131,11 +145,14 @@ impl Server {
             }
             ("initialize", None) => self.greet(id, heard),
             ("ping", _) => self.answer(id, &json!({})),
-            ("tools/list", _) => self.answer(id, &json!({ "tools": tools::list(&self.options.tools) })),
+            ("tools/list", _) => {
+                self.answer(id, &with(json!({ "tools": tools::list(&self.options) }), hints))
+            }
             ("tools/call", _) => tools::call(self, id, heard),
             ("resources/read", _) if offer.is_some() => {
                 let contents = json!([{ "uri": heard.params["uri"], "text": "" }]);
-                self.answer(id, &json!({ "contents": contents, "heard": heard.text, "launch": self.launch }));
+                let read = json!({ "contents": contents, "heard": heard.text, "launch": self.launch });
+                self.answer(id, &with(read, hints));
             }
             // All other input is echoed.
             _ => self.answer(id, &json!({ "heard": heard.text, "launch": self.launch })),
@@ -158,8 +175,58 @@ impl Server {
         }
     }
 
+    /// Answers `server/discover`.
+    pub(super) fn discover(&self, id: &str) {
+        let capabilities = json!({
+            "tools": { "listChanged": true },
+            "extensions": { "io.modelcontextprotocol/tasks": {} },
+        });
+        let found = json!({ "supportedVersions": ["2026-07-28"], "capabilities": capabilities });
+        let mut found = with(found, self.hints());
+        let name = self.options.name.as_deref().unwrap_or("fake-backend");
+        let mut info = json!({ "name": name, "version": "1" });
+        if let Some(path) = &self.options.offer {
+            Offer::read(path).greet(&mut found);
+            if let Some(offered) = found.as_object_mut().and_then(|found| found.remove("serverInfo")) {
+                info = offered;
+            }
+        }
+        found["_meta"] = json!({ "io.modelcontextprotocol/serverInfo": info });
+        self.answer(id, &found);
+    }
+
+    /// Cache hints of the current request's era: an empty object in the legacy era.
+    fn hints(&self) -> Value {
+        if !self.modern.is_spoken() {
+            return json!({});
+        }
+        let mut hints = modern::hints(&self.options);
+        if let Some(path) = &self.options.offer {
+            Offer::read(path).hint(&mut hints);
+        }
+        hints
+    }
+
+    /// The result in the current request's era.
+    pub(super) fn result(&self, mut result: Value) -> Value {
+        if self.modern.is_spoken() && result.get("resultType").is_none() {
+            result["resultType"] = json!("complete");
+        }
+        result
+    }
+
+    pub(super) fn refuse(&self, id: &str, error: &Value) {
+        self.say(&format!(r#""id":{id},"error":{error}"#));
+    }
+
+    /// Answers with a result that is written to the byte.
+    pub(super) fn say_result(&self, id: &str, result: &str) {
+        self.say(&format!(r#""id":{id},"result":{result}"#));
+    }
+
     /// Answers a request, in the style of the options.
     pub(super) fn answer(&self, id: &str, result: &Value) {
+        let result = self.result(result.clone());
         match self.options.id_last {
             false => self.say(&format!(r#""id":{id},"result":{result}"#)),
             true => self.say(&format!(r#""result":{result},"id":{id}"#)),
@@ -184,4 +251,12 @@ impl Server {
     pub(super) fn answer_text(&self, id: &str, text: &str) {
         self.answer(id, &json!({ "content": [{ "type": "text", "text": text }] }));
     }
+}
+
+/// An object with the members of another too.
+fn with(mut object: Value, more: Value) -> Value {
+    if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
+        object.extend(more);
+    }
+    object
 }

@@ -1,8 +1,9 @@
 //! The tools: each is a fault, or shows the input that arrived.
 
+use super::options::{Era, Options};
 use super::server::{Asking, Heard, Held, Server};
-use super::stdio;
 use super::template::Blanks;
+use super::{modern, stdio};
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -15,8 +16,9 @@ const NAMES: &[&str] = &[
 ];
 
 /// Lists the tools. Also lists names without an implementation.
-pub(super) fn list(more: &[String]) -> Vec<Value> {
-    let names = NAMES.iter().copied().chain(more.iter().map(String::as_str));
+pub(super) fn list(options: &Options) -> Vec<Value> {
+    let modern: &[&str] = if options.era == Era::Legacy { &[] } else { &modern::TOOLS };
+    let names = NAMES.iter().chain(modern).copied().chain(options.tools.iter().map(String::as_str));
     names.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect()
 }
 
@@ -33,7 +35,7 @@ pub(super) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
         // Answered by `release`: in the order of `labels`, or in that of the calls.
         "hold" => server.held.push(Held { id: id.to_owned(), label: arguments["label"].clone() }),
         "release" => release(server, id, arguments),
-        "hang" => {}
+        "hang" => server.modern.hang(id, &arguments["label"]),
         "crash" => crash(&blanks, arguments),
         // `count` notifications of `bytes` each, and then an answer.
         "flood" => {
@@ -177,7 +179,8 @@ fn later(server: &Server, id: &str, heard: &Heard<'_>) {
     }
     let fill = "x".repeat(arguments["fill"].as_u64().unwrap_or(0) as usize);
     let content = json!([{ "type": "text", "text": tag }, { "type": "text", "text": fill }]);
-    let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":{content}}}}}\n");
+    let result = server.result(json!({ "content": content }));
+    let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n");
     std::thread::spawn(move || {
         std::thread::sleep(wait);
         stdio::write(answer.as_bytes());

@@ -39,8 +39,8 @@ impl View {
         Freshness::of_all(members.map(of_member))
     }
 
-    /// The `result` of `server/discover`. Names the unavailable servers.
-    pub fn discover(&self, unavailable: &[String]) -> String {
+    /// The `result` of `server/discover`, for a client with these capabilities. Names the unavailable servers.
+    pub fn discover(&self, unavailable: &[String], declared: &Value) -> String {
         if let [Member { naming, offer: Some(offer), .. }] = &self.members[..]
             && naming.style == NameStyle::Plain
             && let Ok(own) = std::str::from_utf8(offer.welcome())
@@ -57,10 +57,16 @@ impl View {
             // They may be back at any time.
             fresh = Freshness { ttl_ms: 0, ..fresh };
         }
+        let mut capabilities = self.capabilities();
+        let undeclared: Vec<String> =
+            undeclared_extensions(&capabilities, declared).into_iter().map(str::to_owned).collect();
+        if let Some(extensions) = capabilities.get_mut("extensions").and_then(Value::as_object_mut) {
+            extensions.retain(|name, _| !undeclared.contains(name));
+        }
         let mut result = json!({
             "resultType": "complete",
             "supportedVersions": MODERN_VERSIONS,
-            "capabilities": self.capabilities(),
+            "capabilities": capabilities,
             "ttlMs": fresh.ttl_ms,
             "cacheScope": fresh.scope.name(),
             "_meta": { SERVER_INFO: server_info() },
@@ -79,7 +85,7 @@ fn own_to(member: &Member, fresh: Freshness) -> Freshness {
 
 /// The extensions that a server offers and a client did not declare: neither may use them towards the other.
 /// Both arguments are `capabilities`.
-pub fn undeclared_extensions<'a>(server: &'a Value, client: &Value) -> Vec<&'a str> {
+fn undeclared_extensions<'a>(server: &'a Value, client: &Value) -> Vec<&'a str> {
     let declared = |name: &str| client["extensions"].get(name).is_some_and(Value::is_object);
     let offered = server["extensions"].as_object().into_iter().flatten();
     offered.filter(|(name, _)| !declared(name)).map(|(name, _)| name.as_str()).collect()
@@ -163,7 +169,7 @@ mod tests {
         let found = discovered(500, "public", "x/y");
         let view = View::new(vec![with_naming(naming, &found, Some(tools(300, "public")))], 1);
         assert_eq!(view.freshness(List::Tools), Freshness { ttl_ms: 300, scope: CacheScope::Private });
-        let discovered: Value = serde_json::from_str(&view.discover(&[])).unwrap();
+        let discovered: Value = serde_json::from_str(&view.discover(&[], &json!({}))).unwrap();
         assert_eq!(discovered["cacheScope"], "private");
     }
 
@@ -184,18 +190,20 @@ mod tests {
     fn discovery_is_merged() {
         let one = member("a", &discovered(900, "public", "io.modelcontextprotocol/ui"), None);
         let other = member("b", &discovered(500, "public", "com.example/x"), None);
-        let result: Value =
-            serde_json::from_str(&View::new(vec![one.clone(), other], 1).discover(&[])).unwrap();
+        let declared = json!({"extensions": {"io.modelcontextprotocol/ui": {}}});
+        let result = View::new(vec![one.clone(), other], 1).discover(&[], &declared);
+        let result: Value = serde_json::from_str(&result).unwrap();
         assert_eq!(result["supportedVersions"], json!(["2026-07-28"]));
         assert_eq!(result["resultType"], "complete");
         assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(500), &json!("public")));
         assert_eq!(result["capabilities"]["tools"], json!({"listChanged": true}));
-        let both = json!({"io.modelcontextprotocol/ui": {"n": 1}, "com.example/x": {"n": 1}});
-        assert_eq!(result["capabilities"]["extensions"], both);
+        let shared = json!({"io.modelcontextprotocol/ui": {"n": 1}});
+        assert_eq!(result["capabilities"]["extensions"], shared, "what the client has declared");
         assert_eq!(result["instructions"], "## a\n\nbe kind\n\n## b\n\nbe kind");
         assert_eq!(result["_meta"][SERVER_INFO]["name"], "switchboard");
         let missing: Value =
-            serde_json::from_str(&View::new(vec![one, unknown("b")], 1).discover(&["b".into()])).unwrap();
+            serde_json::from_str(&View::new(vec![one, unknown("b")], 1).discover(&["b".into()], &json!({})))
+                .unwrap();
         assert_eq!((&missing["ttlMs"], &missing["cacheScope"]), (&json!(0), &json!("private")));
         assert_eq!(missing["capabilities"]["prompts"], json!({"listChanged": true}), "not known yet");
     }
@@ -205,7 +213,7 @@ mod tests {
         let found = discovered(900, "public", "x/y");
         let naming = Naming::new("a", NameStyle::Plain);
         let view = View::new(vec![with_naming(naming, &found, None)], 1);
-        assert_eq!(view.discover(&[]), found.to_string());
+        assert_eq!(view.discover(&[], &json!({})), found.to_string());
     }
 
     #[test]

@@ -4,14 +4,21 @@ use crate::access::ClientInfo;
 use crate::clients::declared::{Declared, info_of};
 use crate::clients::handshake::Handshake;
 use crate::clients::{Client, Greeting, Profile};
-use crate::settings::ServerSettings;
+use crate::settings::{Capabilities, ServerSettings};
 use std::sync::Arc;
 use switchboard_protocol::{Era, Message, Part, modern};
 
 impl Client {
     /// Records what the client declares in `initialize`.
     pub(crate) fn declare(&mut self, initialize: &Message) {
-        let declared = Declared::of(initialize, &self.settings).here(!self.is_elsewhere);
+        // A modern process hears the capabilities with each request, so it serves them all. Only the lists of an
+        // aggregate client are asked for in its name.
+        let is_any = self.is_plain() && Era::of_handshake(initialize) == Era::Modern;
+        let declared = match is_any && self.settings.capabilities == Capabilities::Auto {
+            true => Declared::of_any(initialize),
+            false => Declared::of(initialize, &self.settings),
+        };
+        let declared = declared.here(!self.is_elsewhere);
         self.declared = match Era::of_handshake(initialize) {
             Era::Legacy => declared,
             // Only an answer can ask a modern client.
@@ -31,8 +38,12 @@ impl Client {
     /// Whether a request may decide the era of the client, or must fit it. `false` for nearly all requests of the
     /// legacy era.
     pub(crate) fn is_at_entrance(&self, request: &Message) -> bool {
-        let is_ours = self.greeting().is_some_and(Greeting::is_ours);
-        is_ours || self.handshake.is_new() || request.has(Part::MetaVersion)
+        self.is_greeted_by_us() || self.handshake.is_new() || request.has(Part::MetaVersion)
+    }
+
+    /// Whether its greeting was made by us.
+    pub(crate) fn is_greeted_by_us(&self) -> bool {
+        self.greeting().is_some_and(Greeting::is_ours)
     }
 
     /// Whether the client has declared the same as this request.

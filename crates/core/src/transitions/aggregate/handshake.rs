@@ -60,7 +60,9 @@ impl Core {
         let members = self.members(client, |core, c| core.words_of(c).or_else(|| core.shown_offer(c.id())));
         let view = self.views.of(members);
         let unavailable = self.unavailable(client);
-        let result = view.discover(&unavailable);
+        let declared = message.part(Part::MetaCapabilities).unwrap_or_default();
+        let declared = serde_json::from_slice(declared).unwrap_or_default();
+        let result = view.discover(&unavailable, &declared);
         let minted = self.accept(client, NOWHERE, id, batch, message);
         self.conclude_with(minted, &result);
     }

@@ -9,6 +9,7 @@ use crate::pending::NOWHERE;
 use crate::routing::NamedPath;
 use bytes::Bytes;
 use std::sync::Arc;
+use switchboard_protocol::modern;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part, RawId};
 
 /// The recipient of a request.
@@ -29,6 +30,10 @@ impl Core {
         mut message: Message,
         paths: Vec<NamedPath>,
     ) {
+        if modern::is_removed(message.method()) && self.clients.get(&client).is_some_and(|c| c.is_modern()) {
+            let error = self.not_offered(&message.method_name());
+            return self.refuse(client, &id, batch, &message, &error);
+        }
         let list = match message.method() {
             Method::Initialize => return self.aggregate_opens(client, id, batch, message, paths),
             // The client asks whether we are there; servers have health checks of their own.
@@ -110,7 +115,7 @@ impl Core {
                 }
             }
             Method::Complete => self.owner_by_template(client, message),
-            Method::TasksGet | Method::TasksCancel | Method::TaskResult => {
+            Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TaskResult => {
                 self.owner_of_task(client, message)
             }
             Method::TasksList => self.owner_of_page(client, message),

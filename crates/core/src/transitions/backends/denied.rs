@@ -5,8 +5,10 @@ use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::name_of;
 use crate::transitions::Addressee;
+use serde::Deserialize;
 use std::borrow::Cow;
-use switchboard_protocol::{Message, Method, Part, RawId};
+use std::collections::BTreeMap;
+use switchboard_protocol::{ErrorAnswer, Message, Method, Part, RawId};
 
 /// Error code of an answer that asks the client to open a URL first, as an elicitation does.
 const URL_ELICITATION_REQUIRED: f64 = -32042.0;
@@ -37,6 +39,36 @@ impl Core {
             self.report_denied(backend, Cow::Borrowed(method), Some(client));
         }
         is_denied
+    }
+
+    /// The error for an answer of a modern server that asks its client for something that the config denies.
+    pub(crate) fn denies_input(
+        &mut self,
+        backend: BackendId,
+        client: ClientId,
+        answer: &Message,
+    ) -> Option<ErrorAnswer> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct InputRequired {
+            input_requests: BTreeMap<String, InputRequest>,
+        }
+        #[derive(Deserialize)]
+        struct InputRequest {
+            method: String,
+        }
+        let asks = self.settings_of(backend).asks;
+        if asks.is_open() || !self.is_modern(backend) {
+            return None;
+        }
+        let result = answer.part(Part::Result).unwrap_or_default();
+        let InputRequired { input_requests } = serde_json::from_slice(result).ok()?;
+        let denied =
+            input_requests.into_values().find(|request| asks.denial_of(&request.method).is_some())?;
+        let key = asks.denial_of(&denied.method)?;
+        let error = self.ask_denied(backend, key, &denied.method);
+        self.report_denied(backend, Cow::Owned(denied.method), Some(client));
+        Some(error)
     }
 
     fn report_denied(&mut self, backend: BackendId, method: Cow<'static, str>, client: Option<ClientId>) {

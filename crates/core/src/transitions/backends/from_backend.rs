@@ -128,6 +128,10 @@ impl Core {
             self.fail(&pending, &error);
             return self.check_drained();
         }
+        if let Some(error) = self.denies_input(launch.backend, client, &message) {
+            self.fail(&pending, &error);
+            return self.check_drained();
+        }
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));
@@ -294,6 +298,7 @@ impl Core {
         }
         match message.method() {
             Method::Progress => self.backend_progress(launch, message),
+            Method::Cancelled if self.is_modern(launch.backend) => self.server_ends_listen(launch, message),
             Method::Cancelled => self.backend_cancels(launch, message),
             _ if self.is_modern(launch.backend) => self.modern_notification(launch, message),
             method => {

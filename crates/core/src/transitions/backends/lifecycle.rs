@@ -133,7 +133,9 @@ impl Core {
             return;
         }
         if failed {
-            self.handshake_refused(launch.backend);
+            if self.handshake_shows_era(launch) {
+                return;
+            }
             // The server accepted this client before and now refuses it: as bad as a crash.
             return self.give_up(launch, HandshakeFailure::refused(answer, &self.settings.secrets));
         }

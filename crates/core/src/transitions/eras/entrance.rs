@@ -63,10 +63,10 @@ impl Core {
         if c.settings().relays || self.refusal().is_some() || self.why_not(client).is_some() {
             return Entry::Open;
         }
-        let is_legacy = !c.is_modern() && !c.is_new() && !c.greeting().is_some_and(Greeting::is_ours);
+        let is_legacy = !c.is_modern() && !c.is_new() && !c.is_greeted_by_us();
         match message.method() {
             Method::Initialize => {
-                let is_greeted = c.greeting().is_some_and(Greeting::is_ours);
+                let is_greeted = c.is_greeted_by_us();
                 if !is_legacy {
                     self.refuse_unsent(client);
                 }
@@ -186,11 +186,12 @@ impl Core {
             }
             return self.open_for(client, &initialize);
         }
-        // The request itself finds out why there is no backend, if so.
-        let _ = self.route_handshake(client, &initialize, &[]);
+        // First: only a backend of the same era fits.
         if let Some(c) = self.clients.get_mut(&client) {
             c.adopt(greeting);
         }
+        // The request itself finds out why there is no backend, if so.
+        let _ = self.route_handshake(client, &initialize, &[]);
     }
 
     /// Refuses the modern requests of a client that makes a handshake, unless a process has them already.
@@ -230,14 +231,15 @@ impl Core {
 
     /// Continues with requests that waited for the eras of their servers.
     pub(crate) fn enter_waiting(&mut self) {
-        if self.era_waits.is_empty() || self.ending.is_stopping() {
+        if self.era_waits.is_empty() {
             return;
         }
         let now = self.clock.now();
         let mut waits = std::mem::take(&mut self.era_waits);
         let over = waits.take(|wait: &EraWait| {
             let is_known = |server: &ServerId| self.era_of(*server).is_some() || !self.is_probed(*server);
-            wait.servers.iter().all(is_known) || wait.until.is_some_and(|until| until <= now)
+            let is_gone = self.pending.get(wait.request.minted).is_none();
+            is_gone || wait.servers.iter().all(is_known) || wait.until.is_some_and(|until| until <= now)
         });
         self.era_waits = waits;
         for EraWait { client, request: Unrouted { minted, paths }, until, .. } in over {

@@ -133,14 +133,31 @@ impl Core {
                 Some(_) => self.unqueue(backend, minted),
                 None => self.cancel_at_backend(backend, minted, "the subscription has ended"),
             }
-            let Asker::Client { client, id, batch } = pending.asker() else { continue };
-            let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.dialect());
-            let result = format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#);
-            self.answer(*client, id, *batch, own_result(id, dialect, &result));
-            self.conclude(&pending, Outcome::Ok);
-            if backend == NOWHERE {
-                self.drop_unwanted(*client);
-            }
+            self.complete_listen(&pending);
+        }
+    }
+
+    /// Ends a subscription that its server has ended by a cancellation in place of a result.
+    pub(crate) fn server_ends_listen(&mut self, launch: Launch, message: &Message) {
+        let minted = message.part(Part::RequestId).and_then(RawId::minted);
+        let is_meant = |p: &Pending| p.method() == Method::Listen && p.was_sent_to(launch.backend);
+        let Some(minted) = minted.filter(|minted| self.pending.get(*minted).is_some_and(is_meant)) else {
+            return;
+        };
+        if let Some(pending) = self.close(minted).filter(Pending::is_wanted) {
+            self.complete_listen(&pending);
+        }
+    }
+
+    /// Answers the client of a closed subscription.
+    fn complete_listen(&mut self, pending: &Pending) {
+        let Asker::Client { client, id, batch } = pending.asker() else { return };
+        let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.dialect());
+        let result = format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#);
+        self.answer(*client, id, *batch, own_result(id, dialect, &result));
+        self.conclude(pending, Outcome::Ok);
+        if pending.backend() == NOWHERE {
+            self.drop_unwanted(*client);
         }
     }
 

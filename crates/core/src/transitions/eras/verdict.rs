@@ -2,9 +2,11 @@
 //! is then asked `server/discover`. A remote server is asked `server/discover` first. Nothing is asked before a modern
 //! client needs to know. The verdict is stored with the launch, for a while.
 
-use crate::backends::{Backend, HandshakeFailure};
+use crate::backends::{AfterStop, Backend, HandshakeFailure};
 use crate::clients::{Client, Greeting};
 use crate::core::Core;
+use crate::event::StopHow;
+use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};
 use crate::messages::{initialized_notice, own_message};
 use crate::pending::{Asker, Pending};
@@ -197,12 +199,23 @@ impl Core {
         false
     }
 
-    /// Handles a refused `initialize`: a server that speaks only the modern era refuses it.
-    pub(crate) fn handshake_refused(&mut self, backend: BackendId) {
-        let Some(server) = self.backends.get(&backend).map(|b| b.server()) else { return };
-        if self.era_waits.wants(server) && self.era_of(server).is_none() {
-            self.learn_era(backend, Era::Modern);
+    /// Handles a refused `initialize`, if the era of the server was unknown: one that speaks only the modern era
+    /// refuses it. Returns whether that is so.
+    pub(crate) fn handshake_shows_era(&mut self, launch: Launch) -> bool {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return false };
+        let server = b.server();
+        if !self.era_waits.wants(server)
+            || self.servers.get(server).is_none_or(|it| it.era(self.clock.now()).is_some())
+        {
+            return false;
         }
+        let grace = b.settings().shutdown_grace;
+        b.begin_stop(AfterStop::Rest);
+        self.learn_era(launch.backend, Era::Modern);
+        self.end_prefetches(launch.backend);
+        self.report(Fact::Stopping { backend: launch.backend, why: "it speaks only the modern era" });
+        self.stop(launch, StopHow::Gently { grace });
+        true
     }
 
     /// Answers what modern clients have sent to a server that turned out to be legacy. Their next requests decide

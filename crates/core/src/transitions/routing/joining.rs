@@ -49,6 +49,10 @@ impl Core {
     }
 
     fn fit(&self, c: &Client, key: &BackendKey, b: &Backend) -> Option<Fit> {
+        // The processes of a server that speaks both eras serve one each.
+        if !b.handshake().is_ungreeted() && b.handshake().era() != c.era() {
+            return None;
+        }
         // A backend started before its server was known to be stateless serves only its own principal.
         let is_own = key.principal.is_none() && b.key().principal == Some(c.principal());
         let principal = if is_own { Some(c.principal()) } else { key.principal };
@@ -105,6 +109,7 @@ impl Core {
             other.server() == b.server()
                 && other.id() != b.id()
                 && may_share(other)
+                && other.handshake().era() == b.handshake().era()
                 && self.is_alike(b.server(), other.key(), b.key())
                 && self.offers_same(other, b)
         };
@@ -170,7 +175,11 @@ impl Core {
     /// Gives a backend that was started early for a silent client to the first client that speaks. The silent
     /// client gets its own backend when it speaks, most likely the same.
     pub(crate) fn take_early(&mut self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
-        let server = self.clients.get(&client).filter(|c| !c.is_greeted() || c.is_prefetch())?.server();
+        let server = self
+            .clients
+            .get(&client)
+            .filter(|c| !c.is_greeted() || c.is_prefetch() || c.is_greeted_by_us())?
+            .server();
         let wanted = self.environment_for(client, key);
         let is_unused = |b: &Backend| {
             b.handshake().is_ungreeted()

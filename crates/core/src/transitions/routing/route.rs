@@ -131,9 +131,14 @@ impl Core {
         self.replace_poorer(client, backend);
         self.confirm_early(backend);
         self.keep_level(backend, None);
-        // The backend may have started when its lists were not needed.
+        // The backend may have started when its lists, and changes of them, were not needed.
         if let Some(launch) = self.backends.get(&backend).and_then(Backend::launch) {
             self.fetch_offer(launch);
+        }
+        if self.is_modern(backend)
+            && let Some(launch) = self.backends.get(&backend).and_then(Backend::initialized_launch)
+        {
+            self.listen_ourselves(launch);
         }
         backend
     }

@@ -2,6 +2,7 @@
 //! clients of the same process cannot list, read or cancel it.
 
 use crate::backends::Backend;
+use crate::catalogue::Wishes;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
 use crate::pending::{MAX_TOKEN_BYTES, Pending};
@@ -45,7 +46,12 @@ impl Core {
                 self.task_over(backend, task);
             }
         }
-        if let Some(task) = answer.part(Part::ResultTaskId).filter(|task| task.len() <= MAX_TOKEN_BYTES)
+        // In the modern era the result is the task.
+        let own = || {
+            answer.part(Part::ResultOwnTaskId).filter(|_| answer.part(Part::ResultType) == Some(b"\"task\""))
+        };
+        let begun = answer.part(Part::ResultTaskId).or_else(own);
+        if let Some(task) = begun.filter(|task| task.len() <= MAX_TOKEN_BYTES)
             && self.clients.get(&client).is_some_and(|c| !c.is_lost())
             && let Some(b) = self.backends.get_mut(&backend)
         {
@@ -76,12 +82,22 @@ impl Core {
     /// Whether a request that is about to be written names another client's task. An unknown task passes if
     /// no one else has used the process.
     pub(crate) fn names_anothers_task(&self, pending: &Pending) -> bool {
-        let Some(task) = pending.task().filter(|_| names_task(pending.method())) else { return false };
         let (Some(client), Some(b)) = (pending.client(), self.backends.get(&pending.backend())) else {
             return false;
         };
-        let is_own = b.tasks().is_owned(task, client);
-        !is_own && b.users().has_others(self.connection_of(client))
+        let is_others = |task: &[u8]| {
+            !b.tasks().is_owned(task, client) && b.users().has_others(self.connection_of(client))
+        };
+        match pending.method() {
+            Method::Listen => {
+                let wishes = pending.waiting().and_then(Wishes::of).unwrap_or_default();
+                wishes
+                    .task_ids
+                    .iter()
+                    .any(|task| is_others(serde_json::Value::from(&**task).to_string().as_bytes()))
+            }
+            method => names_task(method) && pending.task().is_some_and(is_others),
+        }
     }
 
     /// Removes other clients' tasks from a page of `tasks/list`.
@@ -123,7 +139,7 @@ impl Core {
 
 /// Whether a method is about one task.
 pub(crate) fn names_task(method: Method) -> bool {
-    matches!(method, Method::TasksGet | Method::TasksCancel | Method::TaskResult)
+    matches!(method, Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TaskResult)
 }
 
 fn is_final(object: Option<&[u8]>) -> bool {

@@ -3,9 +3,9 @@
 
 use super::budget::pause;
 use super::fault::{Fault, Prospect};
-use super::post::MAX_CONNECTS;
+use super::retries::MAX_CONNECTS;
 use super::session::RemoteSession;
-use super::streams::{Heard, Mark};
+use super::streams::{CLOSED, Heard, Mark};
 use super::{Endpoint, Remote};
 use reqwest::{Response, Url};
 use std::sync::Arc;
@@ -37,7 +37,8 @@ impl Remote {
             let why = match remote.hear_stream(&mut response, None, &mut mark).await {
                 // Not returned without an awaited id.
                 Heard::Answer => String::new(),
-                Heard::End(why) => why,
+                Heard::Closed => CLOSED.to_owned(),
+                Heard::Broken(why) => why,
             };
             remote.lose_stream(number, stream, why);
         });

@@ -50,7 +50,7 @@ impl Remote {
                 Ok(mut response) => {
                     has_one = true;
                     let (begun, before) = (Instant::now(), mark.last_id.clone());
-                    let (Heard::Answer | Heard::End(_)) =
+                    let (Heard::Answer | Heard::Closed | Heard::Broken(_)) =
                         self.hear_stream(&mut response, None, &mut mark).await;
                     // Backoff for servers that close every stream at once.
                     let is_fruitless = begun.elapsed() < MIN_STREAM_LIFE && mark.last_id == before;

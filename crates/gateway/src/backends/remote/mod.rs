@@ -2,10 +2,13 @@
 //! (connected), written to, ended.
 //!
 //! # Layout
-//! - `target`: address and headers; `client`: pools of connections.
-//! - `body`: a message as a request body; `requests`: messages under way, and their order.
-//! - `post`: one message, sent and answered; `streams`: event streams, and their resumption.
-//! - `listen`: messages that the server sends by itself; `legacy`: transport of 2024-11-05.
+//! - `target`: address and headers; `client`: pools of connections; `core_side`: the core, seen from here.
+//! - `body`: a message as a request body; `exchange`: one POST and its response; `retries`: their repetition.
+//! - `modern`: messages to a modern server; `refusal`: answers made of its refusals; `tool_headers`: headers of its
+//!   tools; `fetch_tools`: its tool list, for these headers.
+//! - `requests`: messages to a legacy server, and their order; `post`: one of them, sent and answered.
+//! - `streams`: event streams, and their resumption; `listen`: messages that the server sends by itself; `legacy`:
+//!   transport of 2024-11-05.
 //! - `session`: state that the server has about us; `renew`: its restoration; `lost`:
 //!   recognition of a lost session.
 //! - `fault`: failures and their texts; `budget`: retry limits.
@@ -14,17 +17,24 @@
 
 mod budget;
 mod client;
+mod core_side;
 mod fault;
 mod legacy;
 mod requests;
 mod listen;
 mod lost;
 mod body;
+mod exchange;
 mod post;
+mod refusal;
 mod renew;
+mod retries;
 mod session;
 mod streams;
 mod target;
+mod tool_headers;
+mod modern;
+mod fetch_tools;
 
 pub(crate) use client::Clients;
 pub(crate) use target::Target;
@@ -39,7 +49,9 @@ use crate::io::reader::events;
 use crate::io::task;
 use budget::Budget;
 use bytes::Bytes;
+use core_side::{CoreSide, HubSide};
 use fault::{Fault, FaultWords};
+use modern::ModernState;
 use requests::InFlightRequests;
 use reqwest::Url;
 use session::{RemoteSession, RepeatedMessages};
@@ -49,7 +61,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::{About, Event, Launch, Peer};
 use switchboard_process::lock::{Lock, LockGuard};
-use switchboard_protocol::{Dialect, Frame, Kind, Message, Outgoing, RawId};
+use switchboard_protocol::{Dialect, Era, Frame, Kind, Message, Method, Outgoing, RawId};
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// Time limit for the farewell to a server.
@@ -57,7 +69,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One remote backend.
 struct Remote {
-    hub: Arc<Hub>,
+    core: Box<dyn CoreSide>,
     launch: Launch,
     name: String,
     root: Option<String>,
@@ -66,7 +78,7 @@ struct Remote {
     /// Largest message that the server may send.
     limit: usize,
     state: Lock<RemoteState>,
-    /// Held while a new session is made.
+    /// Held while a new session is made (legacy), or while the tools are fetched again (modern).
     renewing: tokio::sync::Mutex<()>,
     budget: Lock<Budget>,
     /// Number of the session whose stream is to be read.
@@ -87,6 +99,8 @@ struct RemoteState {
     /// Our own requests that await an answer.
     own: HashMap<RawId, oneshot::Sender<Message>>,
     asked: u32,
+    /// `None` in the legacy era.
+    modern: Option<ModernState>,
 }
 
 /// Address for messages.
@@ -133,21 +147,10 @@ pub(crate) async fn run(
     hub.learn_secrets(Vec::new());
     #[expect(clippy::disallowed_methods, reason = "the core's byte credits are its limit")]
     let (sender, messages) = mpsc::unbounded_channel();
-    let remote = Arc::new(Remote {
-        hub: hub.clone(),
-        launch,
-        name: server.name.clone(),
-        root: root.map(|root| root.to_string_lossy().into_owned()),
-        state: Lock::new(RemoteState::new(&target)),
-        client,
-        target,
-        limit,
-        renewing: tokio::sync::Mutex::default(),
-        budget: Lock::new(Budget::new(Instant::now())),
-        listened: watch::channel(0).0,
-        answered: watch::channel((0, false)).0,
-        over: watch::channel(false).0,
-    });
+    let core = HubSide { hub: hub.clone(), peer: Peer::Backend(launch), name: server.name.clone() };
+    let root = root.map(|root| root.to_string_lossy().into_owned());
+    let remote =
+        Arc::new(Remote::new(Box::new(core), launch, (server.name.clone(), root), (target, client), limit));
     // The mailbox must exist before the core hears of the start, since it answers with messages.
     hub.open_mailbox(Peer::Backend(launch), Arc::new(RemoteMailbox(Lock::new(Some(sender)))));
     // A remote server has no process here; 0 stands for none.
@@ -193,7 +196,7 @@ async fn deliver_until(
     messages: mpsc::UnboundedReceiver<Outgoing>,
     orders: &mut BackendOrders,
 ) -> Result<(), Fault> {
-    let delivering = requests::deliver_all(remote, messages);
+    let delivering = deliver_all(remote, messages);
     tokio::pin!(delivering);
     let order = tokio::select! {
         delivered = &mut delivering => {
@@ -211,6 +214,21 @@ async fn deliver_until(
     };
     remote.say_farewell(order).await;
     Ok(())
+}
+
+/// Delivers messages until the mailbox closes. The first one tells the era.
+async fn deliver_all(
+    remote: &Arc<Remote>,
+    mut messages: mpsc::UnboundedReceiver<Outgoing>,
+) -> Result<(), Fault> {
+    let mut next = messages.recv().await;
+    if let Some(first) = next.as_ref().filter(|first| first.method() == Method::Discover) {
+        next = modern::deliver(remote, first, &mut messages).await?;
+    }
+    match next {
+        Some(first) => requests::deliver(remote, first, &mut messages).await,
+        None => Ok(()),
+    }
 }
 
 /// Reports a failed start. `again` says whether a retry may succeed, and when, if that is known.
@@ -243,21 +261,43 @@ impl RemoteState {
             in_flight: InFlightRequests::default(),
             own: HashMap::new(),
             asked: 0,
+            modern: None,
         }
     }
 }
 
 impl Remote {
+    fn new(
+        core: Box<dyn CoreSide>,
+        launch: Launch,
+        names: (String, Option<String>),
+        way: (Target, reqwest::Client),
+        limit: usize,
+    ) -> Self {
+        let ((name, root), (target, client)) = (names, way);
+        Self {
+            core,
+            launch,
+            name,
+            root,
+            state: Lock::new(RemoteState::new(&target)),
+            client,
+            target,
+            limit,
+            renewing: tokio::sync::Mutex::default(),
+            budget: Lock::new(Budget::new(Instant::now())),
+            listened: watch::channel(0).0,
+            answered: watch::channel((0, false)).0,
+            over: watch::channel(false).0,
+        }
+    }
+
     fn state(&self) -> LockGuard<'_, RemoteState> {
         self.state.lock()
     }
 
     fn session(&self) -> RemoteSession {
         self.state().session.clone()
-    }
-
-    fn peer(&self) -> Peer {
-        Peer::Backend(self.launch)
     }
 
     /// Spawns a task that ends with this backend.
@@ -273,50 +313,65 @@ impl Remote {
 
     /// Writes a line into the server's own log.
     fn note(&self, text: &str) {
-        self.hub.telemetry().stderr(&self.name, format!("[switchboard] {}", self.target.scrub(text)));
+        self.core.log(format!("[switchboard] {}", self.target.scrub(text)));
     }
 
     /// Passes the server's message to the core. True if it holds the answer to `wanted`.
     async fn hear(&self, bytes: Bytes, wanted: Option<&RawId>) -> bool {
         let frame = Frame::Message(bytes);
-        self.hub.turn().show(self.peer(), &frame);
+        self.core.show(&frame);
         let events = events::understand_backend(self.launch, frame).await;
         let mut is_answered = false;
         for event in events {
             match self.claim(event, wanted, &mut is_answered) {
-                Some(event) => self.hub.handle(event),
+                Some(event) => self.core.handle(event),
                 None => continue,
             }
         }
         // Backpressure: a server that leaves too much of our output unread is not read from.
-        self.hub.wait_for_room(self.peer()).await;
+        self.core.room().await;
         is_answered
     }
 
     /// Takes out answers to our own requests; returns all other events.
     fn claim(&self, event: Event, wanted: Option<&RawId>, is_answered: &mut bool) -> Option<Event> {
-        let Event::FromBackend { message, .. } = &event else { return Some(event) };
-        let (Kind::Response { .. }, Some(id)) = (message.kind(), message.id()) else { return Some(event) };
+        let (launch, message) = match event {
+            Event::FromBackend { launch, message } => (launch, self.as_answer(message, wanted)),
+            event => return Some(event),
+        };
+        let (Kind::Response { .. }, Some(id)) = (message.kind(), message.id()) else {
+            return Some(Event::FromBackend { launch, message });
+        };
         *is_answered |= wanted == Some(&id);
-        let mut state = self.state();
-        state.in_flight.arrived(&id);
-        match state.own.remove(&id) {
-            Some(asker) => {
+        let (method, asker) = {
+            let mut state = self.state();
+            (state.in_flight.arrived(&id), state.own.remove(&id))
+        };
+        match (asker, method) {
+            (Some(asker), _) => {
                 // The asker may have stopped waiting.
-                let _ = asker.send(message.clone());
+                let _ = asker.send(message);
                 None
             }
-            None => Some(event),
+            (None, Some(Method::ToolsList)) => {
+                Some(Event::FromBackend { launch, message: self.learn_tools(message) })
+            }
+            (None, Some(_) | None) => Some(Event::FromBackend { launch, message }),
         }
     }
 
     /// Answers a request with an error about its failure.
     fn answer(&self, id: &RawId, fault: &Fault) {
-        let answer = fault.answer(&self.target, &self.name, self.root.as_deref());
+        let era = if self.state().modern.is_some() { Era::Modern } else { Era::Legacy };
+        let answer = fault.answer(&self.target, &self.name, self.root.as_deref()).in_era(era);
         let bytes = answer.to_bytes(id, Dialect::Standard);
-        // The same way as the server's own answers, so that the core treats it alike.
+        self.tell_core(bytes);
+    }
+
+    /// Passes a message of ours to the core, in the same way as the server's own, so that the core treats it alike.
+    fn tell_core(&self, bytes: Bytes) {
         for event in events::understand_short(self.launch, Frame::Message(bytes)) {
-            self.hub.handle(event);
+            self.core.handle(event);
         }
     }
 

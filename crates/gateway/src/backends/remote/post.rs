@@ -1,73 +1,24 @@
-//! One message, posted and read to its answer. Sent again only where that is safe: see `Retries`.
+//! One message of the legacy era, posted in a session and read to its answer.
 
-use super::body::Trace;
-use super::budget::{jittered, pause};
-use super::fault::{Fault, Prospect};
+use super::exchange::{media_type, no_answer, unusable};
+use super::fault::Fault;
 use super::lost::{Loss, is_answer, loss};
 use super::requests::RemoteRequest;
+use super::retries::Retries;
 use super::session::RemoteSession;
 use super::streams;
 use super::{Endpoint, Remote};
-use bytes::BytesMut;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
-use reqwest::{Response, Url};
+use reqwest::Response;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use switchboard_core::Event;
-use switchboard_protocol::hunt::{Glimpse, Hunter};
-use switchboard_protocol::{Message, Method, Outgoing, RawId};
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, dialect};
 use tokio::sync::oneshot;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-pub(super) const MAX_CONNECTS: u32 = 5;
-const MAX_WAITS: u32 = 3;
-/// Longest wait before a message is sent again.
-const MAX_RETRY_WAIT: Duration = Duration::from_secs(30);
-pub(super) const MAX_REDIRECTS: u32 = 3;
 /// Time limit for a server to show that it knows a session.
 const SESSION_CHECK_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Retries of one message, by cause.
-#[derive(Default)]
-struct Retries {
-    connects: u32,
-    waits: u32,
-    is_repeated: bool,
-    is_renewed: bool,
-}
-
-impl Retries {
-    /// Pause before the next attempt; `None` gives up.
-    fn after(&mut self, fault: &Fault, request: &RemoteRequest) -> Option<Duration> {
-        match fault {
-            // Nothing was sent.
-            Fault::Unreachable { prospect: Prospect::Soon, .. } if self.connects < MAX_CONNECTS => {
-                self.connects += 1;
-                Some(pause(self.connects - 1))
-            }
-            // The request may have been executed, which changed nothing.
-            Fault::Broken { .. } | Fault::NotResumed { .. }
-                if request.is_repeatable() && !self.is_repeated =>
-            {
-                self.is_repeated = true;
-                Some(pause(0))
-            }
-            Fault::Busy { after, .. } if request.is_repeatable() && self.waits < MAX_WAITS => {
-                self.waits += 1;
-                let wait = after.map_or_else(|| pause(self.waits + 2), jittered_up);
-                // A longer wait is left to the client, which is told the time.
-                Some(wait).filter(|wait| *wait <= MAX_RETRY_WAIT)
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Adds a little jitter, never going below the requested time.
-fn jittered_up(time: Duration) -> Duration {
-    time + jittered(Duration::from_millis(200))
-}
 
 impl Remote {
     /// Sends a message and reads the reply, either in the current session, which is renewed if it is lost, or
@@ -77,7 +28,7 @@ impl Remote {
         request: &RemoteRequest,
         session: Option<&RemoteSession>,
     ) -> Result<Option<HeaderValue>, Fault> {
-        let mut again = Retries::default();
+        let (mut again, mut is_renewed) = (Retries::default(), false);
         loop {
             // Read anew for each attempt: another task may have renewed the session.
             let under = session.cloned().unwrap_or_else(|| self.session());
@@ -86,8 +37,8 @@ impl Remote {
                 Err(fault) => fault,
             };
             // One renewal per message: a server that loses every session would otherwise loop for ever.
-            if fault.is_about_session() && session.is_none() && !again.is_renewed {
-                again.is_renewed = true;
+            if fault.is_about_session() && session.is_none() && !is_renewed {
+                is_renewed = true;
                 match self.make_up_for(fault, request, &under).await {
                     Ok(()) if self.is_wanted(request) => continue,
                     Ok(()) | Err(Fault::Answered) => return Ok(None),
@@ -136,7 +87,11 @@ impl Remote {
     async fn is_forgotten(self: &Arc<Self>, session: &RemoteSession) -> bool {
         let id = self.next_id();
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-        let request = RemoteRequest::of(&Outgoing::request(Method::Ping, id.clone(), text.into()));
+        let mut ping = Outgoing::request(Method::Ping, id.clone(), text.into());
+        if self.state().repeated.dialect() == Dialect::Bare {
+            dialect::make_bare(&mut ping);
+        }
+        let request = RemoteRequest::of(&ping);
         // Boxed because posting may lead here again.
         let asking = Box::pin(self.ask(&request, session));
         let asked = tokio::time::timeout(SESSION_CHECK_TIMEOUT, asking).await;
@@ -199,88 +154,30 @@ impl Remote {
                     RemoteSession { id: begun.clone().or_else(|| session.id.clone()), ..session.clone() };
                 self.hear_to_answer(response, id, &session).await.map(|()| begun)
             }
-            "" => Err(Fault::Unexpected { what: format!("no content ({})", response.status().as_u16()) }),
-            other => {
-                let what = format!("the content type is {}", self.target.scrub(other));
-                Err(Fault::Unexpected { what })
-            }
+            _ => Err(unusable(self, &response)),
         }
     }
 
     /// Posts a message to the server's address. Only a success is returned.
     async fn send(&self, request: &RemoteRequest, session: &RemoteSession) -> Result<Response, Fault> {
-        let (endpoint, stream) = {
-            let state = self.state();
-            (state.endpoint.clone(), state.stream)
-        };
-        let mut url = match &endpoint {
-            Endpoint::Streamable(url) | Endpoint::Legacy(Some(url)) => url.clone(),
-            Endpoint::Legacy(None) => return Err(Fault::SessionLost),
-        };
-        for _ in 0..=MAX_REDIRECTS {
-            // New for each attempt: a redirected request has not reached its new address yet.
-            let trace = Trace::default();
-            let sending = self
-                .client
-                .post(url.clone())
-                .headers(self.headers(session))
-                .header(CONTENT_TYPE, "application/json")
-                .header(ACCEPT, "application/json, text/event-stream")
-                .body(request.body.stream(&trace));
-            if let (Endpoint::Legacy(_), Some(id)) = (&endpoint, &request.id) {
+        let endpoint = {
+            let mut state = self.state();
+            if let (Endpoint::Legacy(_), Some(id)) = (&state.endpoint, &request.id) {
                 // The answer on the event stream may precede the response to this POST.
-                self.state().in_flight.goes_on_elsewhere(id, stream);
+                let stream = state.stream;
+                state.in_flight.goes_on_elsewhere(id, stream);
             }
-            let response = sending.send().await.map_err(|error| Fault::sending(error, trace.is_begun()))?;
-            let status = response.status();
-            if status.is_success() {
-                self.keep_to(&endpoint, url);
-                return Ok(response);
-            }
-            // No event stream owes an answer to a refused request.
-            if let Some(id) = &request.id {
-                self.state().in_flight.is_refused(id);
-            }
-            if !status.is_redirection() {
-                return Err(self.why_not(response, session, Some(request)).await);
-            }
-            url = self.redirected(&url, &response, request.is_repeatable())?;
-        }
-        Err(Fault::elsewhere(307, Some(&self.target.url)))
-    }
-
-    /// Remembers the address that a redirect led to, once it has accepted a message.
-    fn keep_to(&self, from: &Endpoint, url: Url) {
-        let to = match from {
-            Endpoint::Streamable(_) => Endpoint::Streamable(url),
-            Endpoint::Legacy(_) => Endpoint::Legacy(Some(url)),
+            state.endpoint.clone()
         };
-        let mut state = self.state();
-        // Another request may have been redirected meanwhile.
-        if *from != to && state.endpoint == *from {
-            state.endpoint = to;
+        let response = self.submit(request, &endpoint, &self.headers(session)).await?;
+        if response.status().is_success() {
+            return Ok(response);
         }
-    }
-
-    /// Target of a redirect within the same origin. 307 and 308 promise that the request was not executed;
-    /// the other codes do not, and are followed only by repeatable requests.
-    pub(super) fn redirected(&self, from: &Url, response: &Response, may_repeat: bool) -> Result<Url, Fault> {
-        let status = response.status().as_u16();
-        let to = response
-            .headers()
-            .get(LOCATION)
-            .and_then(|to| to.to_str().ok())
-            .and_then(|to| from.join(to).ok());
-        let is_untouched = matches!(status, 307 | 308);
-        if !is_untouched && !may_repeat {
-            return Err(Fault::not_followed(status, to.as_ref()));
+        // No event stream owes an answer to a refused request.
+        if let Some(id) = &request.id {
+            self.state().in_flight.is_refused(id);
         }
-        let is_near =
-            |to: &Url| to.origin() == from.origin() && (is_untouched || matches!(status, 301 | 302));
-        match to {
-            Some(to) if is_near(&to) => Ok(to),
-            to => Err(Fault::elsewhere(status, to.as_ref())),
-        }
+        Err(self.why_not(response, session, Some(request)).await)
     }
 
     pub(super) fn headers(&self, session: &RemoteSession) -> HeaderMap {
@@ -334,93 +231,5 @@ impl Remote {
             return Fault::Failed { status, said };
         }
         Fault::status(status, &headers, said)
-    }
-
-    /// Reads a response body: one message, or an array. True if it holds the answer.
-    async fn hear_body(&self, mut response: Response, request: &RemoteRequest) -> Result<bool, Fault> {
-        let Some(id) = &request.id else { return Ok(false) };
-        // The length is the server's claim, so it is believed up to the limit only.
-        let most = response.content_length().map_or(0, |length| (length as usize).min(self.limit));
-        let mut body = BytesMut::with_capacity(most);
-        let mut hunter: Option<(Box<Hunter>, u64)> = None;
-        loop {
-            let chunk = match response.chunk().await {
-                Ok(Some(chunk)) => chunk,
-                Ok(None) => break,
-                Err(error) => return Err(Fault::Broken { why: super::fault::innermost(&error) }),
-            };
-            match &mut hunter {
-                Some((hunter, length)) => {
-                    hunter.feed(&chunk);
-                    *length += chunk.len() as u64;
-                }
-                None if body.len() + chunk.len() <= self.limit => body.extend_from_slice(&chunk),
-                None => {
-                    // Beyond the limit only the ids are kept, so that the request can get an error.
-                    let mut fresh = Box::<Hunter>::default();
-                    fresh.feed(&body);
-                    fresh.feed(&chunk);
-                    hunter = Some((fresh, (body.len() + chunk.len()) as u64));
-                    body = BytesMut::new();
-                }
-            }
-        }
-        match hunter {
-            None => Ok(self.hear(body.freeze(), Some(id)).await),
-            Some((hunter, length)) => Ok(self.hear_too_long(length, hunter.finish(), id)),
-        }
-    }
-
-    /// Reports a message beyond the size limit. True if it was the answer to `wanted`.
-    pub(super) fn hear_too_long(&self, length: u64, glimpses: Vec<Glimpse>, wanted: &RawId) -> bool {
-        let is_it =
-            glimpses.iter().any(|glimpse| glimpse.method.is_none() && glimpse.id.as_ref() == Some(wanted));
-        self.hub.handle(Event::BackendTooLong { launch: self.launch, length, glimpses });
-        is_it
-    }
-}
-
-fn no_answer() -> Fault {
-    Fault::Unexpected { what: "it contains no answer to this request".to_owned() }
-}
-
-fn media_type(headers: &HeaderMap) -> String {
-    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn request(method: &str) -> RemoteRequest {
-        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
-        RemoteRequest::of(&Outgoing::request(Method::from_name(method), RawId::from_number(1), text.into()))
-    }
-
-    #[test]
-    fn call_is_resent_only_if_unsent() {
-        let unreachable = Fault::Unreachable { why: String::new(), hint: "", prospect: Prospect::Soon };
-        let broken = Fault::Broken { why: String::new() };
-        let busy = |seconds| Fault::Busy {
-            status: 503,
-            after: Some(Duration::from_secs(seconds)),
-            said: String::new(),
-        };
-        let tries = |method: &str, fault: &Fault| {
-            let (mut again, request) = (Retries::default(), request(method));
-            std::iter::from_fn(|| again.after(fault, &request)).take(100).count()
-        };
-        assert_eq!(tries("tools/call", &unreachable), MAX_CONNECTS as usize);
-        assert_eq!(tries("tools/call", &broken), 0);
-        assert_eq!(tries("tools/call", &busy(1)), 0);
-        assert_eq!(tries("tools/list", &broken), 1);
-        assert_eq!(tries("tools/list", &busy(1)), MAX_WAITS as usize);
-        assert_eq!(tries("tools/list", &busy(3600)), 0);
-        assert_eq!(tries("some/other", &broken), 0);
-        for prospect in [Prospect::Later, Prospect::Never] {
-            let unreachable = Fault::Unreachable { why: String::new(), hint: "", prospect };
-            assert_eq!(tries("tools/list", &unreachable), 0);
-        }
     }
 }

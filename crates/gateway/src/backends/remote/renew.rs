@@ -44,7 +44,7 @@ impl Remote {
             self.spawn("exchange", async move { remote.close(&before).await });
         }
         // `ask` has taken the answer out of the stream, so it is passed on here.
-        self.hub.handle(Event::FromBackend { launch: self.launch, message: answer });
+        self.core.handle(Event::FromBackend { launch: self.launch, message: answer });
         Ok(())
     }
 
@@ -131,7 +131,7 @@ impl Remote {
         for what in changes {
             let text = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{what}/list_changed"}}"#);
             for event in events::understand_short(self.launch, Frame::Message(text.into())) {
-                self.hub.handle(event);
+                self.core.handle(event);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Messages to a remote server: taken from the mailbox and delivered concurrently, in the order that matters.
+//! Messages of the legacy era: taken from the mailbox and delivered concurrently, in the order that matters.
 //!
 //! Requests run side by side. The handshake comes first; notifications keep their order; a cancellation
 //! follows the request it cancels.
@@ -6,13 +6,15 @@
 use super::Remote;
 use super::body::RequestBody;
 use super::fault::Fault;
+use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_process::aside;
 use switchboard_protocol::{Message, Method, Outgoing, Parsed, Part, RawId, parse};
 use tokio::sync::{Notify, mpsc, watch};
 
-/// Longest message that is parsed; messages that must be repeated are shorter.
+/// Longest message that is parsed on the spot; messages that must be repeated are shorter.
 const MAX_PARSED_BYTES: usize = 256 << 10;
 /// Time to wait for the answer to a cancelled request, which the server may or may not send.
 const CANCELLED_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -30,6 +32,8 @@ pub(super) struct RemoteRequest {
     pub(super) method: Method,
     /// Id of a request; other messages have no answer.
     pub(super) id: Option<RawId>,
+    /// Not to be sent a second time, whatever its method.
+    pub(super) is_once: bool,
 }
 
 /// Requests under way, by id.
@@ -45,15 +49,20 @@ struct InFlightRequest {
 }
 
 impl InFlightRequests {
-    pub(super) fn arrived(&mut self, id: &RawId) {
-        self.0.remove(id);
+    /// Records an answer. Returns the method of the request.
+    pub(super) fn arrived(&mut self, id: &RawId) -> Option<Method> {
+        self.0.remove(id).map(|entry| entry.method)
+    }
+
+    pub(super) fn method(&self, id: &RawId) -> Option<Method> {
+        self.0.get(id).map(|entry| entry.method)
     }
 
     pub(super) fn has(&self, id: &RawId) -> bool {
         self.0.contains_key(id)
     }
 
-    fn begin(&mut self, request: &RemoteRequest) -> Arc<Notify> {
+    pub(super) fn begin(&mut self, request: &RemoteRequest) -> Arc<Notify> {
         let cancelled = Arc::new(Notify::new());
         let entry = InFlightRequest {
             sent: request.body.sent(),
@@ -101,7 +110,7 @@ impl InFlightRequests {
 impl RemoteRequest {
     pub(super) fn of(out: &Outgoing) -> Self {
         let id = out.id().filter(|_| out.is_request()).map(RawId::from_bytes);
-        Self { body: RequestBody::of(out), method: out.method(), id }
+        Self { body: RequestBody::of(out), method: out.method(), id, is_once: false }
     }
 
     /// The parsed message, for methods whose content matters here.
@@ -118,27 +127,43 @@ impl RemoteRequest {
         if !counts || self.body.len() > MAX_PARSED_BYTES {
             return None;
         }
-        match parse(self.body.to_bytes()) {
-            Ok(Parsed::One(message)) => Some(message),
-            Ok(Parsed::Batch(_)) | Err(_) => None,
+        one(self.body.to_bytes())
+    }
+
+    /// The parsed message, on another thread if it is long.
+    pub(super) async fn parsed(&self) -> Option<Message> {
+        let bytes = self.body.to_bytes();
+        match bytes.len() > MAX_PARSED_BYTES {
+            true => aside::run(move || one(bytes)).await,
+            false => one(bytes),
         }
     }
 
     /// Whether sending twice has the same effect as sending once.
     pub(super) fn is_repeatable(&self) -> bool {
-        self.id.is_none() || self.method.is_repeatable() || self.method == Method::Initialize
+        !self.is_once
+            && (self.id.is_none() || self.method.is_repeatable() || self.method == Method::Initialize)
     }
 }
 
-/// Delivers messages until the mailbox closes and notifications are sent. Ends early if the handshake fails.
-pub(super) async fn deliver_all(
+fn one(bytes: Bytes) -> Option<Message> {
+    match parse(bytes) {
+        Ok(Parsed::One(message)) => Some(message),
+        Ok(Parsed::Batch(_)) | Err(_) => None,
+    }
+}
+
+/// Delivers messages of the legacy era until the mailbox closes and notifications are sent. Ends early if the handshake fails.
+pub(super) async fn deliver(
     remote: &Arc<Remote>,
-    mut messages: mpsc::UnboundedReceiver<Outgoing>,
+    first: Outgoing,
+    messages: &mut mpsc::UnboundedReceiver<Outgoing>,
 ) -> Result<(), Fault> {
     // `idle` resolves once every clone of `busy` is dropped, that is, once every notification is sent.
     let (busy, mut idle) = mpsc::channel::<()>(1);
     let mut before: Option<watch::Receiver<bool>> = None;
-    while let Some(out) = messages.recv().await {
+    let mut next = Some(first);
+    while let Some(out) = next.take() {
         let request = RemoteRequest::of(&out);
         drop(out);
         if let Some(message) = request.message() {
@@ -160,6 +185,11 @@ pub(super) async fn deliver_all(
                 remote.report(&request, sent.ok().and_then(Result::err));
                 remote.listen_again().await;
             }
+            // The core asks whether the server is modern, too. Inside a session the question would prove nothing.
+            Method::Discover if request.id.is_some() && !remote.is_legacy() => {
+                let cancelled = remote.state().in_flight.begin(&request);
+                remote.spawn("exchange", remote.clone().ask_modern(request, cancelled));
+            }
             _ if request.id.is_some() => {
                 // Registered here, in order: a cancellation that follows must find the request.
                 let cancelled = remote.state().in_flight.begin(&request);
@@ -172,6 +202,7 @@ pub(super) async fn deliver_all(
                 remote.spawn("exchange", remote.clone().tell(request, after, busy.clone()));
             }
         }
+        next = messages.recv().await;
     }
     // Our own clone would keep `idle` waiting.
     drop(busy);
@@ -201,7 +232,7 @@ impl Remote {
     }
 
     /// Signal that a cancellation must wait for; the cancelled request is told.
-    fn cancelled_by(&self, request: &RemoteRequest) -> Option<watch::Receiver<bool>> {
+    pub(super) fn cancelled_by(&self, request: &RemoteRequest) -> Option<watch::Receiver<bool>> {
         if request.method != Method::Cancelled {
             return None;
         }
@@ -209,24 +240,36 @@ impl Remote {
         self.state().in_flight.cancel(&id)
     }
 
-    /// Sends a request of the core, which gets the answer or an error.
+    /// Sends a request of the core.
     async fn ask_for_core(self: Arc<Self>, request: RemoteRequest, cancelled: Arc<Notify>) {
+        let exchange = async {
+            tokio::select! {
+                posted = self.post(&request, None) => posted.map(drop),
+                () = async { cancelled.notified().await; tokio::time::sleep(CANCELLED_ANSWER_TIMEOUT).await } => Ok(()),
+            }
+        };
+        self.carry(&request, exchange).await;
+    }
+
+    /// Runs the exchange of a request of the core, which gets the answer or an error.
+    pub(super) async fn carry(
+        &self,
+        request: &RemoteRequest,
+        exchange: impl Future<Output = Result<(), Fault>>,
+    ) {
         let mut sent = request.body.sent();
         let flushing = async {
             let _ = sent.wait_for(|sent| *sent).await;
-            self.hub.flushed(self.peer(), request.body.len());
+            self.core.flushed(request.body.len());
         };
         let asking = async {
-            let posted = tokio::select! {
-                posted = self.post(&request, None) => posted.map(drop),
-                () = async { cancelled.notified().await; tokio::time::sleep(CANCELLED_ANSWER_TIMEOUT).await } => Ok(()),
-            };
+            let asked = exchange.await;
             // Also for a request that was never sent: `flushing` waits for this.
             request.body.mark_sent();
-            posted
+            asked
         };
-        let ((), posted) = tokio::join!(flushing, asking);
-        self.report(&request, posted.err());
+        let ((), asked) = tokio::join!(flushing, asking);
+        self.report(request, asked.err());
     }
 
     /// Sends a notification or an answer.
@@ -248,14 +291,14 @@ impl Remote {
     }
 
     /// Releases the message's byte credit, whatever its outcome.
-    fn release_credit(&self, request: &RemoteRequest) {
+    pub(super) fn release_credit(&self, request: &RemoteRequest) {
         request.body.mark_sent();
-        self.hub.flushed(self.peer(), request.body.len());
+        self.core.flushed(request.body.len());
     }
 
     /// Logs a failure and answers the request with an error. A ping gets no answer, so that the
     /// health check sees the failure.
-    fn report(&self, request: &RemoteRequest, fault: Option<Fault>) {
+    pub(super) fn report(&self, request: &RemoteRequest, fault: Option<Fault>) {
         let Some(fault) = fault else { return };
         let name = request.method.name().unwrap_or("a message");
         self.note(&format!("{name} failed: {}", fault.words(&self.target).text));

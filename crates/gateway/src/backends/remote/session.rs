@@ -51,6 +51,14 @@ impl RepeatedMessages {
         self.setup.get(SetupMessage::Initialize).and_then(one)
     }
 
+    /// The form of our messages, which is that of the handshake.
+    pub(super) fn dialect(&self) -> Dialect {
+        match self.initialize() {
+            Some(hello) if !hello.has(Part::Jsonrpc) => Dialect::Bare,
+            Some(_) | None => Dialect::Standard,
+        }
+    }
+
     pub(super) fn initialized(&self) -> Option<&Bytes> {
         self.setup.get(SetupMessage::Initialized)
     }
@@ -59,8 +67,8 @@ impl RepeatedMessages {
     pub(super) fn settings(&self) -> Vec<Message> {
         let level = self.setup.get(SetupMessage::Level).and_then(one);
         // The id is replaced when the request is sent.
-        let subscribe =
-            |uri: &Bytes| one(&subscription_request(Method::Subscribe, 0, uri, Dialect::Standard));
+        let dialect = self.dialect();
+        let subscribe = |uri: &Bytes| one(&subscription_request(Method::Subscribe, 0, uri, dialect));
         level.into_iter().chain(self.setup.subscriptions().iter().filter_map(subscribe)).collect()
     }
 

@@ -1,8 +1,8 @@
 //! Event streams: read to the awaited answer, and resumed after a break if the server supports that.
 
 use super::budget::{pause, prolonged};
+use super::exchange::MAX_REDIRECTS;
 use super::fault::{Fault, Prospect, innermost};
-use super::post::MAX_REDIRECTS;
 use super::session::RemoteSession;
 use super::{Endpoint, Remote};
 use reqwest::Response;
@@ -19,19 +19,24 @@ const QUOTE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length of the text that is quoted.
 const MAX_GIST_CHARS: usize = 300;
 /// Time to wait for a stream's end after the answer, so that its connection can be reused.
-const EPILOGUE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const EPILOGUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Failed attempts in a row before a stream is given up.
 const MAX_RESUMES: u32 = 5;
 const MIN_RETRY_WAIT: Duration = Duration::from_millis(100);
 const DEFAULT_RETRY_WAIT: Duration = Duration::from_secs(1);
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(60);
 
+/// Reason for a missing answer on a stream that the server ended.
+pub(super) const CLOSED: &str = "the server ended the stream";
+
 /// Result of reading a stream.
 pub(super) enum Heard {
     /// The awaited answer has come.
     Answer,
-    /// The stream ended or broke, with the reason.
-    End(String),
+    /// The server ended the stream.
+    Closed,
+    /// The connection broke, with the reason.
+    Broken(String),
 }
 
 /// Position from which to resume a stream, and the server's requested pause.
@@ -64,7 +69,8 @@ impl Remote {
                     let _ = tokio::time::timeout(EPILOGUE_TIMEOUT, drain(response)).await;
                     return Ok(());
                 }
-                Heard::End(why) => why,
+                Heard::Closed => CLOSED.to_owned(),
+                Heard::Broken(why) => why,
             };
             // Without an event id the server cannot know where to resume.
             if mark.last_id.is_none() {
@@ -121,8 +127,8 @@ impl Remote {
         loop {
             let chunk = match response.chunk().await {
                 Ok(Some(chunk)) => chunk,
-                Ok(None) => return Heard::End("the server ended the stream".to_owned()),
-                Err(error) => return Heard::End(innermost(&error)),
+                Ok(None) => return Heard::Closed,
+                Err(error) => return Heard::Broken(innermost(&error)),
             };
             let mut items = Vec::new();
             parser.feed(&chunk, &mut |item| items.push(item));
@@ -158,7 +164,7 @@ impl Remote {
                 for id in glimpses.iter().filter(|it| it.method.is_none()).filter_map(|it| it.id.as_ref()) {
                     self.state().in_flight.arrived(id);
                 }
-                self.hub.handle(Event::BackendTooLong { launch: self.launch, length, glimpses });
+                self.core.handle(Event::BackendTooLong { launch: self.launch, length, glimpses });
                 false
             }
         }
@@ -219,12 +225,17 @@ pub(super) async fn drain(mut response: Response) {
 }
 
 /// The beginning of an error response.
-pub(super) async fn first_words(mut response: Response) -> Vec<u8> {
+pub(super) async fn first_words(response: Response) -> Vec<u8> {
+    first_bytes(response, MAX_QUOTED_BYTES).await
+}
+
+/// The body of an error response, up to a limit.
+pub(super) async fn first_bytes(mut response: Response, limit: usize) -> Vec<u8> {
     let mut said = Vec::new();
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await {
-            said.extend_from_slice(&chunk[..chunk.len().min(MAX_QUOTED_BYTES - said.len())]);
-            if said.len() == MAX_QUOTED_BYTES {
+            said.extend_from_slice(&chunk[..chunk.len().min(limit - said.len())]);
+            if said.len() == limit {
                 return;
             }
         }

@@ -2,7 +2,6 @@
 
 use super::events::Receipt;
 use super::inbox::Inbox;
-use super::session::Session;
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use std::convert::Infallible;
@@ -16,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// Interval of comments on an idle stream, so that no proxy closes it.
-const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(25);
+pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(25);
 
 /// Bytes that the core counts as waiting for a client. Dropping it gives them back, sent or not.
 pub(crate) struct Charge {
@@ -89,22 +88,18 @@ impl AnswerBody {
 pub(crate) struct Events {
     parts: mpsc::UnboundedReceiver<BodyPart>,
     quiet: Pin<Box<Sleep>>,
-    /// Session that ends with this stream.
-    ends: Option<Arc<Session>>,
+    /// Dropped with the stream: its `Drop` does what the end of the stream demands.
+    _at_end: Option<Box<dyn Send>>,
 }
 
 impl Events {
-    pub(crate) fn new(parts: mpsc::UnboundedReceiver<BodyPart>, ends: Option<Arc<Session>>) -> Self {
-        Self { parts, quiet: Box::pin(sleep(KEEP_ALIVE_INTERVAL)), ends }
+    pub(crate) fn new(parts: mpsc::UnboundedReceiver<BodyPart>) -> Self {
+        Self { parts, quiet: Box::pin(sleep(KEEP_ALIVE_INTERVAL)), _at_end: None }
     }
-}
 
-impl Drop for Events {
-    fn drop(&mut self) {
-        if let Some(session) = &self.ends {
-            // A client of 2024-11-05 has no other way to end its session than to close the stream.
-            session.leave();
-        }
+    /// With a guard that is dropped when the stream ends, or when the client closes it.
+    pub(crate) fn guarded(parts: mpsc::UnboundedReceiver<BodyPart>, guard: impl Send + 'static) -> Self {
+        Self { _at_end: Some(Box::new(guard)), ..Self::new(parts) }
     }
 }
 

@@ -4,7 +4,7 @@ use super::body::Events;
 use super::refusal::{Asked, HttpRefusal};
 use super::reply::{accepted, stream};
 use super::route::{RouteTarget, messages_path, query};
-use super::session::ClientTransport;
+use super::session::{ClientTransport, Session};
 use super::streamable::check_type;
 use super::{Front, HttpReply, Recognised};
 use hyper::body::Incoming;
@@ -33,7 +33,7 @@ impl Front {
         let Ok(parts) = session.open_own() else { return self.gone().unread() };
         // The stream exists by now, so this is its first event, as the protocol demands.
         session.say_endpoint(&messages_path(&target, &session.id));
-        stream(Events::new(parts, Some(session)))
+        stream(Events::guarded(parts, LeavesWithStream(session)))
     }
 
     /// Receives a message of the client.
@@ -69,5 +69,14 @@ impl Front {
         }
         // 202: the answer comes on the stream, not here.
         accepted()
+    }
+}
+
+/// Ends a session with its stream: a client of 2024-11-05 has no other way to end it.
+struct LeavesWithStream(Arc<Session>);
+
+impl Drop for LeavesWithStream {
+    fn drop(&mut self) {
+        self.0.leave();
     }
 }

@@ -10,7 +10,7 @@
 //!   responses; `refusal`: errors for requests that are not served.
 //! - `inbox`: events for the core; `events`: stored events for clients that reconnect; `session`: one client;
 //!   `slow`: calls that take long; `sessions`: all clients.
-//! - `streamable`, `legacy`: the two transports. `unproven`: clients that show their token in the body. `health`: liveness and readiness.
+//! - `streamable`, `legacy`: the two transports; `stateless`: requests without a session. `unproven`: clients that show their token in the body. `health`: liveness and readiness.
 //!   `page`: the page for browsers.
 
 mod body;
@@ -31,6 +31,7 @@ mod route;
 mod session;
 mod sessions;
 mod slow;
+mod stateless;
 mod streamable;
 mod unproven;
 mod visitor;
@@ -51,6 +52,8 @@ use refusal::HttpRefusal;
 use reply::status;
 use route::{Door, Route};
 use session::Session;
+use slow::Slow;
+use stateless::{Pool, StatelessClient};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +63,9 @@ use switchboard_process::lock::Lock;
 use switchboard_protocol::ErrorKind;
 use tokio::sync::mpsc;
 use visitor::Visitor;
+
+/// Time after which a call of a session is answered by a stream, so that its client can reconnect to it.
+const STREAM_AFTER: Duration = Duration::from_secs(1);
 
 /// Options of the HTTP front.
 #[derive(Debug, Clone)]
@@ -93,7 +99,10 @@ pub(crate) struct Front {
     inbox: Arc<Inbox>,
     gone: mpsc::UnboundedSender<String>,
     visits: health::Visits,
-    slow: slow::Slow,
+    slow: Slow<Session>,
+    /// Clients of requests without a session.
+    pool: Pool,
+    slow_alone: Slow<StatelessClient>,
 }
 
 type HttpReply = Response<AnswerBody>;
@@ -117,7 +126,9 @@ impl Front {
             inbox: Arc::default(),
             gone,
             visits: health::Visits::default(),
-            slow: slow::Slow::default(),
+            slow: Slow::after(STREAM_AFTER),
+            pool: Pool::default(),
+            slow_alone: Slow::after(body::KEEP_ALIVE_INTERVAL),
             options,
         };
         (Arc::new(front), left)
@@ -153,7 +164,7 @@ impl Front {
         let route = route::route(request.uri().path());
         match (&route, request.method()) {
             // A CORS preflight carries no token; the actual request follows.
-            (_, &Method::OPTIONS) => return reply::preflight(),
+            (_, &Method::OPTIONS) => return reply::preflight(request.headers()),
             // Without a token, so that a probe needs no secret.
             (Route::Health, &Method::GET) => return health::alive(),
             (Route::Home, &Method::GET | &Method::HEAD) => return self.page(&request),

@@ -5,9 +5,13 @@ use super::body::AnswerBody;
 use super::reply::{challenge, with};
 use hyper::StatusCode;
 use hyper::header::{ALLOW, CONNECTION, HeaderValue, RETRY_AFTER};
+use serde_json::json;
 use smallvec::SmallVec;
 use switchboard_protocol::hunt::Glimpse;
-use switchboard_protocol::{Broken, Dialect, ErrorAnswer, ErrorKind, Kind, Message, Parsed, RawId};
+use switchboard_protocol::modern::MODERN_VERSIONS;
+use switchboard_protocol::{
+    Broken, Dialect, Era, ErrorAnswer, ErrorKind, HANDSHAKE_VERSIONS, Kind, Message, Parsed, RawId,
+};
 
 /// Seconds to wait before retrying after a 503.
 const RETRY_SECONDS: u16 = 5;
@@ -79,6 +83,50 @@ impl HttpRefusal {
         Self::new(StatusCode::BAD_REQUEST, ErrorKind::NotInitialized, "`Mcp-Session-Id` is missing").hint(
             "start with `initialize`, and send the `Mcp-Session-Id` of its answer with every later request",
         )
+    }
+
+    /// A header of a modern request is missing, or differs from the body.
+    pub(super) fn header_mismatch(message: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ErrorKind::HeaderMismatch, message)
+            .hint("repeat the body's version, method and name in `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`")
+    }
+
+    /// The declaration of a modern request lacks a member, or has a wrong one.
+    pub(super) fn missing_meta(key: &str) -> Self {
+        let text = format!("`params._meta[\"{key}\"]` is missing, or has the wrong type");
+        Self::new(StatusCode::BAD_REQUEST, ErrorKind::MissingMeta, text)
+            .hint("declare the protocol version (a string) and the client's capabilities (an object) in each request")
+    }
+
+    /// An `initialize` that declares a modern version.
+    pub(super) fn no_handshake() -> Self {
+        let text = "Method not found: this protocol version has no `initialize`";
+        Self::new(StatusCode::NOT_FOUND, ErrorKind::MethodNotFound, text)
+            .hint("send requests without a handshake, or `initialize` with an earlier version")
+    }
+
+    /// Names the versions that a request can declare, as `server/discover` does; others start with a handshake.
+    pub(super) fn unsupported_version(requested: &str) -> Self {
+        let supported = MODERN_VERSIONS;
+        let text = format!("Unsupported protocol version: {requested}");
+        let refusal = Self::new(StatusCode::BAD_REQUEST, ErrorKind::UnsupportedVersion, text)
+            .hint("use a version of `supported`, or start with `initialize` and an earlier one");
+        let error = refusal.error.with("supported", json!(supported)).with("requested", json!(requested));
+        Self { error, ..refusal }
+    }
+
+    /// Modern requests are turned off. No modern error: it tells a client that speaks both to use a handshake.
+    pub(super) fn legacy_only() -> Self {
+        Self::malformed(
+            StatusCode::BAD_REQUEST,
+            "requests without a handshake are turned off",
+            format!("start with `initialize`; supported versions: {}", HANDSHAKE_VERSIONS.join(", ")),
+        )
+    }
+
+    /// The same for a modern client, for which MCP reserves some codes.
+    pub(super) fn modern(self) -> Self {
+        Self { error: self.error.in_era(Era::Modern), ..self }
     }
 
     pub(super) fn no_root(message: impl Into<String>) -> Self {

@@ -2,10 +2,27 @@
 
 use super::HttpReply;
 use super::body::{AnswerBody, BodyPart};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_REQUEST_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderMap,
+    HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use hyper::{Response, StatusCode};
 use serde_json::json;
+use switchboard_protocol::http_headers::PARAM_PREFIX;
 use switchboard_protocol::{ErrorKind, Refusal};
+
+/// Headers that a page may send, beside those for annotated arguments.
+const ALLOWED_HEADERS: [&str; 9] = [
+    "authorization",
+    "content-type",
+    "accept",
+    "mcp-session-id",
+    "mcp-protocol-version",
+    "mcp-method",
+    "mcp-name",
+    "last-event-id",
+    "switchboard-root",
+];
 
 pub(super) fn with(status: StatusCode, kind: &'static str, body: AnswerBody) -> HttpReply {
     let mut reply = Response::new(body);
@@ -73,13 +90,21 @@ pub(super) fn stream(events: super::body::Events) -> HttpReply {
 }
 
 /// Answer to a CORS preflight of an allowed page.
-pub(super) fn preflight() -> HttpReply {
+pub(super) fn preflight(asked: &HeaderMap) -> HttpReply {
     let mut reply = Response::new(AnswerBody::Whole(None));
     *reply.status_mut() = StatusCode::NO_CONTENT;
     let headers = reply.headers_mut();
     headers.insert("access-control-allow-methods", HeaderValue::from_static("GET, POST, DELETE"));
-    let allowed = "authorization, content-type, accept, mcp-session-id, mcp-protocol-version, last-event-id, switchboard-root";
-    headers.insert("access-control-allow-headers", HeaderValue::from_static(allowed));
+    // A wildcard would not cover `authorization`.
+    let wanted = asked.get_all(ACCESS_CONTROL_REQUEST_HEADERS).iter().filter_map(|names| names.to_str().ok());
+    let is_param = |name: &&str| {
+        name.get(..PARAM_PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PARAM_PREFIX))
+    };
+    let params = wanted.flat_map(|names| names.split(',').map(str::trim)).filter(is_param);
+    let allowed: Vec<&str> = ALLOWED_HEADERS.into_iter().chain(params).collect();
+    if let Ok(allowed) = HeaderValue::from_str(&allowed.join(", ")) {
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    }
     // Saves a preflight before each request of a page.
     headers.insert("access-control-max-age", HeaderValue::from_static("600"));
     reply

@@ -6,8 +6,10 @@ use super::listen::CallerOrigin;
 use super::refusal::HttpRefusal;
 use super::route::RouteTarget;
 use super::session::{ClientTransport, Session, Who};
+use super::visitor::Visitor;
 use super::{Front, Recognised};
 use crate::fronts::Wanted;
+use crate::io::mailbox::Mailbox;
 use crate::io::reader::ClientReader;
 use crate::paths;
 use crate::tokens::secret;
@@ -17,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::access::{Identity, Rights};
-use switchboard_core::{Event, Peer, ServerId, Surroundings};
+use switchboard_core::{ClientId, Event, Peer, ServerId, Surroundings};
 use switchboard_process::lock::LockGuard;
 use switchboard_protocol::{Kind, Parsed};
 use tokio::sync::mpsc;
@@ -82,6 +84,96 @@ impl Front {
         })
     }
 
+    /// Checks a new client: its target, its place and its root.
+    pub(super) fn expect(
+        self: &Arc<Self>,
+        target: &RouteTarget,
+        headers: &HeaderMap,
+        from: &Recognised<'_>,
+    ) -> Result<Expected, HttpRefusal> {
+        let Recognised { visitor, caller } = from;
+        let (wants, profiles) = self.wanted(target, visitor.identity())?;
+        let may_name_folders = may_name_folders(headers, from);
+        let pinned = self.root_of(headers, may_name_folders)?;
+        if !self.hub.is_serving() {
+            return Err(HttpRefusal::shutting_down());
+        }
+        // After all checks that depend on the request alone, so that a refused one stays a stranger.
+        caller.admit()?;
+        Ok(Expected { wants, profiles, may_name_folders, pinned })
+    }
+
+    /// Reader for the messages of a new client.
+    pub(super) fn reader_for(&self, expected: &Expected) -> ClientReader {
+        let servers = self.host.servers();
+        let root_arguments = match &expected.wants {
+            // Paths in the messages of such a client are not looked at.
+            _ if !expected.may_name_folders => None,
+            Wanted::One(id) => servers.root_arguments(*id),
+            Wanted::All(_) => Some(servers.every_root_argument()),
+        };
+        root_arguments.map(ClientReader::new).unwrap_or_default()
+    }
+
+    /// Introduces a new client to the core.
+    pub(super) fn connect(
+        &self,
+        client: ClientId,
+        mailbox: Arc<dyn Mailbox>,
+        visitor: &Visitor,
+        expected: Expected,
+        goes_by_request: bool,
+    ) {
+        let host = &self.host;
+        let Expected { wants, profiles, may_name_folders, pinned } = expected;
+        let wanted = match &wants {
+            Wanted::One(id) => Some(*id),
+            Wanted::All(_) => None,
+        };
+        let server = wanted.and_then(|id| host.servers().server(id));
+        let surroundings = Surroundings {
+            identity: visitor.identity().clone(),
+            proof: visitor.proof(),
+            profiles,
+            front: switchboard_core::access::Front::Http,
+            environment: server.map(|server| host.environment(&server)).unwrap_or_default(),
+            pinned,
+            default: host.default_root(),
+            goes_by_request,
+            // Folders of another machine must not be looked for on this disk.
+            is_elsewhere: !may_name_folders,
+            ..Surroundings::default()
+        };
+        host.enter(client, wanted);
+        // The mailbox must exist before the core hears of the client, since it may answer at once.
+        self.hub.open_mailbox(Peer::Client(client), mailbox);
+        self.hub.handle(wants.event(client, surroundings));
+    }
+
+    /// Takes a place for a client, if need be that of one without a session that is idle.
+    pub(super) fn make_room(
+        &self,
+        mut enter: impl FnMut(&mut HashMap<String, Arc<Session>>),
+    ) -> Result<(), HttpRefusal> {
+        loop {
+            {
+                let mut sessions = self.sessions();
+                if sessions.len() + self.pool.len() < self.options.max_sessions {
+                    enter(&mut sessions);
+                    return Ok(());
+                }
+            }
+            // Outside of the lock of the sessions: `refuse_late` takes it inside the hub's.
+            let Some(idle) = self.pool.longest_idle() else {
+                return Err(HttpRefusal::overloaded(
+                    "there are too many sessions",
+                    "end unused sessions, or raise `serve.maxSessions`",
+                ));
+            };
+            self.end_client(&idle);
+        }
+    }
+
     /// Begins a session.
     pub(super) fn open(
         self: &Arc<Self>,
@@ -90,81 +182,29 @@ impl Front {
         headers: &HeaderMap,
         from: &Recognised<'_>,
     ) -> Result<Arc<Session>, HttpRefusal> {
-        let Recognised { visitor, caller } = from;
-        let (wants, profiles) = self.wanted(target, visitor.identity())?;
-        // Paths of another machine mean nothing here. A proxy on this machine connects on behalf of clients elsewhere.
-        let is_here = caller.origin == CallerOrigin::Here && !is_forwarded(headers);
-        let may_name_folders = is_here && visitor.may_name_folders();
-        let pinned = self.root_of(headers, may_name_folders)?;
-        let host = &self.host;
-        if !self.hub.is_serving() {
-            return Err(HttpRefusal::shutting_down());
-        }
-        // After all checks that depend on the request alone, so that a refused one stays a stranger.
-        caller.admit()?;
+        let expected = self.expect(target, headers, from)?;
         let id = secret::random().map_err(|_| {
             HttpRefusal::overloaded("the system's random number generator failed", "try again later")
         })?;
-        let client = host.next_client();
-        let root_arguments = match &wants {
-            // Paths in the messages of such a client are not looked at.
-            _ if !may_name_folders => None,
-            Wanted::One(id) => host.servers().root_arguments(*id),
-            Wanted::All(_) => Some(host.servers().every_root_argument()),
-        };
-        let reader = root_arguments.map(ClientReader::new).unwrap_or_default();
+        let client = self.host.next_client();
         let who = Who {
             id: id.clone(),
             client,
             target: target.clone(),
-            visitor: visitor.clone(),
+            visitor: from.visitor.clone(),
             transport,
-            reader,
+            reader: self.reader_for(&expected),
         };
         let session = Session::new(who, &self.events, self.inbox.clone(), self.gone.clone());
-        // Released before the hub's lock is taken: `refuse_late` takes the two in the opposite order.
-        {
-            let mut sessions = self.sessions();
-            if sessions.len() >= self.options.max_sessions {
-                return Err(HttpRefusal::overloaded(
-                    "there are too many sessions",
-                    "end unused sessions, or raise `serve.maxSessions`",
-                ));
-            }
-            sessions.insert(id, session.clone());
-        }
-        let server = match &wants {
-            Wanted::One(id) => host.servers().server(*id),
-            Wanted::All(_) => None,
-        };
-        let environment = server.map(|server| host.environment(&server)).unwrap_or_default();
-        let surroundings = Surroundings {
-            identity: visitor.identity().clone(),
-            proof: visitor.proof(),
-            profiles,
-            front: switchboard_core::access::Front::Http,
-            environment,
-            pinned,
-            default: host.default_root(),
-            goes_by_request: transport == ClientTransport::Streamable,
-            // Folders of another machine must not be looked for on this disk.
-            is_elsewhere: !may_name_folders,
-            ..Surroundings::default()
-        };
-        let wanted = match &wants {
-            Wanted::One(id) => Some(*id),
-            Wanted::All(_) => None,
-        };
-        host.enter(client, wanted);
-        // The mailbox must exist before the core hears of the client, since it may answer at once.
-        self.hub.open_mailbox(Peer::Client(client), session.clone());
-        self.hub.handle(wants.event(client, surroundings));
+        self.make_room(|sessions| drop(sessions.insert(id.clone(), session.clone())))?;
+        let goes_by_request = transport == ClientTransport::Streamable;
+        self.connect(client, session.clone(), &from.visitor, expected, goes_by_request);
         Ok(session)
     }
 
     /// Root that a client pins with `Switchboard-Root`: a folder of this machine, or a name in `rootMap`.
     fn root_of(&self, headers: &HeaderMap, may_name_folders: bool) -> Result<Option<String>, HttpRefusal> {
-        let Some(named) = text(headers, &ROOT) else { return Ok(None) };
+        let Some(named) = named_root(headers) else { return Ok(None) };
         // Mapped names come first, so that an administrator can redirect a path that also exists here.
         let mapped =
             self.options.root_map.iter().find(|(name, _)| name == named).map(|(_, path)| path.as_str());
@@ -203,7 +243,11 @@ impl Front {
 
     pub(super) fn end(&self, id: &str) {
         let Some(session) = self.sessions().remove(id) else { return };
-        let client = session.client;
+        self.disconnect(session.client);
+    }
+
+    /// Ends a client of the core.
+    pub(super) fn disconnect(&self, client: ClientId) {
         // Messages that it sent before must reach the core first.
         self.empty_inbox(&mut InboxItems::default());
         self.host.leave(client);
@@ -219,7 +263,7 @@ impl Front {
         }
     }
 
-    /// Ends idle sessions, and removes closed ones.
+    /// Ends idle sessions and clients without one, and removes closed ones.
     pub(crate) async fn tidy(self: Arc<Self>) {
         const TIDY_INTERVAL: Duration = Duration::from_secs(5);
         loop {
@@ -235,12 +279,13 @@ impl Front {
             for id in over {
                 self.end(&id);
             }
+            self.tidy_pool(now);
         }
     }
 
     /// Turns calls that take long into streams.
     pub(crate) async fn look_after_slow(self: Arc<Self>) {
-        self.slow.watch().await;
+        tokio::join!(self.slow.watch(), self.slow_alone.watch());
     }
 
     /// Passes messages of clients to the core, and reports bytes that no longer wait.
@@ -277,6 +322,29 @@ impl Front {
         let Some(id) = message.id().filter(|_| message.kind() == Kind::Request) else { return false };
         let session = self.sessions().values().find(|session| session.client == *client).cloned();
         // Dropping the call fails its wait, and the client gets `shutting_down` with a 503.
-        session.is_some_and(|session| session.drop_call(&id))
+        match session {
+            Some(session) => session.drop_call(&id),
+            None => self.pool.find(*client).is_some_and(|client| client.drop_call(&id)),
+        }
     }
+}
+
+/// A new client that passed all checks.
+pub(super) struct Expected {
+    wants: Wanted,
+    profiles: Vec<Arc<str>>,
+    may_name_folders: bool,
+    pinned: Option<String>,
+}
+
+/// Root that a request names.
+pub(super) fn named_root(headers: &HeaderMap) -> Option<&str> {
+    text(headers, &ROOT)
+}
+
+/// Whether paths in a client's messages are folders of this machine that it may use.
+pub(super) fn may_name_folders(headers: &HeaderMap, from: &Recognised<'_>) -> bool {
+    // Paths of another machine mean nothing here. A proxy on this machine connects on behalf of clients elsewhere.
+    let is_here = from.caller.origin == CallerOrigin::Here && !is_forwarded(headers);
+    is_here && from.visitor.may_name_folders()
 }

@@ -1,7 +1,6 @@
 //! Calls that take long. All have the same timeout, so they expire in order of arrival: one timer serves all,
 //! and a call that is answered in time costs none.
 
-use super::session::Session;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,32 +8,40 @@ use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// Time after which a call is answered by a stream, so that its client can reconnect to it.
-const STREAM_AFTER: Duration = Duration::from_secs(1);
+/// A client with calls that may take long.
+pub(super) trait Streams {
+    /// Turns a call into a stream, if it is still open and not one yet.
+    fn begin_stream(&self, call: u64);
+}
 
-#[derive(Default)]
-pub(super) struct Slow {
-    calls: Lock<VecDeque<Waiting>>,
+pub(super) struct Slow<C> {
+    /// Time after which a call is answered by a stream.
+    after: Duration,
+    calls: Lock<VecDeque<Waiting<C>>>,
     some: Notify,
 }
 
-struct Waiting {
+struct Waiting<C> {
     until: Instant,
-    session: Weak<Session>,
+    client: Weak<C>,
     call: u64,
 }
 
-impl Slow {
-    fn lock(&self) -> LockGuard<'_, VecDeque<Waiting>> {
+impl<C: Streams> Slow<C> {
+    pub(super) fn after(after: Duration) -> Self {
+        Self { after, calls: Lock::default(), some: Notify::new() }
+    }
+
+    fn lock(&self) -> LockGuard<'_, VecDeque<Waiting<C>>> {
         self.calls.lock()
     }
 
-    pub(super) fn may_be(&self, session: &Arc<Session>, call: u64) {
+    pub(super) fn may_be(&self, client: &Arc<C>, call: u64) {
         let mut calls = self.lock();
         calls.push_back(Waiting {
-            until: Instant::now() + STREAM_AFTER,
-            // Weak: a call that waits here must not keep an ended session in memory.
-            session: Arc::downgrade(session),
+            until: Instant::now() + self.after,
+            // Weak: a call that waits here must not keep an ended client in memory.
+            client: Arc::downgrade(client),
             call,
         });
         // A watcher that has calls to wait for sleeps until the first one is due, and needs no notice.
@@ -52,15 +59,15 @@ impl Slow {
                 None => self.some.notified().await,
             }
             let now = Instant::now();
-            // Collected under the lock and handled outside it: starting a stream takes the session's lock.
-            let due: Vec<Waiting> = {
+            // Collected under the lock and handled outside it: starting a stream takes the client's lock.
+            let due: Vec<Waiting<C>> = {
                 let mut calls = self.lock();
                 let count = calls.partition_point(|call| call.until <= now);
                 calls.drain(..count).collect()
             };
-            for Waiting { session, call, .. } in due {
-                if let Some(session) = session.upgrade() {
-                    session.begin_stream(call);
+            for Waiting { client, call, .. } in due {
+                if let Some(client) = client.upgrade() {
+                    client.begin_stream(call);
                 }
             }
         }

@@ -9,6 +9,7 @@ use super::refusal::{Asked, HttpRefusal};
 use super::reply::{accepted, message, stream};
 use super::route::RouteTarget;
 use super::session::{CallOutcome, ClientTransport, NoStream, Session};
+use super::stateless::{NamedSession, PostEra, Posted as PostedAlone, era_of, is_opening};
 use super::{Front, HttpReply, Recognised};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 use switchboard_core::Event;
 use switchboard_process::aside;
-use switchboard_protocol::{Broken, HANDSHAKE_VERSIONS, Kind, Message, Method, Parsed, parse};
+use switchboard_protocol::{Broken, HANDSHAKE_VERSIONS, Message, Parsed, parse};
 
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -33,9 +34,6 @@ impl Front {
         target: RouteTarget,
         from: Recognised<'_>,
     ) -> HttpReply {
-        if let Err(refusal) = check_version(request.headers()) {
-            return self.refuse(request, &refusal).await;
-        }
         match *request.method() {
             HttpMethod::POST => self.post(request, target, from).await,
             HttpMethod::GET => self.get(&request, &target, &from).unwrap_or_else(|why| why.unread()),
@@ -61,8 +59,36 @@ impl Front {
         // Where there is no token, a session proves a known client. Checked before a long body is read.
         let session = text(&head.headers, &SESSION).map(|id| self.find(id, &target, &from));
         match self.read_post(body, self.host.max_message_bytes()).await {
-            Ok(said) => self.take((head.headers, said, takes_streams), session, (target, from)).await,
+            Ok(said) => self.serve_post(head.headers, said, takes_streams, session, (target, from)).await,
             Err(refusal) => *refusal,
+        }
+    }
+
+    /// Serves the messages of a POST in their era.
+    pub(super) async fn serve_post(
+        self: &Arc<Self>,
+        headers: HeaderMap,
+        said: Parsed,
+        takes_streams: bool,
+        session: Option<Result<Arc<Session>, HttpRefusal>>,
+        (target, from): (RouteTarget, Recognised<'_>),
+    ) -> HttpReply {
+        let named = match &session {
+            None => NamedSession::None,
+            Some(Ok(_)) => NamedSession::Ours,
+            Some(Err(_)) => NamedSession::Unknown,
+        };
+        match era_of(&said, text(&headers, &VERSION), named) {
+            PostEra::Modern => {
+                self.post_modern(PostedAlone { headers, said, takes_streams }, &target, &from).await
+            }
+            PostEra::Plain => {
+                self.post_plain(PostedAlone { headers, said, takes_streams }, &target, &from).await
+            }
+            PostEra::Legacy => match check_version(&headers) {
+                Ok(()) => self.take((headers, said, takes_streams), session, (target, from)).await,
+                Err(refusal) => refusal.reply(&Asked::of(&said)),
+            },
         }
     }
 
@@ -78,7 +104,7 @@ impl Front {
     }
 
     /// Passes the messages of a POST on: to the session that it names, or to a new one.
-    pub(super) async fn take(
+    async fn take(
         self: &Arc<Self>,
         (headers, said, takes_streams): (HeaderMap, Parsed, bool),
         session: Option<Result<Arc<Session>, HttpRefusal>>,
@@ -181,7 +207,7 @@ impl Front {
         }
         match answer.await {
             Ok(CallOutcome::Whole(part, refusal)) => message(part, headers, refusal),
-            Ok(CallOutcome::Stream(parts)) => stream(Events::new(parts, None)),
+            Ok(CallOutcome::Stream(parts)) => stream(Events::new(parts)),
             // The session was closed while the call waited.
             Err(_) => self.gone().reply(&asked),
         }
@@ -239,6 +265,7 @@ impl Front {
         from: &Recognised<'_>,
     ) -> Result<HttpReply, HttpRefusal> {
         let headers = request.headers();
+        let session = self.session_of(headers, target, from)?;
         if !Accepts::read(headers).streams {
             return Err(HttpRefusal::malformed(
                 StatusCode::NOT_ACCEPTABLE,
@@ -246,7 +273,6 @@ impl Front {
                 "send `Accept: text/event-stream`",
             ));
         }
-        let session = self.session_of(headers, target, from)?;
         let parts = match text(headers, &LAST_EVENT) {
             None => session.open_own(),
             Some(last) => session.resume(EventId::read(last).ok_or_else(|| {
@@ -258,7 +284,7 @@ impl Front {
             })?),
         };
         match parts {
-            Ok(parts) => Ok(stream(Events::new(parts, None))),
+            Ok(parts) => Ok(stream(Events::new(parts))),
             Err(NoStream::Taken) => Err(HttpRefusal::malformed(
                 StatusCode::CONFLICT,
                 "this session already has an open stream",
@@ -285,7 +311,9 @@ impl Front {
         target: &RouteTarget,
         from: &Recognised<'_>,
     ) -> Result<Arc<Session>, HttpRefusal> {
-        let id = text(headers, &SESSION).ok_or_else(HttpRefusal::not_initialized)?;
+        // Modern clients have no stream and no session of their own: only a session's client uses other methods.
+        let id = text(headers, &SESSION).ok_or_else(|| HttpRefusal::method("POST"))?;
+        check_version(headers)?;
         self.find(id, target, from)
     }
 }
@@ -297,12 +325,8 @@ struct Posted {
     takes_streams: bool,
 }
 
-fn is_opening(message: &Message) -> bool {
-    message.method() == Method::Initialize && message.kind() == Kind::Request
-}
-
 /// The specification asks for 400; a missing header is fine.
-pub(super) fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
+fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     match text(headers, &VERSION).filter(|version| !HANDSHAKE_VERSIONS.contains(version)) {
         None => Ok(()),
         Some(version) => Err(HttpRefusal::malformed(

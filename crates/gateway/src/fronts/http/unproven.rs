@@ -5,7 +5,7 @@ use super::gate::text;
 use super::guests::Caller;
 use super::refusal::Asked;
 use super::route::RouteTarget;
-use super::streamable::{Accepts, SESSION, check_type, check_version};
+use super::streamable::{Accepts, SESSION, check_type};
 use super::visitor::Visitor;
 use super::{Front, HttpReply, Recognised, denied};
 use hyper::Request;
@@ -25,8 +25,7 @@ impl Front {
         caller: &Caller,
     ) -> HttpReply {
         let headers = request.headers();
-        let checked = check_version(headers).and_then(|()| check_type(headers));
-        let takes_streams = match checked.and_then(|()| Accepts::check(headers)) {
+        let takes_streams = match check_type(headers).and_then(|()| Accepts::check(headers)) {
             Ok(accepts) => accepts.streams,
             Err(refusal) => return refusal.unread(),
         };
@@ -48,6 +47,6 @@ impl Front {
             }
         };
         let session = text(&head.headers, &SESSION).map(|id| self.find(id, &target, &from));
-        self.take((head.headers, said, takes_streams), session, (target, from)).await
+        self.serve_post(head.headers, said, takes_streams, session, (target, from)).await
     }
 }

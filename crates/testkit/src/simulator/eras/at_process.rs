@@ -27,7 +27,10 @@ impl EraWorld {
         let is_declared = meta[VERSION] == "2026-07-28" && meta[CAPABILITIES].is_object();
         let is_our_probe = method == "server/discover" && tag.is_none() && !is_modern;
         if is_modern != is_declared && !is_our_probe {
-            return Err(format!("{launch} is {}, and gets {text}", if is_modern { "modern" } else { "legacy" }));
+            return Err(format!(
+                "{launch} is {}, and gets {text}",
+                if is_modern { "modern" } else { "legacy" }
+            ));
         }
         if let Some(number) = tag.filter(|_| method != "initialize") {
             self.client_request_at_process(launch, id, number, text)?;

@@ -149,7 +149,12 @@ impl EraWorld {
         Ok(())
     }
 
-    pub(super) fn replied(&mut self, launch: switchboard_core::Launch, number: usize, words: &Value) -> Check {
+    pub(super) fn replied(
+        &mut self,
+        launch: switchboard_core::Launch,
+        number: usize,
+        words: &Value,
+    ) -> Check {
         let is_refused = words.get("error").is_some();
         match self.processes[&launch].is_modern && !is_refused {
             true => Err(format!("{launch} is modern, asked q{number}, and is answered: {words}")),

@@ -57,7 +57,13 @@ pub(super) fn draw(rng: &mut Rng, seed: u64) -> (EraPlan, Settings) {
     let speech: Vec<Speech> = (0..count).map(|_| if is_mixed { some_speech(rng) } else { one }).collect();
     let plan = EraPlan {
         clients: rng.weighted(&[(2, 1), (3, 2), (2, 3), (1, 5)]),
-        end: *rng.pick(&[End::Drain, End::DrainTwice, End::DrainThenKill, End::InputsClose, End::ClientsLost]),
+        end: *rng.pick(&[
+            End::Drain,
+            End::DrainTwice,
+            End::DrainThenKill,
+            End::InputsClose,
+            End::ClientsLost,
+        ]),
         modern: *rng.pick(&[30, 70, 100]),
         aggregates: if count > 1 { 60 } else { 20 },
         spawn_failures: rng.weighted(&[(5, 0), (1, 10)]),

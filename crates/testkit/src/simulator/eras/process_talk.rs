@@ -50,7 +50,11 @@ impl EraWorld {
             }
             Job::Other { is_list } => {
                 let result = if is_list { self.list(launch) } else { r"{}".to_owned() };
-                self.process_says(EraTurn::default(), launch, answer(open.id, format!(r#""result":{result}"#)))
+                self.process_says(
+                    EraTurn::default(),
+                    launch,
+                    answer(open.id, format!(r#""result":{result}"#)),
+                )
             }
             Job::Client(number) => self.answer_client(launch, open.id, number),
         }
@@ -76,7 +80,9 @@ impl EraWorld {
             Verb::List => format!(r#""result":{}"#, self.list(launch)),
             Verb::Call if is_modern && self.rng.percent(20) => {
                 self.client(client).own.state = Some(format!("st\\u0041te-{number}="));
-                format!(r#""result":{{"resultType":"input_required","requestState":"st\u0041te-{number}=","inputRequests":{{}} }}"#)
+                format!(
+                    r#""result":{{"resultType":"input_required","requestState":"st\u0041te-{number}=","inputRequests":{{}} }}"#
+                )
             }
             Verb::Call | Verb::Initialize | Verb::Listen => {
                 format!(r#""result":{{"resultType":"complete","content":[], "tag":{number},"n":1.50}}"#)
@@ -166,7 +172,12 @@ impl EraWorld {
         let listen = self.processes[&launch].listens[at];
         if !listen.is_acknowledged {
             self.process(launch).listens[at].is_acknowledged = true;
-            return self.says_on(launch, listen, "notifications/subscriptions/acknowledged", r#""notifications":{}"#);
+            return self.says_on(
+                launch,
+                listen,
+                "notifications/subscriptions/acknowledged",
+                r#""notifications":{}"#,
+            );
         }
         match self.rng.below(100) {
             0..12 => {

@@ -9,6 +9,7 @@ use super::body::BodyPart;
 use super::events::{EventLog, EventStore};
 use super::inbox::Inbox;
 use super::route::RouteTarget;
+use super::slow::Streams;
 use super::visitor::Visitor;
 use crate::io::reader::ClientReader;
 use bytes::Bytes;
@@ -230,10 +231,11 @@ impl Session {
         inside.calls.remove(&number);
         true
     }
+}
 
-    /// Turns a long call into a stream, so that the client sees that it is alive and
-    /// can reconnect for the answer.
-    pub(crate) fn begin_stream(&self, call: u64) {
+impl Streams for Session {
+    /// The client sees that the call is alive, and can reconnect for the answer.
+    fn begin_stream(&self, call: u64) {
         let inside = &mut *self.lock();
         if inside.calls.get(&call).is_none_or(|call| !call.takes_streams) {
             return;

@@ -1,0 +1,105 @@
+//! One request on its way: its result, and what follows if its client closes the response first.
+
+use super::super::body::BodyPart;
+use super::client::StatelessClient;
+use hyper::StatusCode;
+use serde::Deserialize;
+use std::sync::Arc;
+use switchboard_protocol::modern::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
+use switchboard_protocol::{RawId, Refusal};
+use tokio::sync::mpsc;
+
+/// JSON-RPC code: the method does not exist.
+const METHOD_NOT_FOUND: i32 = -32601;
+
+/// Result of a request.
+pub(super) enum Outcome {
+    Whole {
+        part: BodyPart,
+        /// The reason, if it is an error of ours.
+        refusal: Option<Refusal>,
+        /// `None` for a result.
+        failure: Option<Failure>,
+    },
+    Stream(mpsc::UnboundedReceiver<BodyPart>),
+}
+
+/// An error answer, with the status that HTTP has for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Failure(Option<StatusCode>);
+
+impl Failure {
+    pub(super) fn read(answer: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Answer {
+            error: Code,
+        }
+        #[derive(Deserialize)]
+        struct Code {
+            code: i32,
+        }
+        let answer: Option<Answer> = serde_json::from_slice(answer).ok();
+        Self(match answer.map(|answer| answer.error.code) {
+            Some(METHOD_NOT_FOUND) => Some(StatusCode::NOT_FOUND),
+            Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION) => Some(StatusCode::BAD_REQUEST),
+            Some(_) | None => None,
+        })
+    }
+
+    pub(super) fn status(self) -> Option<StatusCode> {
+        self.0
+    }
+}
+
+/// Held as long as somebody waits for the answer. Dropped before it, the request is cancelled.
+pub(super) struct CallGuard {
+    client: Arc<StatelessClient>,
+    id: RawId,
+    number: u64,
+}
+
+impl CallGuard {
+    pub(super) fn new(client: Arc<StatelessClient>, id: RawId, number: u64) -> Self {
+        Self { client, id, number }
+    }
+
+    pub(super) fn client(&self) -> &Arc<StatelessClient> {
+        &self.client
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Removes a request that the core has not heard of.
+    pub(super) fn withdraw(self) {
+        self.client.drop_call(&self.id);
+    }
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        self.client.abandon(&self.id, self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_errors_have_a_status() {
+        for (code, status) in [
+            (-32601, Some(404)),
+            (-32020, Some(400)),
+            (-32021, Some(400)),
+            (-32022, Some(400)),
+            (-32602, None),
+        ] {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"x"}}}}"#);
+            let found = Failure::read(answer.as_bytes()).status().map(|status| status.as_u16());
+            assert_eq!(found, status, "{code}");
+        }
+        assert_eq!(Failure::read(br#"{"id":1,"error":{"code":"x"}}"#).status(), None);
+    }
+}

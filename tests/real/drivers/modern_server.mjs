@@ -1,0 +1,105 @@
+// A server of the TypeScript SDK that speaks the modern era: modern_server.mjs (stdio | PORT)
+//
+// Offers the same as modern_server.py and the example `rmcp_peer`, so that one conversation fits all three.
+import { createServer } from "node:http";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { completable, createMcpHandler, inputRequired, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import * as z from "zod";
+
+// State of the process: each request over HTTP has a server object of its own.
+let cancelled = false;
+let shown = false;
+let toolsChanged = () => {};
+
+function build() {
+  const server = new McpServer(
+    { name: "peer", version: "1" },
+    { instructions: "Be kind.", capabilities: { logging: {}, tools: { listChanged: true } } },
+  );
+  const text = (text) => ({ content: [{ type: "text", text }] });
+
+  server.registerTool(
+    "add",
+    { description: "Adds.", inputSchema: z.object({ a: z.int(), b: z.int() }), outputSchema: z.object({ sum: z.int() }) },
+    ({ a, b }) => ({ ...text(`${a + b}`), structuredContent: { sum: a + b } }),
+  );
+  server.registerTool(
+    "work",
+    { description: "Reports progress and logs.", inputSchema: z.object({ steps: z.int() }) },
+    async ({ steps }, ctx) => {
+      for (let step = 1; step <= steps; step++) {
+        await progress(ctx, step, steps, `step ${step}`);
+        await ctx.mcpReq.log("warning", `step ${step}`, "work");
+      }
+      return text("worked");
+    },
+  );
+  server.registerTool(
+    "confirm",
+    { description: "Asks the user.", inputSchema: z.object({ what: z.string() }) },
+    ({ what }, ctx) => {
+      const answer = ctx.mcpReq.inputResponses?.sure;
+      if (answer === undefined) {
+        const requestedSchema = { type: "object", properties: { sure: { type: "boolean" } }, required: ["sure"] };
+        const sure = inputRequired.elicit({ message: `Really ${what}?`, requestedSchema });
+        return inputRequired({ inputRequests: { sure }, requestState: `asked/${what}` });
+      }
+      return text(`${ctx.mcpReq.requestState()} ${answer.action} ${answer.content.sure}`);
+    },
+  );
+  server.registerTool("wait", { description: "Waits until it is cancelled." }, async (ctx) => {
+    await progress(ctx, 1, 2, "waiting");
+    await new Promise((resolve) => ctx.mcpReq.signal.addEventListener("abort", resolve));
+    cancelled = true;
+    return text("waited");
+  });
+  server.registerTool("was_cancelled", { description: "Whether a call was cancelled since the last question." }, () => {
+    const was = cancelled;
+    cancelled = false;
+    return text(was ? "yes" : "no");
+  });
+  server.registerTool(
+    "change",
+    { description: "Shows or hides the tool `extra`.", inputSchema: z.object({ shown: z.boolean() }) },
+    (args) => {
+      shown = args.shown;
+      if (shown) extra.enable();
+      else extra.disable();
+      toolsChanged();
+      return text("changed");
+    },
+  );
+  const extra = server.registerTool("extra", { description: "Is not always there." }, () => text("extra"));
+  if (!shown) extra.disable();
+
+  const config = { description: "The configuration.", mimeType: "application/json" };
+  server.registerResource("app", "config://app", config, (uri) => ({
+    contents: [{ uri: uri.href, mimeType: "application/json", text: '{"on":true}' }],
+  }));
+  const template = new ResourceTemplate("greeting://{name}", { list: undefined });
+  server.registerResource("greeting", template, { description: "Greets." }, (uri, { name }) => ({
+    contents: [{ uri: uri.href, text: `Hello, ${decodeURIComponent(name)}!` }],
+  }));
+  const languages = ["python", "pytorch", "rust"];
+  const language = completable(z.string(), (value) => languages.filter((name) => name.startsWith(value)));
+  server.registerPrompt("review", { description: "Reviews.", argsSchema: z.object({ language }) }, ({ language }) => ({
+    messages: [{ role: "user", content: { type: "text", text: `Review this ${language}` } }],
+  }));
+  return server;
+}
+
+async function progress(ctx, progress, total, message) {
+  const progressToken = ctx.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return;
+  await ctx.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, total, message } });
+}
+
+const [way] = process.argv.slice(2);
+if (way === "stdio") {
+  serveStdio(build);
+} else {
+  const handler = createMcpHandler(build);
+  toolsChanged = () => handler.notify.toolsChanged();
+  createServer(toNodeHandler(handler)).listen(Number(way), "127.0.0.1", () => console.error(`listening on port ${way}`));
+}
