@@ -325,3 +325,43 @@ fn modern_errors_use_the_modern_codes() {
         "#,
     );
 }
+
+/// `$L` in a story: the declaration of a request that wants log messages.
+const LOGGED: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}"#;
+
+#[test]
+fn two_modern_clients_share_a_process() {
+    play(
+        &r#"
+        given era modern; linger 30s
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A> {"id":1,"method":"tools/call","params":{"name":"x",$L}}
+            1< {"id":2,"method":"server/discover",…}
+        1> {"id":2,"result":$D}
+            1< {"id":1,"method":"tools/call","params":{"name":"x",$L}}
+        B comes; folder /p
+        B> {"id":1,"method":"tools/call","params":{"name":"y",$L}} -> 1 as 3
+        1> {"method":"notifications/message","params":{"level":"info","data":1}}
+            - no listener for notifications/message
+        B> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$S}} -> 1 as 4
+        1> {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:4}}}
+            B< {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:"s"}}}
+        A> {"method":"notifications/cancelled","params":{"requestId":"s"}}
+        1> {"id":3,"result":{"resultType":"task","taskId":"t","status":"working"}} -> B as 1
+        A> {"id":2,"method":"tasks/get","params":{"taskId":"t",$M}}
+            A< {"id":2,"error":{"code":-32602,…
+        A> {"id":3,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["t"]},$M}}
+            A< {"id":3,"error":{"code":-32602,…
+        B> {"id":2,"method":"tasks/update","params":{"taskId":"t",$M}} -> 1 as 7
+        B leaves
+            1< {"method":"notifications/cancelled","params":{…"requestId":4}}
+            1< {"method":"notifications/cancelled","params":{…"requestId":7}}
+        1> {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:4}}}
+        1> {"method":"notifications/message","params":{"level":"info","data":2}}
+            A< {"method":"notifications/message","params":{"level":"info","data":2}}
+        "#
+        .replace("$L", LOGGED),
+    );
+}

@@ -80,6 +80,12 @@ impl Declared {
 }
 
 impl Declared {
+    /// A profile for any capabilities.
+    pub(crate) fn of_any(initialize: &Message) -> Self {
+        let profile = Opening::of(initialize).map(|opening| format!("{} any", opening.version).into());
+        Self { profile, has_roots: false }
+    }
+
     pub(crate) fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()
     }

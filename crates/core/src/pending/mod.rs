@@ -5,6 +5,7 @@
 //! - `table`: minted ids with their entries.
 //! - `request`: a request to a backend, from a client or from us.
 //! - `unrouted`: a request not yet routed.
+//! - `listens`: a choice of subscriptions.
 //! - `entrance`: requests that wait for the eras of servers.
 //! - `tokens`: progress tokens of closed requests, and of questions.
 //! - `requests`: all requests to backends.
@@ -14,6 +15,7 @@
 mod table;
 mod request;
 mod unrouted;
+mod listens;
 mod entrance;
 mod tokens;
 mod requests;
@@ -21,6 +23,7 @@ mod question;
 mod merge;
 
 pub(crate) use entrance::{EraWait, EraWaits};
+pub(crate) use listens::Listens;
 pub(crate) use merge::{MergeSource, MergeVerdict, Merging};
 pub(crate) use question::{AskedBy, Question, Questions};
 pub(crate) use request::{Asker, NOWHERE, Pending, Recorded, RequestState, name_of};

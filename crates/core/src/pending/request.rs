@@ -67,6 +67,8 @@ pub(crate) struct Pending {
     token: Option<RawId>,
     /// The request wants log messages about it.
     wants_log: bool,
+    /// The subscription has been acknowledged.
+    is_acknowledged: bool,
     /// The request runs as a task, whose progress may continue long after its answer.
     is_task: bool,
     is_retried: bool,
@@ -103,6 +105,7 @@ impl Pending {
             task: message.part(Part::TaskId).map(<[u8]>::to_vec),
             token: message.part(Part::MetaProgressToken).map(RawId::from_bytes),
             wants_log: message.has(Part::MetaLogLevel),
+            is_acknowledged: false,
             is_task: message.has(Part::Task),
             state: RequestState::Waiting(message),
             is_retried: false,
@@ -134,6 +137,7 @@ impl Pending {
             task: None,
             token: None,
             wants_log: false,
+            is_acknowledged: false,
             is_task: false,
             is_retried: false,
             is_undecided: false,
@@ -247,6 +251,15 @@ impl Pending {
             RequestState::Sent(message) => message.as_ref(),
             RequestState::Waiting(_) | RequestState::Cancelled => None,
         }
+    }
+
+    /// Records that a subscription is open for its client.
+    pub(crate) fn acknowledge(&mut self) {
+        self.is_acknowledged = true;
+    }
+
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.is_acknowledged
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -7,6 +7,7 @@ use crate::event::{Action, StopHow};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId};
 use crate::messages::own_result;
+use crate::pending::Listens;
 use crate::transitions::CallEnd;
 use std::time::Duration;
 use switchboard_protocol::Method;
@@ -43,7 +44,7 @@ impl Core {
             self.report(Fact::Draining { why, pending });
         }
         // A subscription is never finished; without it there may be nothing to wait for.
-        self.end_listens(None);
+        self.end_listens(Listens::All);
         self.check_drained();
         self.check_finished();
     }
@@ -135,7 +136,7 @@ impl Core {
         }
         self.report(Fact::ClientInputEnded { client });
         self.refuse_asked(client);
-        self.end_listens(Some(client));
+        self.end_listens(Listens::Of(client));
         self.drain_if_alone("the client closed its input");
     }
 

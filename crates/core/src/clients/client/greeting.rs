@@ -4,14 +4,21 @@ use crate::access::ClientInfo;
 use crate::clients::declared::{Declared, info_of};
 use crate::clients::handshake::Handshake;
 use crate::clients::{Client, Greeting, Profile};
-use crate::settings::ServerSettings;
+use crate::settings::{Capabilities, ServerSettings};
 use std::sync::Arc;
 use switchboard_protocol::{Era, Message, Part, modern};
 
 impl Client {
     /// Records what the client declares in `initialize`.
     pub(crate) fn declare(&mut self, initialize: &Message) {
-        let declared = Declared::of(initialize, &self.settings).here(!self.is_elsewhere);
+        // A modern process hears the capabilities with each request, so it serves them all. Only the lists of an
+        // aggregate client are asked for in its name.
+        let is_any = self.is_plain() && Era::of_handshake(initialize) == Era::Modern;
+        let declared = match is_any && self.settings.capabilities == Capabilities::Auto {
+            true => Declared::of_any(initialize),
+            false => Declared::of(initialize, &self.settings),
+        };
+        let declared = declared.here(!self.is_elsewhere);
         self.declared = match Era::of_handshake(initialize) {
             Era::Legacy => declared,
             // Only an answer can ask a modern client.

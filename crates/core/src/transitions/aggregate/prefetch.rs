@@ -110,8 +110,12 @@ impl Core {
         Some(greeting.complete_with(initialized_notice))
     }
 
-    /// Ends the stand-ins of a backend whose lists are stored, or will not come.
+    /// Ends the stand-ins of a backend whose lists are stored, or will not come. If it is asked for its era, they end
+    /// with the answer.
     pub(crate) fn end_prefetches(&mut self, backend: BackendId) {
+        if self.is_asked_for_era(backend) {
+            return;
+        }
         let is_one = |client: &ClientId| self.clients.get(client).is_some_and(Client::is_prefetch);
         for client in self.lessees(backend).filter(is_one).collect::<Vec<ClientId>>() {
             self.lose(client);

@@ -66,8 +66,12 @@ impl Core {
         let is_legacy = !c.is_modern() && !c.is_new() && !c.is_greeted_by_us();
         match message.method() {
             Method::Initialize => {
+                let is_greeted = c.is_greeted_by_us();
+                if !is_legacy {
+                    self.refuse_unsent(client);
+                }
                 // What was started for it so far was greeted with other words.
-                if c.is_greeted_by_us() {
+                if is_greeted {
                     self.leave_era(client);
                 }
                 return Entry::Open;
@@ -80,7 +84,9 @@ impl Core {
         }
         let is_served = self.settings.client_era == ClientEra::Auto;
         match message.method() {
-            _ if message.has(Part::MetaVersion) && is_served => match Declaration::of(message) {
+            // Not as a client without a handshake: it would make one, if it is told.
+            _ if message.has(Part::MetaVersion) && !is_served => Entry::Refused(self.not_modern(message)),
+            _ if message.has(Part::MetaVersion) => match Declaration::of(message) {
                 _ if c.is_modern() && c.has_declared(message) => Entry::Open,
                 Ok(declaration) => self.modern_entry(client, message, &declaration, unknown),
                 Err(why) => Entry::Refused(self.undeclared(&why)),
@@ -166,6 +172,10 @@ impl Core {
     /// Greets a client on our own: from now on everything treats it as if it had made this handshake.
     fn greet_ourselves(&mut self, client: ClientId, initialize: Message) {
         let greeting = Greeting::ours(initialize.clone(), initialized_notice());
+        // A backend serves one era.
+        if self.clients.get(&client).and_then(|c| c.greeting()).is_some_and(|it| it.era() != greeting.era()) {
+            self.leave_era(client);
+        }
         if self.has_aggregate(client) {
             if let Some(c) = self.clients.get_mut(&client) {
                 c.declare(&initialize);
@@ -179,6 +189,19 @@ impl Core {
         }
         // The request itself finds out why there is no backend, if so.
         let _ = self.route_handshake(client, &initialize, &[]);
+    }
+
+    /// Refuses the modern requests of a client that makes a handshake, unless a process has them already.
+    fn refuse_unsent(&mut self, client: ClientId) {
+        let is_its = |p: &Pending| p.client().is_some_and(|owner| self.connection_of(owner) == client);
+        let is_modern = |p: &Pending| p.waiting().is_some_and(|message| message.has(Part::MetaVersion));
+        for minted in self.pending.ids(|p| p.is_wanted() && is_modern(p) && is_its(p)) {
+            let Some(pending) = self.pending.get(minted) else { continue };
+            let (backend, message) = (pending.backend(), pending.waiting().cloned());
+            let Some(error) = message.map(|message| self.not_modern(&message)) else { continue };
+            self.unqueue(backend, minted);
+            self.fail_one(minted, &error);
+        }
     }
 
     /// Forgets the era of a client, with the backends that it has used in it. Open requests are still answered.
@@ -205,14 +228,15 @@ impl Core {
 
     /// Continues with requests that waited for the eras of their servers.
     pub(crate) fn enter_waiting(&mut self) {
-        if self.era_waits.is_empty() || self.ending.is_stopping() {
+        if self.era_waits.is_empty() {
             return;
         }
         let now = self.clock.now();
         let mut waits = std::mem::take(&mut self.era_waits);
         let over = waits.take(|wait: &EraWait| {
             let is_known = |server: &ServerId| self.era_of(*server).is_some() || !self.is_probed(*server);
-            wait.servers.iter().all(is_known) || wait.until.is_some_and(|until| until <= now)
+            let is_gone = self.pending.get(wait.request.minted).is_none();
+            is_gone || wait.servers.iter().all(is_known) || wait.until.is_some_and(|until| until <= now)
         });
         self.era_waits = waits;
         for EraWait { client, request: Unrouted { minted, paths }, until, .. } in over {

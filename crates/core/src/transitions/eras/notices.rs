@@ -34,6 +34,11 @@ impl Core {
                 if !self.may_hear_of(client, backend, message) {
                     return;
                 }
+                if let Some(pending) = self.pending.get_mut(minted)
+                    && message.method() == Method::Acknowledged
+                {
+                    pending.acknowledge();
+                }
                 let mut out = self.for_client(client, message);
                 out.replace(message.span(Part::MetaSubscriptionId), Patch::Id(id.clone()));
                 self.tell_client_about(client, out, About::Request(id));

@@ -8,7 +8,7 @@ use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::{own_message, own_result, same_spelling, version_member};
 use crate::moment::Moment;
-use crate::pending::{Asker, NOWHERE, Pending};
+use crate::pending::{Asker, Listens, NOWHERE, Pending};
 use crate::transitions::Screened;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -20,6 +20,8 @@ pub(super) struct Listen {
     pub(super) minted: u64,
     pub(super) id: RawId,
     pub(super) wishes: Wishes,
+    /// Nothing may come before this.
+    is_acknowledged: bool,
 }
 
 impl Core {
@@ -30,7 +32,7 @@ impl Core {
             let is_its =
                 p.method() == Method::Listen && p.is_wanted() && self.connection_of(*client) == connection;
             let wishes = p.sent().filter(|_| is_its).and_then(Wishes::of)?;
-            Some(Listen { minted, id: id.clone(), wishes })
+            Some(Listen { minted, id: id.clone(), wishes, is_acknowledged: p.is_acknowledged() })
         };
         let mut found: Vec<Listen> = self.pending.iter().filter_map(own).collect();
         found.sort_unstable_by_key(|listen| listen.minted);
@@ -54,6 +56,7 @@ impl Core {
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message.clone());
         if let Some(pending) = self.pending.get_mut(minted) {
             pending.keep_sent(message);
+            pending.acknowledge();
             pending.set_deadline(self.clock.now() + Duration::MAX);
         }
         let acknowledged = Wishes { resource_subscriptions: honoured, ..wishes };
@@ -97,7 +100,7 @@ impl Core {
     pub(crate) fn tell_listens_of_change(&mut self, client: ClientId, method: Method) {
         let connection = self.connection_of(client);
         for listen in self.listens(connection) {
-            if listen.wishes.includes_change(method) {
+            if listen.is_acknowledged && listen.wishes.includes_change(method) {
                 self.tell_listen(connection, &listen.id, method, json!({}));
             }
         }
@@ -112,11 +115,16 @@ impl Core {
         }
     }
 
-    /// Ends the subscriptions of a client, or of all, in good order.
-    pub(crate) fn end_listens(&mut self, client: Option<ClientId>) {
+    /// Ends subscriptions in good order.
+    pub(crate) fn end_listens(&mut self, which: Listens) {
         let is_meant = |p: &Pending| {
             let owner = p.client().map(|owner| self.connection_of(owner));
-            p.method() == Method::Listen && p.is_wanted() && (client.is_none() || owner == client)
+            let is_one = match which {
+                Listens::All => true,
+                Listens::Of(client) => owner == Some(client),
+                Listens::At(backend) => p.backend() == backend && p.waiting().is_none(),
+            };
+            p.method() == Method::Listen && p.is_wanted() && owner.is_some() && is_one
         };
         for minted in self.pending.ids(is_meant) {
             let Some(pending) = self.close(minted) else { continue };

@@ -80,6 +80,12 @@ impl Core {
         self.pending.iter().any(|(_, pending)| is_asked(pending)) || self.clients.values().any(is_started)
     }
 
+    /// Whether a process has been asked for its era, and has not answered.
+    pub(crate) fn is_asked_for_era(&self, backend: BackendId) -> bool {
+        let is_asked = |p: &Pending| matches!(p.asker(), Asker::Era) && p.backend() == backend;
+        self.pending.iter().any(|(_, pending)| is_asked(pending))
+    }
+
     /// Finds out how a client's server speaks, by a process that runs already or by a start.
     pub(super) fn probe_era(
         &mut self,

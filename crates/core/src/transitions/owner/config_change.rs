@@ -11,6 +11,7 @@ use crate::environment::Environment;
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
+use crate::pending::Listens;
 use crate::routing::{NamedBy, NamedPath, Policy};
 use crate::servers::Server;
 use crate::settings::{Aggregates, ClientEra, Pool, Scope, ServerSettings};
@@ -133,6 +134,8 @@ impl Core {
             // A running process finishes what it has; without one, nobody would answer.
             if runs {
                 self.tell_of_loss(backend, why(is_gone));
+                // They would never finish.
+                self.end_listens(Listens::At(backend));
             } else if is_gone {
                 self.fail_all(backend, &Cause::Removed);
             }

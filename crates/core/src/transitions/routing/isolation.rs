@@ -7,7 +7,7 @@ use crate::clients::Client;
 use crate::core::{Core, Followup};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, ServerId};
-use crate::pending::Pending;
+use crate::pending::{Listens, Pending};
 use switchboard_protocol::Method;
 
 impl Core {
@@ -93,6 +93,7 @@ impl Core {
                     b.retire(why);
                 }
                 self.end_prefetches(backend);
+                self.end_listens(Listens::At(backend));
                 self.followups.push(Followup::EndDeserted { backend, why });
             }
         }

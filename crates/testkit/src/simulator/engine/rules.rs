@@ -14,7 +14,7 @@ pub(crate) struct MethodRule {
 impl MethodRule {
     /// Whether it waits while the backend is at its limit of concurrent requests.
     pub(crate) fn takes_a_turn(&self) -> bool {
-        !matches!(self.name, "ping" | "initialize" | "tasks/result")
+        !matches!(self.name, "ping" | "initialize" | "tasks/result" | "subscriptions/listen")
     }
 
     /// Whether it goes to the process that runs its task.
@@ -50,7 +50,8 @@ static RULES: &[MethodRule] = &[
     rule("tasks/result", false, false, true),
     rule("tasks/cancel", false, false, true),
     rule("tasks/list", false, false, false),
-    rule("server/discover", false, false, true),
+    rule("server/discover", true, true, false),
+    rule("subscriptions/listen", false, false, true),
     rule("acme/unknown", false, false, true),
 ];
 

@@ -1,0 +1,114 @@
+//! Arrivals at a process: each era its own requests, declared or after a handshake.
+
+use super::client_talk::{Verb, filled};
+use super::plan::Speech;
+use super::process::{Job, Listen, Open};
+use super::{CAPABILITIES, EraWorld, VERSION};
+use crate::simulator::engine::{Asked, Check};
+use switchboard_core::{EraChoice, Launch};
+use switchboard_protocol::Era;
+
+/// Requests that a modern process must not get.
+const REMOVED: &[&str] =
+    &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+impl EraWorld {
+    pub(super) fn requested(&mut self, asked: &Asked<'_>) -> Check {
+        let Asked { launch, id, method, tag, words, text } = *asked;
+        let is_first = !std::mem::replace(&mut self.process(launch).has_begun, true);
+        if is_first {
+            self.begin(launch, method)?;
+        }
+        let is_modern = self.processes[&launch].is_modern;
+        if is_modern && REMOVED.contains(&method) {
+            return Err(format!("{launch} is modern, and gets {text}"));
+        }
+        let meta = &words["params"]["_meta"];
+        let is_declared = meta[VERSION] == "2026-07-28" && meta[CAPABILITIES].is_object();
+        let is_our_probe = method == "server/discover" && tag.is_none() && !is_modern;
+        if is_modern != is_declared && !is_our_probe {
+            return Err(format!(
+                "{launch} is {}, and gets {text}",
+                if is_modern { "modern" } else { "legacy" }
+            ));
+        }
+        if let Some(number) = tag.filter(|_| method != "initialize") {
+            self.client_request_at_process(launch, id, number, text)?;
+        }
+        let job = match (method, tag) {
+            ("initialize", number) => {
+                let is_plain = number.is_none() && words["params"]["protocolVersion"] == "2024-11-05";
+                self.stats.count_if("plain_handshakes", is_plain);
+                Job::Greeting { number: number.filter(|&it| self.is_own(launch, it)) }
+            }
+            ("server/discover", None) if is_modern && is_first => Job::Greeting { number: None },
+            ("server/discover", None) if !is_modern => {
+                self.stats.count("era_probes");
+                Job::Probe
+            }
+            ("subscriptions/listen", number) => {
+                self.stats.count_if("our_listens", number.is_none());
+                self.process(launch).listens.push(Listen { id, number, is_acknowledged: false });
+                return Ok(());
+            }
+            (_, Some(number)) => Job::Client(number),
+            ("tools/list", None) => Job::Other { is_list: true },
+            (_, None) => Job::Other { is_list: false },
+        };
+        self.process(launch).open.push(Open { id, job });
+        Ok(())
+    }
+
+    /// Whether the answer to this handshake goes to its client as it is.
+    fn is_own(&self, launch: Launch, number: usize) -> bool {
+        let request = &self.ledger.requests[number];
+        request.is_open() && self.clients[&request.client].server == Some(self.processes[&launch].server)
+    }
+
+    /// The first request decides how a process is spoken to.
+    fn begin(&mut self, launch: Launch, method: &str) -> Check {
+        let server = self.processes[&launch].server;
+        let (speech, settings) = (self.plan.speech[server], &self.settings.servers[server]);
+        let is_modern = match method {
+            "initialize" => false,
+            "server/discover" => true,
+            _ => return Err(format!("{launch} gets {method} first")),
+        };
+        let is_said = settings.era == EraChoice::Fixed(Era::Modern);
+        // A server that did not even answer `initialize` is tried in the other way.
+        let has_failed =
+            self.processes.values().any(|p| p.server == server && !p.is_staying() && !p.is_greeted);
+        if is_modern && !settings.is_remote && !is_said && !has_failed && !speech.is_modern() {
+            return Err(format!("{launch} is of the legacy era, and gets {method} first"));
+        }
+        if is_modern && settings.era == EraChoice::Fixed(Era::Legacy) {
+            return Err(format!("{launch} is said to be of the legacy era, and gets {method}"));
+        }
+        self.stats.count(if is_modern { "modern_processes" } else { "legacy_processes" });
+        let p = self.process(launch);
+        p.is_modern = is_modern;
+        p.is_doomed = is_modern && speech == Speech::Fragile;
+        Ok(())
+    }
+
+    fn client_request_at_process(&mut self, launch: Launch, id: u64, number: usize, text: &str) -> Check {
+        let (request, p) = (&self.ledger.requests[number], &self.processes[&launch]);
+        let what = format!("{}'s {} (tag {number})", request.client, request.rule.name);
+        if request.is_modern != p.is_modern {
+            return Err(format!("{launch} is of the other era, and is given {what}"));
+        }
+        if request.is_undeclared {
+            return Err(format!("{launch} is given {what}, which is not declared"));
+        }
+        if !p.is_greeted || !(p.is_modern || p.is_confirmed) {
+            return Err(format!("{launch} is given {what} before it was greeted"));
+        }
+        let expected = filled(&request.text, &id.to_string(), Some(&id.to_string()), "echo");
+        if request.verb != Verb::Initialize && expected != text.trim() {
+            return Err(format!("{launch} should get\n  {expected}\nbut gets\n  {text}"));
+        }
+        let now = self.now;
+        self.ledger.requests[number].touched = now;
+        self.give(number, launch)
+    }
+}

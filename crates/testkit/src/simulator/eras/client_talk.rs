@@ -1,0 +1,194 @@
+//! Requests of clients: declared, undeclared, and of the legacy era.
+
+use super::client::Manner;
+use super::{CAPABILITIES, EraTurn, EraWorld, LOG_LEVEL, VERSION};
+use crate::simulator::engine::Check;
+use switchboard_core::ClientId;
+
+/// Places in a text where the parts go that differ between the two sides.
+pub(super) const ID: &str = "\u{1}";
+pub(super) const TOKEN: &str = "\u{2}";
+pub(super) const NAME: &str = "\u{3}";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Initialize,
+    Discover,
+    List,
+    Call,
+    Listen,
+}
+
+impl Verb {
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Self::Initialize => "initialize",
+            Self::Discover => "server/discover",
+            Self::List => "tools/list",
+            Self::Call => "tools/call",
+            Self::Listen => "subscriptions/listen",
+        }
+    }
+}
+
+/// The scenario's own part of a request. It carries its number as its tag.
+#[derive(Debug)]
+pub(crate) struct EraRequest {
+    pub(super) verb: Verb,
+    /// Whether it declares a modern version.
+    pub(super) is_modern: bool,
+    /// Whether it belongs to a modern client, and declares nothing.
+    pub(super) is_undeclared: bool,
+    pub(super) wants_log: bool,
+    /// Its text, with places for what is replaced.
+    pub(super) text: String,
+    /// Whether its subscription was acknowledged.
+    pub(super) is_acknowledged: bool,
+}
+
+impl EraWorld {
+    pub(super) fn enter(
+        &mut self,
+        client: ClientId,
+        verb: Verb,
+        text: String,
+        token: Option<String>,
+        is_modern: bool,
+    ) -> (usize, String) {
+        let spell = self.rng.below(4);
+        let c = self.client(client);
+        c.next_id += 1;
+        let number = c.next_id;
+        let id = match spell {
+            0 => format!("{number}"),
+            1 => format!("\"{number}\""),
+            2 => format!("{number}.50"),
+            _ => format!("\"\\u0069{number}\""),
+        };
+        let own = EraRequest {
+            verb,
+            is_modern,
+            is_undeclared: false,
+            wants_log: false,
+            text,
+            is_acknowledged: false,
+        };
+        (self.book(client, None, verb.method(), id.clone(), token, own), id)
+    }
+
+    pub(super) fn some_verb(&mut self, client: ClientId) -> Verb {
+        let is_modern = self.clients[&client].manner == Manner::Modern;
+        match self.rng.below(100) {
+            0..50 => Verb::Call,
+            50..70 => Verb::List,
+            70..78 if is_modern => Verb::Discover,
+            78..95 if is_modern => Verb::Listen,
+            _ => Verb::Call,
+        }
+    }
+
+    pub(super) fn asks(&mut self, client: ClientId, verb: Verb) -> Check {
+        if self.rng.percent(12) {
+            let abilities = self.rng.below(3);
+            let c = self.client(client);
+            let changes = c.manner == Manner::Modern && abilities != c.abilities;
+            if changes {
+                c.own.abilities = abilities;
+            }
+            self.stats.count_if("other_capabilities", changes);
+        }
+        let c = &self.clients[&client];
+        let is_modern = c.manner == Manner::Modern;
+        // Certain only if nothing is under way that might change its era.
+        let is_undeclared = c.is_modern && is_modern && verb != Verb::Discover && self.rng.percent(5);
+        let is_declared = is_modern && !is_undeclared;
+        let wants_log = is_declared && verb == Verb::Call && self.rng.percent(30);
+        let number = self.ledger.requests.len();
+        let token = (verb == Verb::Call && self.rng.percent(40)).then(|| format!("\"tok-{number}\""));
+        let text = self.draft(client, verb, number, token.is_some(), is_declared, wants_log);
+        let (number, id) = self.enter(client, verb, text.clone(), token.clone(), is_declared);
+        let request = &mut self.ledger.requests[number];
+        (request.own.is_undeclared, request.own.wants_log) = (is_undeclared, wants_log);
+        self.stats.count(match (is_declared, is_undeclared) {
+            (true, _) => "modern_requests",
+            (_, true) => "undeclared_requests",
+            (false, false) => "legacy_requests",
+        });
+        self.stats.count_if("listens", verb == Verb::Listen);
+        let name = self.public_name(client);
+        let text = filled(&text, &id, token.as_deref(), &name);
+        self.client_says(EraTurn::default(), client, text)?;
+        let request = &self.ledger.requests[number];
+        match is_undeclared && request.is_open() {
+            true => Err(format!("{client} is modern, forgot to declare {id}, and is not refused")),
+            false => Ok(()),
+        }
+    }
+
+    /// The name of a tool, as this client knows it.
+    fn public_name(&mut self, client: ClientId) -> String {
+        match self.clients[&client].is_aggregate() {
+            true => format!("s{}__echo", self.rng.below(self.settings.servers.len())),
+            false => "echo".to_owned(),
+        }
+    }
+
+    fn draft(
+        &mut self,
+        client: ClientId,
+        verb: Verb,
+        number: usize,
+        has_token: bool,
+        is_declared: bool,
+        wants_log: bool,
+    ) -> String {
+        let mut meta = Vec::new();
+        if has_token {
+            meta.push(format!(r#""progressToken":{TOKEN}"#));
+        }
+        if is_declared {
+            let capabilities = self.clients[&client].capabilities();
+            meta.push(format!(r#""{VERSION}":"2026-07-28""#));
+            meta.push(format!(r#""{CAPABILITIES}" : {capabilities}"#));
+        }
+        if wants_log {
+            meta.push(format!(r#""{LOG_LEVEL}":"info""#));
+        }
+        self.rng.shuffle(&mut meta);
+        let mut params = vec![format!(r#""tag":{number}"#)];
+        match verb {
+            Verb::Call => {
+                params.push(format!(r#""name":"{NAME}""#));
+                params.push(r#""arguments":{"n":0.700, "e":"\u00e9\/"}"#.to_owned());
+                if let Some(state) = self.client(client).own.state.take().filter(|_| is_declared) {
+                    self.stats.count("further_rounds");
+                    params.push(format!(r#""requestState":"{state}","inputResponses":{{}}"#));
+                }
+            }
+            Verb::Listen => {
+                let uris = if self.clients[&client].is_aggregate() { "[]" } else { r#"["mem:one"]"# };
+                params.push(format!(
+                    r#""notifications":{{"toolsListChanged":true,"resourceSubscriptions":{uris}}}"#
+                ));
+            }
+            Verb::Initialize | Verb::Discover | Verb::List => {}
+        }
+        if !meta.is_empty() {
+            params.push(format!(r#""_meta":{{{}}}"#, meta.join(" ,")));
+        }
+        self.rng.shuffle(&mut params);
+        let mut members = vec![
+            format!(r#""id":{ID}"#),
+            format!(r#""method":"{}""#, verb.method()),
+            r#""jsonrpc":"2.0""#.to_owned(),
+            format!(r#""params": {{{}}}"#, params.join(",")),
+        ];
+        self.rng.shuffle(&mut members);
+        format!("{{{}}}", members.join(" , "))
+    }
+}
+
+/// A text with the parts of one side.
+pub(super) fn filled(text: &str, id: &str, token: Option<&str>, name: &str) -> String {
+    text.replace(ID, id).replace(TOKEN, token.unwrap_or("null")).replace(NAME, name)
+}

@@ -1,0 +1,186 @@
+//! The eras scenario: modern and legacy clients, and clients without any handshake, of servers that speak one era, the
+//! other, or both.
+//!
+//! Modern clients change their capabilities, probe with `server/discover`, fall back to `initialize`, listen, cancel, and
+//! forget their declaration; legacy servers are silent, or exit, on requests that they do not know.
+//!
+//! # Promises
+//! 1. Every request gets exactly one terminal answer, under its client's id; a subscription too, unless it is cancelled.
+//! 2. A modern request reaches only processes that were greeted as modern ones, a legacy request only legacy ones.
+//! 3. A modern process gets no `initialize`, `initialized`, `ping`, `setLevel` or `subscribe`, and each of its requests
+//!    is declared. A legacy process gets `initialize` first, unless its server is remote or said to be modern.
+//! 4. A modern client is asked nothing, and hears of no change that it did not listen for.
+//! 5. A notification on a subscription has the subscription's id as its client spells it, and comes between its
+//!    request and its end.
+//! 6. Messages of a client of one server are the same to the byte, but for id, progress token and subscription.
+//! 7. A modern server is never said to be a legacy one.
+//!
+//! # Layout
+//! - `plan`: the character of a run. `client`, `client_talk`: acts and requests of clients.
+//! - `process`, `process_talk`: acts and messages of processes. `at_client`, `at_process`: checks of arrivals.
+
+mod plan;
+mod client;
+mod client_talk;
+mod process;
+mod process_talk;
+mod at_client;
+mod at_process;
+
+use super::engine::{
+    self, Act, Answer, Asked, Check, Failure, Make, Plain, Rng, Run, Scenario, Stats, World,
+};
+use client::EraClient;
+use client_talk::EraRequest;
+use plan::EraPlan;
+use process::EraProcess;
+use serde_json::Value;
+use std::time::Duration;
+use switchboard_core::catalogue::RawOffer;
+use switchboard_core::{Action, ClientId, Event, Fact, Launch};
+use switchboard_protocol::Outgoing;
+
+/// `_meta` keys, from the specification.
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Runs one seed.
+pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
+    engine::run::<Eras>(seed, None)
+}
+
+type EraWorld = World<Eras>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Eras {
+    /// The message that is arriving at a client.
+    arriving: String,
+    /// Whether all processes answer.
+    is_calm: bool,
+}
+
+/// State of the current event.
+#[derive(Debug, Default)]
+pub(crate) struct EraTurn {
+    /// A request that a process answers, and the text of the answer without its id.
+    answering: Option<(usize, String)>,
+    /// A subscription that a process uses, and the text of the notification without its id.
+    telling: Option<(usize, String)>,
+}
+
+/// Lists of a process that have been read.
+#[derive(Debug)]
+pub(crate) struct OfferRead {
+    launch: Launch,
+    round: u32,
+    raw: Box<RawOffer>,
+}
+
+impl Scenario for Eras {
+    const TEST: &'static str = "eras";
+    const COUNTERS: &'static str = "aggregates modern_clients legacy_clients plain_clients plain_ones_turned_modern probes fallbacks \
+        modern_requests legacy_requests undeclared_requests other_capabilities further_rounds listens \
+        listens_ended listens_cancelled cancellations acknowledged changes_told updates_told logs progress \
+        modern_processes legacy_processes plain_handshakes era_probes our_listens refused_handshakes \
+        ignored_probes questions_refused questions untagged_changes results server_errors our_results \
+        error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
+        error_missing_meta error_unsupported_version error_method_not_found waits_for_room roots_asked let_go separated";
+    const LONGEST_JUMP: (usize, usize) = (30_000, 180_000);
+    const KEEPS_DEADLINES: bool = false;
+
+    type Plan = EraPlan;
+    type Client = EraClient;
+    type Process = EraProcess;
+    type Request = EraRequest;
+    type Turn = EraTurn;
+    type Errand = OfferRead;
+
+    const DRAW: fn(&mut Rng, u64) -> Run<Self> = |rng, seed| {
+        let (plan, settings) = plan::draw(rng, seed);
+        let end = plan.end;
+        Run { settings, plan, own: Self::default(), steps: rng.within(30..=160), end }
+    };
+    const CLIENT_ACTS: Act<Self> = EraWorld::client_acts;
+    const PROCESS_ACTS: Act<Self> = EraWorld::process_acts;
+    const CONNECT: Act<Self> = EraWorld::connect;
+    const WANTS_CLIENT: fn(&EraWorld) -> (bool, bool) = |world| {
+        let here = world.clients_here().len();
+        (!world.is_ending && here < world.plan.clients, !world.is_ending && here == 0)
+    };
+    const SPECIAL_ACT: fn(&mut EraWorld) -> Check<bool> = |world| {
+        let acts = world.plan.has_orders && !world.is_ending && world.rng.percent(2);
+        let server = world.rng.below(world.settings.servers.len());
+        match acts {
+            true if world.rng.percent(30) => world.reload(server, false).map(|()| true),
+            true => world.some_order(server, None).map(|()| true),
+            false => Ok(false),
+        }
+    };
+    const START: Make<Self> = |world, _| {
+        let wait = world.rng.wait(&[(17, (0, 200)), (2, (200, 4000)), (1, (4000, 20_000))]);
+        Ok((EraProcess::default(), wait))
+    };
+    const CANNOT_SPAWN: fn(&mut EraWorld, Launch) -> bool =
+        |world, _| world.rng.percent(world.plan.spawn_failures);
+    const AT_CLIENT: fn(&mut EraWorld, ClientId, &Outgoing, Vec<u8>) -> Check =
+        |world, client, out, bytes| {
+            world.own.arriving = String::from_utf8_lossy(&bytes).into_owned();
+            world.at_client(client, out, bytes)
+        };
+    const AT_PROCESS: fn(&mut EraWorld, Launch, &Outgoing, Vec<u8>) -> Check = EraWorld::at_process;
+    const HEAR: fn(&mut EraWorld, &Fact) -> Check = |_, _| Ok(());
+    const AFTER_TICK: Act<Self> = EraWorld::check_overdue;
+    const BEFORE_JUMP: Act<Self> = |world| if world.rng.percent(75) { world.work_off() } else { Ok(()) };
+    const DURING_JUMP: Act<Self> = |world| if world.own.is_calm { world.work_off() } else { Ok(()) };
+    const ERRAND: fn(&mut EraWorld, OfferRead) -> Check = |world, OfferRead { launch, round, raw }| {
+        world.handle(Event::OfferRead { launch, round, offer: raw.read().into() })
+    };
+    const PERFORM: fn(&mut EraWorld, Action) -> Check = |world, action| match action {
+        Action::ReadOffer { launch, round, raw } => {
+            world.later(Duration::ZERO, OfferRead { launch, round, raw });
+            Ok(())
+        }
+        Action::StoreOffer { .. } | Action::StorePins { .. } => Ok(()),
+        other => Err(format!("nobody here expects {other:?}")),
+    };
+    const IS_GONE: fn(&mut EraWorld, Launch) = |world, launch| {
+        let p = world.process(launch);
+        p.open.clear();
+        p.listens.clear();
+        for ask in world.ledger.asks.iter_mut().filter(|ask| ask.launch == launch) {
+            ask.is_answered = true;
+        }
+    };
+    const LEAVES: fn(&mut EraWorld, ClientId) = |world, client| {
+        if world.is_lost(client) {
+            world.ledger.void(client);
+        }
+    };
+    const SETTLE: Act<Self> = |world| {
+        if world.is_ending || !world.rng.percent(60) {
+            return Ok(());
+        }
+        world.own.is_calm = true;
+        world.tell(|| "time passes until everything must be answered".into());
+        let latest = world.longest_wait();
+        world.advance(latest)?;
+        world.own.is_calm = false;
+        world.check_settled()
+    };
+    const END_ALLOWANCE: fn(&EraWorld) -> Duration =
+        |world| world.settings.servers[0].shutdown_grace * 4 + Duration::from_secs(30);
+}
+
+impl Plain for Eras {
+    const GREETS_ONCE: bool = false;
+    const ROOTS_ASKED: fn(&mut EraWorld, ClientId, Value) -> Check =
+        |_, client, _| Err(format!("{client} is asked for roots that it does not have"));
+    const NOTIFIED: fn(&mut EraWorld, ClientId, &Value) -> Check = EraWorld::notified;
+    const ANSWERED: fn(&mut EraWorld, &Answer<'_>) -> Check = EraWorld::answered;
+    const REQUESTED: fn(&mut EraWorld, &Asked<'_>) -> Check = EraWorld::requested;
+    const TOLD: fn(&mut EraWorld, Launch, &str, &Value) -> Check =
+        |_, launch, _, words| Err(format!("{launch} is told what nobody says: {words}"));
+    const REPLIED: fn(&mut EraWorld, Launch, usize, &Value) -> Check = EraWorld::replied;
+}
