@@ -432,6 +432,36 @@ impl Guest {
         id
     }
 
+    /// Sends a request, answers the server's question about it, and returns the answer to the request.
+    #[track_caller]
+    pub(crate) fn request_with(&mut self, params: Value, question: &str, mut answer: Value) -> Value {
+        let id = 1_000_000 + self.next;
+        self.next += 1;
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        answer["jsonrpc"] = json!("2.0");
+        match &mut self.line {
+            Line::Pipe(client) => {
+                client.send(message.to_string());
+                let asked = client.recv_where(question, |message| message["method"] == question);
+                answer["id"] = asked["id"].clone();
+                client.send(answer.to_string());
+                client.answer(id)
+            }
+            Line::Web { talk, .. } => {
+                let mut reply = talk.say(&message).send();
+                loop {
+                    let Some(message) = reply.message() else { panic!("no answer to {message}") };
+                    if message["method"] == question {
+                        answer["id"] = message["id"].clone();
+                        assert_eq!(talk.say(&answer).send().status, 202);
+                    } else if message["id"] == id && message.get("method").is_none() {
+                        return message;
+                    }
+                }
+            }
+        }
+    }
+
     #[track_caller]
     pub(crate) fn notify(&mut self, method: &str, params: Value) {
         match &mut self.line {

@@ -200,6 +200,7 @@ fn same_under_prefix(
     let through =
         hold_with_all(aggregate, &|talk: &mut Talk| script(talk, &|name: &str| format!("{server}__{name}")));
     let (logger, only) = (format!("\"logger\":\"{server}/"), format!("\"logger\":\"{server}\","));
+    let task = format!("\"taskId\":\"{server}:");
     // The `initialize` answer is ours, and so is the one `roots/list` for all servers; `list_changed`
     // notifications are merged.
     let is_ours = |frame: &String| {
@@ -210,7 +211,9 @@ fn same_under_prefix(
     // Pings and log levels are answered by the gateway, in its own wording.
     let worded = |frame: String| match serde_json::from_str::<Value>(&frame) {
         Ok(answer) if answer["result"] == json!({}) => answer.to_string(),
-        Ok(_) | Err(_) => frame.replace(&logger, "\"logger\":\"").replace(&only, ""),
+        Ok(_) | Err(_) => {
+            frame.replace(&logger, "\"logger\":\"").replace(&only, "").replace(&task, "\"taskId\":\"")
+        }
     };
     let told = |heard: Vec<String>| -> Vec<String> {
         heard.into_iter().filter(|frame| !is_ours(frame)).map(worded).collect()

@@ -483,6 +483,14 @@ impl Core {
             .with("nearest", json!(nearest))
     }
 
+    /// The client gave a task an id that another client's task for the same process has.
+    pub(crate) fn unusable_task(&self, of: BackendId) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::RoutingFailed, "the client's task cannot be told from another client's")
+            .concerning(self, Some(of))
+            .retryable(true)
+            .hint("ask again without a task")
+    }
+
     pub(crate) fn unknown_task(&self, task: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::UnknownName, format!("Unknown task: {task}"))
             .retryable(false)

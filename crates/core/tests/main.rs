@@ -5,6 +5,7 @@
 mod story;
 
 mod isolation;
+mod tasks;
 mod tokens;
 mod revocations;
 mod hostile;

@@ -39,6 +39,8 @@ pub(crate) struct Backend {
     roots: BackendRoots,
     subscriptions: Subscriptions,
     tasks: Tasks,
+    /// Tasks that clients run for its process.
+    held_tasks: Tasks,
     /// The log level set in the current process.
     level: Option<Vec<u8>>,
     /// Reason why clients no longer join: changed settings, or clients that must be separated.
@@ -78,6 +80,7 @@ impl Backend {
             roots: BackendRoots::default(),
             subscriptions: Subscriptions::default(),
             tasks: Tasks::default(),
+            held_tasks: Tasks::default(),
             level: None,
             retired: None,
             usage: Usage::new(now),

@@ -1,5 +1,5 @@
-//! Tasks: requests that continue after their answer, each owned by the client that started it. Must not know
-//! what a task does.
+//! Tasks: requests that continue after their answer, each with the client that started it, or that runs it for a
+//! server. Ids are compared by their meaning, however they are spelled. Must not know what a task does.
 
 use crate::ids::ClientId;
 use crate::messages::same_spelling;
@@ -25,40 +25,40 @@ struct Task {
 pub(crate) struct Tasks(Vec<Task>);
 
 impl Tasks {
-    /// Records a task that a client has started.
-    pub(crate) fn begin(&mut self, id: &[u8], client: ClientId, now: Moment) {
+    /// Records a task of a client; `false` if another client has a task with this id, or there are too many.
+    pub(crate) fn begin(&mut self, id: &[u8], client: ClientId, now: Moment) -> bool {
+        let id = same_spelling(id);
         let is_full = self.0.len() >= MAX_TASKS;
-        // A server that gives the same id to two clients must not take a task away from its owner.
-        if self.0.iter().any(|known| known.id == id && known.client != client && known.until > now) {
-            return;
+        // The same id for two clients must not take a task away from its owner.
+        if self.0.iter().any(|known| known.id == *id && known.client != client && known.until > now) {
+            return false;
         }
         // Ended tasks go only when room is needed: their results may still be requested.
-        self.0.retain(|known| known.id != id && (known.until > now || !is_full));
-        if self.0.len() < MAX_TASKS {
-            self.0.push(Task { id: id.to_vec(), client, until: now + MAX_TASK_TIME });
+        self.0.retain(|known| known.id != *id && (known.until > now || !is_full));
+        let has_room = self.0.len() < MAX_TASKS;
+        if has_room {
+            self.0.push(Task { id: id.into_owned(), client, until: now + MAX_TASK_TIME });
         }
+        has_room
     }
 
     /// Records the end of a task. The entry stays, since the result may still be requested, and only here;
     /// but stopping the process loses nothing any more.
     pub(crate) fn end(&mut self, id: &[u8], now: Moment) {
-        for known in self.0.iter_mut().filter(|known| known.id == id) {
+        let id = same_spelling(id);
+        for known in self.0.iter_mut().filter(|known| known.id == *id) {
             known.until = now;
         }
     }
 
     pub(crate) fn owner_of(&self, id: &[u8]) -> Option<ClientId> {
-        self.0.iter().find(|known| known.id == id).map(|known| known.client)
+        let id = same_spelling(id);
+        self.0.iter().find(|known| known.id == *id).map(|known| known.client)
     }
 
     pub(crate) fn is_owned(&self, id: &[u8], client: ClientId) -> bool {
-        self.0.iter().any(|known| known.client == client && known.id == id)
-    }
-
-    /// Same as [`is_owned`](Self::is_owned), for an id in any JSON spelling.
-    pub(crate) fn is_owned_spelled(&self, id: &[u8], client: ClientId) -> bool {
         let id = same_spelling(id);
-        self.0.iter().any(|known| known.client == client && same_spelling(&known.id) == id)
+        self.0.iter().any(|known| known.client == client && known.id == *id)
     }
 
     pub(crate) fn has_client(&self, client: ClientId) -> bool {

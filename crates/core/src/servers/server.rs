@@ -22,6 +22,8 @@ pub(crate) struct Server {
     insight: Insight,
     /// The last answer to a handshake, from any backend.
     welcome: Option<Message>,
+    /// Whether a process of it has answered a handshake of the legacy era.
+    has_welcomed: bool,
     /// The lists, as of the last time a backend was asked.
     offers: Offers,
     /// Approved definitions of its tools.
@@ -66,6 +68,7 @@ impl Server {
             call_limits: settings.call_limits.clone(),
             settings: Arc::new(settings),
             welcome: None,
+            has_welcomed: false,
             is_told_missing: false,
             last_start: LastStart::Untried,
             failure: None,
@@ -181,6 +184,17 @@ impl Server {
 
     pub(crate) fn set_welcome(&mut self, answer: Message) {
         self.welcome = Some(answer);
+        self.has_welcomed = true;
+    }
+
+    /// Whether it speaks the legacy era, perhaps among others.
+    pub(crate) fn has_welcomed(&self) -> bool {
+        self.has_welcomed
+    }
+
+    /// Records that it has answered a handshake of our own.
+    pub(crate) fn record_welcome(&mut self) {
+        self.has_welcomed = true;
     }
 
     pub(crate) fn offers(&self) -> &Offers {

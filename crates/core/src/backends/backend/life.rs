@@ -139,6 +139,7 @@ impl Backend {
         self.level = None;
         // Tasks ended with the previous process; the next may reuse their ids.
         self.tasks.clear();
+        self.held_tasks.clear();
         (self.lifecycle.begin_start(now), self.framing.begin_process())
     }
 

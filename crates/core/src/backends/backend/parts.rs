@@ -63,6 +63,15 @@ impl Backend {
         &mut self.tasks
     }
 
+    /// Tasks that clients run for its process.
+    pub(crate) fn held_tasks(&self) -> &Tasks {
+        &self.held_tasks
+    }
+
+    pub(crate) fn held_tasks_mut(&mut self) -> &mut Tasks {
+        &mut self.held_tasks
+    }
+
     pub(crate) fn framing(&self) -> &BackendFraming {
         &self.framing
     }

@@ -6,6 +6,7 @@
 //! - `delegates`: one stand-in per client and server.
 //! - `wait_budget`: the client's waiting time for unknown servers.
 //! - `requests`: the server for a request.
+//! - `tasks`: ids of tasks, with the names of their servers.
 //! - `fetch`: list requests to a backend.
 //! - `lists`: the merged lists, and notifications of changes.
 //! - `prefetch`: starts that continue after their client has left.
@@ -16,6 +17,7 @@ mod handshake;
 mod delegates;
 mod wait_budget;
 mod requests;
+mod tasks;
 mod fetch;
 mod lists;
 mod prefetch;

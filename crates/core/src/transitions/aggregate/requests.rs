@@ -244,13 +244,16 @@ impl Core {
         }
     }
 
-    fn owner_of_task(&mut self, client: ClientId, message: &Message) -> RequestOwner {
-        let task = message.part(Part::TaskId).unwrap_or_default();
-        let delegates = self.delegates(client);
-        let has_it = |delegate: &&ClientId| self.backend_of_task(**delegate, task).is_some();
-        match delegates.iter().find(has_it) {
-            Some(delegate) => RequestOwner::Delegate(*delegate),
-            None => RequestOwner::Nobody(self.unknown_task(&message.text(Part::TaskId).unwrap_or_default())),
+    fn owner_of_task(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
+        let task = message.text(Part::TaskId).unwrap_or_default().into_owned();
+        match self.task_meant(client, &task) {
+            Some((delegate, own)) => {
+                if own != task {
+                    message.rename(Part::TaskId, quoted(&own));
+                }
+                RequestOwner::Delegate(delegate)
+            }
+            None => RequestOwner::Nobody(self.unknown_task(&task)),
         }
     }
 

@@ -14,6 +14,7 @@ use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
 impl Core {
     /// Translates a server's notification.
     pub(crate) fn name_server(&self, c: &Client, message: &Message, out: &mut Outgoing) {
+        self.name_tasks(c, message, out);
         match message.method() {
             Method::LogMessage => name_logger(&c.naming().server, message, out),
             Method::ResourceUpdated => {
@@ -36,6 +37,7 @@ impl Core {
         out: &mut Outgoing,
     ) {
         let Some(c) = self.clients.get(&delegate) else { return };
+        self.name_answered_tasks(c, pending, answer, out);
         match pending.method() {
             Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::TaskResult => {
                 let Some(view) = self.aggregate(c.connection()).and_then(Aggregate::latest_view) else {

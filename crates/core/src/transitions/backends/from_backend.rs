@@ -249,6 +249,9 @@ impl Core {
                 return self.refuse_backend(launch, &id, &error);
             }
         };
+        if let Some(error) = self.foreign_task(backend, client, message) {
+            return self.refuse_backend(launch, &id, &error);
+        }
         let open = self.questions.iter().filter(|(_, asked)| asked.is_of(backend)).count();
         if open >= self.settings.limits.asked_per_backend {
             let error = self.overloaded(Some(backend), Overload::Questions);

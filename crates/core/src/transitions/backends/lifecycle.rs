@@ -140,6 +140,11 @@ impl Core {
             return self.give_up(launch, HandshakeFailure::refused(answer, &self.settings.secrets));
         }
         self.record_start(launch.backend, LastStart::Well);
+        if !self.is_modern(launch.backend)
+            && let Some(origin) = self.origin(launch.backend)
+        {
+            origin.record_welcome();
+        }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let Some(since) = b.starting_since() else { return };
         let is_first = b.launches() == 1;

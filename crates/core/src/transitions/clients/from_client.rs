@@ -179,8 +179,8 @@ impl Core {
                 let result = self.servers_of_client(client).to_string();
                 self.conclude_with(minted, &result);
             }
-            // Claude sends this first, and some servers crash on it.
-            Method::Discover if self.is_legacy(client) => {
+            // Claude sends this first, and some servers crash on it. A modern client would take this for an answer.
+            Method::Discover if self.is_legacy(client) && !self.is_turned_away_now(client, message) => {
                 let error = self.not_offered("server/discover");
                 self.refuse(client, id, batch, message, &error);
             }
@@ -188,6 +188,11 @@ impl Core {
             _ => return false,
         }
         true
+    }
+
+    /// Whether a modern request gets another error than one about its era.
+    fn is_turned_away_now(&self, client: ClientId, message: &Message) -> bool {
+        message.has(Part::MetaVersion) && self.why_not(client).is_some()
     }
 
     /// Whether a client is served by servers of the legacy era, and not by another Switchboard.

@@ -8,8 +8,8 @@ use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::{AskedBy, Asker, MergeSource, Pending, RequestState};
-use crate::transitions::CallEnd;
 use crate::transitions::clients::calls::is_limited_method;
+use crate::transitions::{CallEnd, names_task};
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
@@ -20,6 +20,7 @@ impl Core {
             Method::Exit => return self.leave_now(),
             Method::Cancelled => return self.client_cancels(client, &message),
             Method::Progress => return self.client_progress(client, &message),
+            Method::TaskStatus => return self.held_task_status(client, &message),
             Method::Initialized if self.has_aggregate(client) => {
                 return self.aggregate_initialized(client, &message);
             }
@@ -160,7 +161,7 @@ impl Core {
             return self.report(Fact::BadMessage { from: client.to_string().into(), what });
         };
         self.report_asked(&asked, if failed { Outcome::ServerError } else { Outcome::Ok });
-        let asked_client = asked.client();
+        let (asked_client, method) = (asked.client(), Method::from_name(asked.name()));
         let (launch, id) = match asked.into_by() {
             AskedBy::Backend { launch, id } => (launch, id),
             AskedBy::Ourselves => return self.roots_answered(asked_client, message, failed),
@@ -171,8 +172,35 @@ impl Core {
             return self.refuse_backend(launch, &id, &error);
         }
         let mut out = Outgoing::of(message);
-        out.replace(message.span(Part::Id), Patch::Id(id));
+        out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+        match method {
+            Method::TasksList => self.held_tasks_only(launch.backend, asked_client, message, &mut out),
+            // The ids in these answers are the client's own.
+            method if names_task(method) => self.record_held_end(launch.backend, message),
+            _ if failed => {}
+            _ => {
+                self.own_related_task(asked_client, message, &mut out);
+                if let Err(error) = self.record_held_task(launch.backend, asked_client, message) {
+                    return self.refuse_backend(launch, &id, &error);
+                }
+            }
+        }
         dialect::translate(message, Dialect::Standard, &mut out);
         self.send_to_backend(launch, out);
+    }
+
+    /// Passes the status of a task that a client runs to the server that wants it.
+    fn held_task_status(&mut self, client: ClientId, message: &Message) {
+        let held = self.backends_of_held_task(client, message);
+        // The status of another client's task is not this client's to tell.
+        if held.is_empty() && !self.has_aggregate(client) && !self.is_anothers_held_task(client, message) {
+            return self.notify_home(client, message);
+        }
+        for backend in held {
+            self.record_held_end(backend, message);
+            let mut out = Outgoing::of(message);
+            dialect::translate(message, Dialect::Standard, &mut out);
+            self.notify_backend(backend, out);
+        }
     }
 }

@@ -59,7 +59,10 @@ impl Core {
         let Some(list) = List::of(message.method()).filter(|_| !message.has(Part::Cursor)) else {
             return false;
         };
-        let Some(c) = self.clients.get(&client).filter(|c| c.is_greeted()) else { return false };
+        // A modern client wants the server's cache hints, and may not listen for a correction.
+        let Some(c) = self.clients.get(&client).filter(|c| c.is_greeted() && !c.is_modern()) else {
+            return false;
+        };
         // A server that has answered before, or has failed too often, is not replaced by the store.
         let is_new = |b: &Backend| !b.handshake().has_welcome() && b.cooldown_end().is_none();
         let is_new = c.home().and_then(|home| self.backends.get(&home)).is_some_and(is_new);

@@ -80,6 +80,11 @@ impl Core {
         self.pending.iter().any(|(_, pending)| is_asked(pending)) || self.clients.values().any(is_started)
     }
 
+    /// Whether a server has answered a handshake of the legacy era.
+    pub(super) fn has_welcomed(&self, server: ServerId) -> bool {
+        self.servers.get(server).is_some_and(|server| server.has_welcomed())
+    }
+
     /// Whether a process has been asked for its era, and has not answered.
     pub(crate) fn is_asked_for_era(&self, backend: BackendId) -> bool {
         let is_asked = |p: &Pending| matches!(p.asker(), Asker::Era) && p.backend() == backend;

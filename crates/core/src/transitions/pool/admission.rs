@@ -142,7 +142,7 @@ impl Core {
         self.backends.values().filter(may_go).min_by_key(|b| b.last_used()).map(|b| b.id())
     }
 
-    /// Whether a client waits for a backend, or is subscribed there.
+    /// Whether a client waits for a backend, or for what it is being asked, or is subscribed there.
     pub(crate) fn is_in_use(&self, b: &Backend) -> bool {
         !b.queue().is_empty()
             || !b.subscriptions().is_empty()
@@ -151,6 +151,7 @@ impl Core {
             || b.lists().is_being_fetched()
             || self.pending.wanted_at(b.id()).any(|pending| pending.method() != Method::Ping)
             || self.questions.iter().any(|(_, asked)| asked.is_of(b.id()))
+            || self.is_asked_for_era(b.id())
     }
 
     /// Whether a backend keeps state that its clients would lose.

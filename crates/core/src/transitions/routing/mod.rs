@@ -7,7 +7,7 @@
 //! - `sharing`: the clients of a backend, and the recipient of a server's message.
 //! - `shared_roots`: `roots/list`, answered for all clients of a backend.
 //! - `isolation`: clients that may no longer share a backend.
-//! - `tasks`: requests that continue after their answer.
+//! - `tasks`: requests that continue after their answer. `held_tasks`: the same in the other direction.
 
 mod route;
 mod joining;
@@ -15,6 +15,7 @@ mod sharing;
 mod shared_roots;
 mod isolation;
 mod tasks;
+mod held_tasks;
 
 pub(crate) use joining::Forget;
 pub(crate) use route::Route;

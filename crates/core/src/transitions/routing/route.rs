@@ -244,7 +244,8 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         // Including backends where it worked earlier and left tasks or subscriptions.
         let is_known = |b: &&Backend| {
-            c.holds_lease_on(b.id()) || b.tasks().has_client(client) || b.subscriptions().has_client(client)
+            let has_task = b.tasks().has_client(client) || b.held_tasks().has_client(client);
+            c.holds_lease_on(b.id()) || has_task || b.subscriptions().has_client(client)
         };
         let backends: Vec<BackendId> = self.backends.values().filter(is_known).map(|b| b.id()).collect();
         for backend in backends {
@@ -274,6 +275,7 @@ impl Core {
         // A client that only moved elsewhere still waits for its tasks here.
         if is_lost {
             b.tasks_mut().forget_client(client);
+            b.held_tasks_mut().forget_client(client);
         }
         // The linger time counts from now.
         b.touch(self.clock.now());

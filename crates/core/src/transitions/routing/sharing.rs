@@ -1,6 +1,7 @@
 //! The clients that share a backend, and the recipient of a server's message. No guesses: an answer to the
 //! wrong client would be worse than an error.
 
+use super::tasks::names_task;
 use crate::backends::{Backend, BackendKey, Principals};
 use crate::clients::{Client, rank_in};
 use crate::core::Core;
@@ -95,8 +96,12 @@ impl Core {
     pub(crate) fn addressee(&self, launch: Launch, message: &Message) -> Addressee {
         let backend = launch.backend;
         let Some(b) = self.backends.get(&backend) else { return Addressee::Absent };
-        // A related task names its owner; only without one do the users decide.
-        if let Some(owner) = self.related_owner(backend, message) {
+        // A task names its owner, or the client that runs it; only without one do the users decide.
+        let owner = match names_task(message.method()) {
+            true => self.holder(b, message),
+            false => self.related_owner(backend, message),
+        };
+        if let Some(owner) = owner {
             return self.if_here(owner);
         }
         if let Some(client) = self.sole_user(backend) {

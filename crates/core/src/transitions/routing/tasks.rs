@@ -100,7 +100,7 @@ impl Core {
         }
     }
 
-    /// Removes other clients' tasks from a page of `tasks/list`.
+    /// Shows a client its own tasks in a page of `tasks/list`, under its own ids.
     pub(crate) fn own_tasks_only(
         &self,
         backend: BackendId,
@@ -108,32 +108,58 @@ impl Core {
         answer: &Message,
         out: &mut Outgoing,
     ) {
-        let Some(b) =
-            self.backends.get(&backend).filter(|b| b.users().has_others(self.connection_of(client)))
-        else {
-            return;
-        };
-        let (Some(result), whole) = (answer.part(Part::Result), answer.span(Part::Result)) else { return };
-        let is_own = |item: &&&RawValue| {
-            // A task without an id belongs to nobody.
-            let Ok(ListedTask { id }) = serde_json::from_str(item.get()) else { return false };
-            b.tasks().is_owned_spelled(id.get().as_bytes(), client)
-        };
-        let page = serde_json::from_slice::<TaskPage<'_>>(result).ok();
-        let items =
-            page.as_ref().and_then(|page| serde_json::from_str::<Vec<&RawValue>>(page.tasks.get()).ok());
-        let (Some(page), Some(items)) = (page, items) else {
+        let (Some(b), Some(c)) = (self.backends.get(&backend), self.clients.get(&client)) else { return };
+        let has_others = b.users().has_others(self.connection_of(client));
+        let is_own = |id: &[u8]| b.tasks().is_owned(id, client);
+        let filter: Option<&dyn Fn(&[u8]) -> bool> = if has_others { Some(&is_own) } else { None };
+        screen_tasks(answer, filter, &self.task_prefix(c).unwrap_or_default(), out);
+    }
+}
+
+/// Leaves tasks out of a page of `tasks/list`, by their ids, and puts a prefix before the ids of the others.
+pub(super) fn screen_tasks(
+    answer: &Message,
+    is_shown: Option<&dyn Fn(&[u8]) -> bool>,
+    prefix: &str,
+    out: &mut Outgoing,
+) {
+    if is_shown.is_none() && prefix.is_empty() {
+        return;
+    }
+    let (Some(result), whole) = (answer.part(Part::Result), answer.span(Part::Result)) else { return };
+    let page = serde_json::from_slice::<TaskPage<'_>>(result).ok();
+    let items = page.as_ref().and_then(|page| serde_json::from_str::<Vec<&RawValue>>(page.tasks.get()).ok());
+    let (Some(page), Some(items)) = (page, items) else {
+        if is_shown.is_some() {
             // The owners cannot be determined, so none is shown.
-            return out.replace(whole, Patch::Text(r#"{"tasks":[]}"#.into()));
-        };
-        let own: Vec<&str> = items.iter().filter(is_own).map(|item| item.get()).collect();
-        if own.len() == items.len() {
-            return;
+            out.replace(whole, Patch::Text(r#"{"tasks":[]}"#.into()));
         }
-        // `RawValue` borrows from the result, so its address gives the position.
-        let at = page.tasks.get().as_ptr() as usize - result.as_ptr() as usize + whole.range().start;
-        let span = Span::new(at, at + page.tasks.get().len());
-        out.replace(span, Patch::Text(format!("[{}]", own.join(",")).into()));
+        return;
+    };
+    let shown = |item: &&RawValue| {
+        let Ok(ListedTask { id }) = serde_json::from_str(item.get()) else {
+            // A task without an id belongs to nobody.
+            return is_shown.is_none().then(|| item.get().to_owned());
+        };
+        let is_own = is_shown.is_none_or(|is_shown| is_shown(id.get().as_bytes()));
+        is_own.then(|| prefixed(item.get(), id.get(), prefix))
+    };
+    let own: Vec<String> = items.iter().filter_map(shown).collect();
+    if prefix.is_empty() && own.len() == items.len() {
+        return;
+    }
+    // `RawValue` borrows from the result, so its address gives the position.
+    let at = page.tasks.get().as_ptr() as usize - result.as_ptr() as usize + whole.range().start;
+    let span = Span::new(at, at + page.tasks.get().len());
+    out.replace(span, Patch::Text(format!("[{}]", own.join(",")).into()));
+}
+
+/// A listed task whose id, a part of its text, has a prefix.
+fn prefixed(item: &str, id: &str, prefix: &str) -> String {
+    let at = id.as_ptr() as usize - item.as_ptr() as usize;
+    match id.strip_prefix('"') {
+        Some(rest) => format!("{}\"{prefix}{rest}{}", &item[..at], &item[at + id.len()..]),
+        None => item.to_owned(),
     }
 }
 
@@ -142,7 +168,7 @@ pub(crate) fn names_task(method: Method) -> bool {
     matches!(method, Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TaskResult)
 }
 
-fn is_final(object: Option<&[u8]>) -> bool {
+pub(super) fn is_final(object: Option<&[u8]>) -> bool {
     let status = object.and_then(|object| serde_json::from_slice::<TaskStatus<'_>>(object).ok());
     status.is_some_and(|TaskStatus { status }| matches!(&*status, "completed" | "failed" | "cancelled"))
 }

@@ -103,8 +103,23 @@ impl AggregateWorld {
         Ok(())
     }
 
+    /// An answer with the server's own ids of tasks; `None` if one lacks the name of the server.
+    fn with_own_tasks(&self, tag: usize, got: &str) -> Option<String> {
+        const KEY: &str = r#""taskId":""#;
+        let request = &self.ledger.requests[tag];
+        let launch = request.handed.last().filter(|_| self.clients[&request.client].is_aggregate());
+        let Some(launch) = launch else { return Some(got.to_owned()) };
+        let named = format!("{KEY}{}:", self.name_of(self.processes[launch].server));
+        let is_complete = got.matches(KEY).count() == got.matches(&named).count();
+        // A client that sees one server under its own names gets its own ids.
+        let may_lack = self.listed_for(request.client).len() == 1;
+        (is_complete || may_lack).then(|| got.replace(&named, KEY))
+    }
+
     /// The server's answer, except for URIs that two servers could own.
     fn is_same(&mut self, tag: usize, said: &str, got: &str) -> bool {
+        let Some(got) = self.with_own_tasks(tag, got) else { return false };
+        let got = got.as_str();
         if said == got {
             return true;
         }

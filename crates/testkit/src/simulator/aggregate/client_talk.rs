@@ -159,6 +159,13 @@ impl AggregateWorld {
         self.rng.choose(&own)
     }
 
+    /// The name of the server before the id of a task, for a client of several servers.
+    fn task_prefix(&self, client: ClientId, task: usize) -> String {
+        let process = self.processes.get(&self.own.tasks[task].launch);
+        let process = process.filter(|_| self.clients[&client].is_aggregate());
+        process.map(|process| format!("{}:", self.name_of(process.server))).unwrap_or_default()
+    }
+
     fn some_name(&mut self, client: ClientId, list: List) -> String {
         let c = &self.clients[&client];
         if let Some(server) = c.server {
@@ -209,7 +216,7 @@ impl AggregateWorld {
                 c.level = if c.is_aggregate() { Some(*rank) } else { c.level };
                 format!(r#""level":"{}","#, LEVELS[*rank])
             }
-            Verb::Task { task, .. } => format!(r#""taskId":"t{task}","#),
+            Verb::Task { task, .. } => format!(r#""taskId":"{}t{task}","#, self.task_prefix(client, *task)),
             Verb::Initialize | Verb::Ping | Verb::List { .. } | Verb::TasksList | Verb::Unknown => {
                 String::new()
             }

@@ -76,8 +76,11 @@ impl EraWorld {
         };
         let is_said = settings.era == EraChoice::Fixed(Era::Modern);
         // A server that did not even answer `initialize` is tried in the other way.
-        let has_failed =
-            self.processes.values().any(|p| p.server == server && !p.is_staying() && !p.is_greeted);
+        // So is one whose settings have changed while it was asked.
+        let has_failed = self.processes.values().any(|p| {
+            let is_of_old = self.owner.is_retired(p.launch.backend);
+            p.server == server && ((!p.is_staying() && !p.is_greeted) || is_of_old)
+        });
         if is_modern && !settings.is_remote && !is_said && !has_failed && !speech.is_modern() {
             return Err(format!("{launch} is of the legacy era, and gets {method} first"));
         }

@@ -32,7 +32,8 @@ impl EraWorld {
                     (false, true) => format!(r#""result":{DISCOVERED}"#),
                     (false, false) => format!(r#""result":{WELCOME}"#),
                 };
-                self.process(launch).is_greeted |= !refuses;
+                let p = self.process(launch);
+                p.is_greeted |= !refuses && p.is_staying();
                 let turn = number.map(|number| (number, answer(ID, &words)));
                 self.process_says(EraTurn { answering: turn, telling: None }, launch, answer(open.id, &words))
             }

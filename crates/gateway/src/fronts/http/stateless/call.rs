@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use std::sync::Arc;
 use switchboard_protocol::modern::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
-use switchboard_protocol::{RawId, Refusal};
+use switchboard_protocol::{Method, RawId, Refusal};
 use tokio::sync::mpsc;
 
 /// JSON-RPC code: the method does not exist.
@@ -24,9 +24,9 @@ pub(super) enum Outcome {
     Stream(mpsc::UnboundedReceiver<BodyPart>),
 }
 
-/// An error answer, with the status that HTTP has for it.
+/// An error answer, by its code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Failure(Option<StatusCode>);
+pub(super) struct Failure(Option<i32>);
 
 impl Failure {
     pub(super) fn read(answer: &[u8]) -> Self {
@@ -39,15 +39,25 @@ impl Failure {
             code: i32,
         }
         let answer: Option<Answer> = serde_json::from_slice(answer).ok();
-        Self(match answer.map(|answer| answer.error.code) {
+        Self(answer.map(|answer| answer.error.code))
+    }
+
+    /// The status that HTTP has for it.
+    pub(super) fn status(self) -> Option<StatusCode> {
+        match self.0 {
             Some(METHOD_NOT_FOUND) => Some(StatusCode::NOT_FOUND),
             Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION) => Some(StatusCode::BAD_REQUEST),
             Some(_) | None => None,
-        })
+        }
     }
 
-    pub(super) fn status(self) -> Option<StatusCode> {
-        self.0
+    /// Whether it tells a client to use another era.
+    pub(super) fn is_wrong_era(self, method: Method) -> bool {
+        match self.0 {
+            Some(UNSUPPORTED_VERSION) => true,
+            Some(METHOD_NOT_FOUND) => method == Method::Discover,
+            Some(_) | None => false,
+        }
     }
 }
 

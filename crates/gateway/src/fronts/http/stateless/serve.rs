@@ -106,7 +106,8 @@ impl Front {
         }
         let Admitted { headers, message: said, .. } = admitted;
         let client = call.client().clone();
-        let page = (said.method() == Method::ToolsList && is_modern).then(|| !said.has(Part::Cursor));
+        let method = said.method();
+        let page = (method == Method::ToolsList && is_modern).then(|| !said.has(Part::Cursor));
         let frame = Ok(Parsed::One(said));
         let paths = client.paths(&frame).await;
         self.inbox.said(Event::FromClient { client: client.id, frame, paths });
@@ -114,6 +115,10 @@ impl Front {
             Ok(Outcome::Whole { part, refusal, failure }) => {
                 if let Some(is_first) = page.filter(|_| failure.is_none()) {
                     client.params.learn(&part.bytes, is_first);
+                }
+                // Its client comes back with a handshake: until then, servers must not ask the one that remains here.
+                if failure.is_some_and(|failure| failure.is_wrong_era(method)) && client.close_if_idle() {
+                    self.end_client(&client);
                 }
                 let mut reply = message(part, headers, refusal);
                 if let Some(status) = failure.filter(|_| is_modern).and_then(Failure::status) {
