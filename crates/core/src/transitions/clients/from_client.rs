@@ -317,7 +317,7 @@ impl Core {
                 || self.backends.get(&backend).is_none_or(|b| !b.handshake().has_welcome())
         };
         message.method() == Method::Ping
-            && self.clients.get(&client).is_some_and(|c| c.is_greeted())
+            && self.clients.get(&client).is_some_and(|c| c.is_greeted() && !c.is_modern())
             && is_away()
     }
 

@@ -111,15 +111,18 @@ impl Core {
         let (Some(b), Some(c)) = (self.backends.get(&backend), self.clients.get(&client)) else { return };
         let has_others = b.users().has_others(self.connection_of(client));
         let is_own = |id: &[u8]| b.tasks().is_owned(id, client);
-        let filter: Option<&dyn Fn(&[u8]) -> bool> = if has_others { Some(&is_own) } else { None };
+        let filter: Option<IsShown<'_>> = if has_others { Some(&is_own) } else { None };
         screen_tasks(answer, filter, &self.task_prefix(c).unwrap_or_default(), out);
     }
 }
 
+/// Tells by the id of a task whether it is shown.
+type IsShown<'a> = &'a dyn Fn(&[u8]) -> bool;
+
 /// Leaves tasks out of a page of `tasks/list`, by their ids, and puts a prefix before the ids of the others.
 pub(super) fn screen_tasks(
     answer: &Message,
-    is_shown: Option<&dyn Fn(&[u8]) -> bool>,
+    is_shown: Option<IsShown<'_>>,
     prefix: &str,
     out: &mut Outgoing,
 ) {

@@ -111,7 +111,7 @@ pub(crate) struct OfferRead {
 
 impl Scenario for Servers {
     const TEST: &'static str = "aggregates";
-    const COUNTERS: &'static str = "aggregates profiles rights_changed refused stopped_reading handshakes handshakes_anew warm_handshakes \
+    const COUNTERS: &'static str = "servers_removed aggregates profiles rights_changed refused stopped_reading handshakes handshakes_anew warm_handshakes \
         warm_lists from_store answers batches batch_answers cancellations progress logs updates updates_heard \
         unsubscribed_by_us tasks asks questions_answered disputes separated tasks_hidden roots_asked list_changes \
         fetched pages_served refused_pages second_answers read read_too_late kept pages long_walks told \

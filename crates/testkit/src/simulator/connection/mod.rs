@@ -53,7 +53,7 @@ type ConnectionWorld = World<Post>;
 
 impl Scenario for Post {
     const TEST: &'static str = "simulator";
-    const COUNTERS: &'static str = "answers records server_errors batches batches_of_notifications batch_answers reused_ids \
+    const COUNTERS: &'static str = "servers_removed answers records server_errors batches batches_of_notifications batch_answers reused_ids \
         garbage bare_clients handshakes replays second_initializes client_too_long backend_too_long broken_answers \
         null_id_errors second_answers stray_answers late_answers words_of_the_dead quarantined glued_messages \
         cancellations cancellations_mapped unknown_cancellations answers_after_cancellation progress stray_progress \

@@ -23,7 +23,7 @@ use switchboard_protocol::{Message, Outgoing, OutgoingKind, Parsed, parse};
 
 /// Counters of every scenario.
 const COUNTERS: &str = "steps ticks late_ticks clients clients_ended clients_lost requests starts spawn_failures \
-    crashes orders drains reloads servers_removed \
+    crashes orders drains reloads \
     breaker_openings retries";
 
 /// A deliberate fault between the core and the parties, to prove that it is found and the run is shrunk.

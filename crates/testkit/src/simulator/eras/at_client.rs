@@ -1,7 +1,7 @@
 //! Arrivals at a client: answers in its era, and notifications that it asked for.
 
 use super::client::{Manner, Stage};
-use super::client_talk::{Verb, filled};
+use super::client_talk::{EraVerb, filled};
 use super::plan::Speech;
 use super::{EraWorld, SUBSCRIPTION};
 use crate::simulator::engine::{Answer, Check, Words, parsed};
@@ -36,7 +36,7 @@ impl EraWorld {
             return Err(format!("{client} has no subscription {id}, and hears {text}"));
         };
         let request = &mut self.ledger.requests[number];
-        if request.verb != Verb::Listen || !request.is_open() {
+        if request.verb != EraVerb::Listen || !request.is_open() {
             return Err(format!("{client}'s subscription {id} is over, and it hears {text}"));
         }
         let is_acknowledged = std::mem::replace(&mut request.own.is_acknowledged, true);
@@ -71,7 +71,7 @@ impl EraWorld {
         let (verb, id) = (request.verb, request.id.clone());
         let is_said = self.turn.answering.as_ref().is_some_and(|(meant, _)| *meant == number);
         let answering = if is_said { self.turn.answering.take() } else { None };
-        if request.is_cancelled && (verb == Verb::Listen || answering.is_none()) {
+        if request.is_cancelled && (verb == EraVerb::Listen || answering.is_none()) {
             return Err(format!("{client} took {id} back, and gets {text}"));
         }
         let failed = answer.failed();
@@ -79,7 +79,7 @@ impl EraWorld {
         match answering {
             Some((_, said)) => {
                 let expected = filled(&said, &id, None, "");
-                if is_single && verb != Verb::Initialize && expected.trim() != text.trim() {
+                if is_single && verb != EraVerb::Initialize && expected.trim() != text.trim() {
                     return Err(format!("{client} should get\n  {expected}\nbut gets\n  {text}"));
                 }
                 self.stats.count("results");
@@ -88,7 +88,7 @@ impl EraWorld {
             None if failed => self.our_error(client, number, &parsed(words["error"].get())?)?,
             None => self.our_result(client, number, &text)?,
         }
-        if verb == Verb::Initialize {
+        if verb == EraVerb::Initialize {
             self.client(client).own.stage = if failed { Stage::New } else { Stage::Greeted };
         }
         Ok(())
@@ -99,14 +99,14 @@ impl EraWorld {
         let request = &self.ledger.requests[number];
         let is_aggregate = self.clients[&client].is_aggregate();
         match request.verb {
-            Verb::Listen => match subscription_in(text, "result")? == request.id {
+            EraVerb::Listen => match subscription_in(text, "result")? == request.id {
                 true => Ok(()),
                 false => Err(format!("{client}'s subscription {} ends as {text}", request.id)),
             },
-            Verb::Initialize => Ok(()),
-            Verb::List | Verb::Discover if is_aggregate => Ok(()),
-            Verb::List if !request.is_modern => Ok(()),
-            Verb::List | Verb::Discover | Verb::Call => {
+            EraVerb::Initialize => Ok(()),
+            EraVerb::List | EraVerb::Discover if is_aggregate => Ok(()),
+            EraVerb::List if !request.is_modern => Ok(()),
+            EraVerb::List | EraVerb::Discover | EraVerb::Call => {
                 Err(format!("{client} gets a result that no server gave: {text}"))
             }
         }

@@ -1,8 +1,8 @@
 //! Arrivals at a process: each era its own requests, declared or after a handshake.
 
-use super::client_talk::{Verb, filled};
+use super::client_talk::{EraVerb, filled};
 use super::plan::Speech;
-use super::process::{Job, Listen, Open};
+use super::process::{EraJob, EraOpen, Listen};
 use super::{CAPABILITIES, EraWorld, VERSION};
 use crate::simulator::engine::{Asked, Check};
 use switchboard_core::{EraChoice, Launch};
@@ -39,23 +39,23 @@ impl EraWorld {
             ("initialize", number) => {
                 let is_plain = number.is_none() && words["params"]["protocolVersion"] == "2024-11-05";
                 self.stats.count_if("plain_handshakes", is_plain);
-                Job::Greeting { number: number.filter(|&it| self.is_own(launch, it)) }
+                EraJob::Greeting { number: number.filter(|&it| self.is_own(launch, it)) }
             }
-            ("server/discover", None) if is_modern && is_first => Job::Greeting { number: None },
+            ("server/discover", None) if is_modern && is_first => EraJob::Greeting { number: None },
             ("server/discover", None) if !is_modern => {
                 self.stats.count("era_probes");
-                Job::Probe
+                EraJob::Probe
             }
             ("subscriptions/listen", number) => {
                 self.stats.count_if("our_listens", number.is_none());
                 self.process(launch).listens.push(Listen { id, number, is_acknowledged: false });
                 return Ok(());
             }
-            (_, Some(number)) => Job::Client(number),
-            ("tools/list", None) => Job::Other { is_list: true },
-            (_, None) => Job::Other { is_list: false },
+            (_, Some(number)) => EraJob::Client(number),
+            ("tools/list", None) => EraJob::Other { is_list: true },
+            (_, None) => EraJob::Other { is_list: false },
         };
-        self.process(launch).open.push(Open { id, job });
+        self.process(launch).open.push(EraOpen { id, job });
         Ok(())
     }
 
@@ -107,7 +107,7 @@ impl EraWorld {
             return Err(format!("{launch} is given {what} before it was greeted"));
         }
         let expected = filled(&request.text, &id.to_string(), Some(&id.to_string()), "echo");
-        if request.verb != Verb::Initialize && expected != text.trim() {
+        if request.verb != EraVerb::Initialize && expected != text.trim() {
             return Err(format!("{launch} should get\n  {expected}\nbut gets\n  {text}"));
         }
         let now = self.now;

@@ -1,6 +1,6 @@
 //! Clients of both eras, and of none: they connect, choose how to speak, and leave.
 
-use super::client_talk::Verb;
+use super::client_talk::EraVerb;
 use super::{EraTurn, EraWorld};
 use crate::simulator::engine::{Check, environment as environment_of, notice, request};
 use serde_json::Value;
@@ -110,7 +110,7 @@ impl EraWorld {
             (Manner::Modern, _) if probes => {
                 self.client(client).probes = false;
                 self.stats.count("probes");
-                self.asks(client, Verb::Discover)
+                self.asks(client, EraVerb::Discover)
             }
             (Manner::Legacy | Manner::Modern | Manner::Plain, _) => {
                 let verb = self.some_verb(client);
@@ -131,7 +131,7 @@ impl EraWorld {
         let c = self.client(client);
         (c.own.stage, c.is_confirmed, c.own.is_modern) = (Stage::Asked, false, false);
         let capabilities = c.capabilities();
-        let (number, id) = self.enter(client, Verb::Initialize, String::new(), None, false);
+        let (number, id) = self.enter(client, EraVerb::Initialize, String::new(), None, false);
         let params = format!(
             r#"{{"protocolVersion":"2025-06-18","capabilities":{capabilities},"clientInfo":{{"name":"sim","version":"1"}},"tag":{number}}}"#
         );
@@ -143,7 +143,7 @@ impl EraWorld {
         self.cancels_one(client)?;
         for number in before {
             let request = &self.ledger.requests[number];
-            let is_listen = request.is_cancelled && request.verb == Verb::Listen;
+            let is_listen = request.is_cancelled && request.verb == EraVerb::Listen;
             self.stats.count_if("listens_cancelled", is_listen);
         }
         Ok(())

@@ -11,7 +11,7 @@ pub(super) const TOKEN: &str = "\u{2}";
 pub(super) const NAME: &str = "\u{3}";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum EraVerb {
     Initialize,
     Discover,
     List,
@@ -19,7 +19,7 @@ pub(super) enum Verb {
     Listen,
 }
 
-impl Verb {
+impl EraVerb {
     pub(super) fn method(self) -> &'static str {
         match self {
             Self::Initialize => "initialize",
@@ -34,7 +34,7 @@ impl Verb {
 /// The scenario's own part of a request. It carries its number as its tag.
 #[derive(Debug)]
 pub(crate) struct EraRequest {
-    pub(super) verb: Verb,
+    pub(super) verb: EraVerb,
     /// Whether it declares a modern version.
     pub(super) is_modern: bool,
     /// Whether it belongs to a modern client, and declares nothing.
@@ -50,7 +50,7 @@ impl EraWorld {
     pub(super) fn enter(
         &mut self,
         client: ClientId,
-        verb: Verb,
+        verb: EraVerb,
         text: String,
         token: Option<String>,
         is_modern: bool,
@@ -76,18 +76,18 @@ impl EraWorld {
         (self.book(client, None, verb.method(), id.clone(), token, own), id)
     }
 
-    pub(super) fn some_verb(&mut self, client: ClientId) -> Verb {
+    pub(super) fn some_verb(&mut self, client: ClientId) -> EraVerb {
         let is_modern = self.clients[&client].manner == Manner::Modern;
         match self.rng.below(100) {
-            0..50 => Verb::Call,
-            50..70 => Verb::List,
-            70..78 if is_modern => Verb::Discover,
-            78..95 if is_modern => Verb::Listen,
-            _ => Verb::Call,
+            0..50 => EraVerb::Call,
+            50..70 => EraVerb::List,
+            70..78 if is_modern => EraVerb::Discover,
+            78..95 if is_modern => EraVerb::Listen,
+            _ => EraVerb::Call,
         }
     }
 
-    pub(super) fn asks(&mut self, client: ClientId, verb: Verb) -> Check {
+    pub(super) fn asks(&mut self, client: ClientId, verb: EraVerb) -> Check {
         if self.rng.percent(12) {
             let abilities = self.rng.below(3);
             let c = self.client(client);
@@ -100,11 +100,11 @@ impl EraWorld {
         let c = &self.clients[&client];
         let is_modern = c.manner == Manner::Modern;
         // Certain only if nothing is under way that might change its era.
-        let is_undeclared = c.is_modern && is_modern && verb != Verb::Discover && self.rng.percent(5);
+        let is_undeclared = c.is_modern && is_modern && verb != EraVerb::Discover && self.rng.percent(5);
         let is_declared = is_modern && !is_undeclared;
-        let wants_log = is_declared && verb == Verb::Call && self.rng.percent(30);
+        let wants_log = is_declared && verb == EraVerb::Call && self.rng.percent(30);
         let number = self.ledger.requests.len();
-        let token = (verb == Verb::Call && self.rng.percent(40)).then(|| format!("\"tok-{number}\""));
+        let token = (verb == EraVerb::Call && self.rng.percent(40)).then(|| format!("\"tok-{number}\""));
         let text = self.draft(client, verb, number, token.is_some(), is_declared, wants_log);
         let (number, id) = self.enter(client, verb, text.clone(), token.clone(), is_declared);
         let request = &mut self.ledger.requests[number];
@@ -114,7 +114,7 @@ impl EraWorld {
             (_, true) => "undeclared_requests",
             (false, false) => "legacy_requests",
         });
-        self.stats.count_if("listens", verb == Verb::Listen);
+        self.stats.count_if("listens", verb == EraVerb::Listen);
         let name = self.public_name(client);
         let text = filled(&text, &id, token.as_deref(), &name);
         self.client_says(EraTurn::default(), client, text)?;
@@ -136,7 +136,7 @@ impl EraWorld {
     fn draft(
         &mut self,
         client: ClientId,
-        verb: Verb,
+        verb: EraVerb,
         number: usize,
         has_token: bool,
         is_declared: bool,
@@ -157,7 +157,7 @@ impl EraWorld {
         self.rng.shuffle(&mut meta);
         let mut params = vec![format!(r#""tag":{number}"#)];
         match verb {
-            Verb::Call => {
+            EraVerb::Call => {
                 params.push(format!(r#""name":"{NAME}""#));
                 params.push(r#""arguments":{"n":0.700, "e":"\u00e9\/"}"#.to_owned());
                 if let Some(state) = self.client(client).own.state.take().filter(|_| is_declared) {
@@ -165,13 +165,13 @@ impl EraWorld {
                     params.push(format!(r#""requestState":"{state}","inputResponses":{{}}"#));
                 }
             }
-            Verb::Listen => {
+            EraVerb::Listen => {
                 let uris = if self.clients[&client].is_aggregate() { "[]" } else { r#"["mem:one"]"# };
                 params.push(format!(
                     r#""notifications":{{"toolsListChanged":true,"resourceSubscriptions":{uris}}}"#
                 ));
             }
-            Verb::Initialize | Verb::Discover | Verb::List => {}
+            EraVerb::Initialize | EraVerb::Discover | EraVerb::List => {}
         }
         if !meta.is_empty() {
             params.push(format!(r#""_meta":{{{}}}"#, meta.join(" ,")));

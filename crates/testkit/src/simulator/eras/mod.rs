@@ -86,7 +86,7 @@ impl Scenario for Eras {
         modern_processes legacy_processes plain_handshakes era_probes our_listens refused_handshakes \
         ignored_probes questions_refused questions untagged_changes results server_errors our_results \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
-        error_missing_meta error_unsupported_version error_method_not_found waits_for_room roots_asked let_go separated";
+        error_missing_meta error_unsupported_version error_method_not_found waits_for_room let_go separated";
     const LONGEST_JUMP: (usize, usize) = (30_000, 180_000);
     const KEEPS_DEADLINES: bool = false;
 

@@ -1,20 +1,20 @@
 //! Processes of servers of either era: they answer, ignore, exit, crash, and end slowly.
 
 use super::EraWorld;
-use super::client_talk::Verb;
+use super::client_talk::EraVerb;
 use crate::simulator::engine::{Check, Phase, Process};
 use std::time::Duration;
 use switchboard_core::Launch;
 
 /// An unanswered request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Open {
+pub(super) struct EraOpen {
     pub(super) id: u64,
-    pub(super) job: Job,
+    pub(super) job: EraJob,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Job {
+pub(super) enum EraJob {
     /// The first request: `initialize`, or `server/discover` for a modern process.
     Greeting { number: Option<usize> },
     /// A client's request.
@@ -40,7 +40,7 @@ pub(crate) struct EraProcess {
     /// Whether it got a request, and whether the first one was `server/discover`.
     pub(super) has_begun: bool,
     pub(super) is_modern: bool,
-    pub(super) open: Vec<Open>,
+    pub(super) open: Vec<EraOpen>,
     pub(super) listens: Vec<Listen>,
     pub(super) is_doomed: bool,
 }
@@ -98,7 +98,7 @@ impl EraWorld {
         let within = self.longest_wait();
         for request in self.ledger.requests.iter().filter(|request| request.is_open()) {
             let since = request.touched.max(self.told_since);
-            if request.verb != Verb::Listen && self.now.since(since) > within {
+            if request.verb != EraVerb::Listen && self.now.since(since) > within {
                 return Err(format!("{}'s {} has no answer since {since:?}", request.client, request.id));
             }
         }
@@ -115,7 +115,7 @@ impl EraWorld {
     pub(super) fn check_settled(&self) -> Check {
         let waits = |number: &usize| {
             let request = &self.ledger.requests[*number];
-            request.is_open() && request.verb != Verb::Listen && !self.is_lost(request.client)
+            request.is_open() && request.verb != EraVerb::Listen && !self.is_lost(request.client)
         };
         match (0..self.ledger.requests.len()).find(waits) {
             Some(number) => {

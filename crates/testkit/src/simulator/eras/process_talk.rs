@@ -1,8 +1,8 @@
 //! Messages of processes: answers, subscriptions, and what a modern server should not send.
 
-use super::client_talk::{ID, Verb, filled};
+use super::client_talk::{EraVerb, ID, filled};
 use super::plan::Speech;
-use super::process::{Job, Listen, Open};
+use super::process::{EraJob, EraOpen, Listen};
 use super::{EraTurn, EraWorld, SUBSCRIPTION};
 use crate::simulator::engine::{Check, answer, notice, request};
 use serde_json::json;
@@ -17,11 +17,11 @@ impl EraWorld {
         self.plan.speech[self.processes[&launch].server]
     }
 
-    pub(super) fn answer_open(&mut self, launch: Launch, open: Open) -> Check {
+    pub(super) fn answer_open(&mut self, launch: Launch, open: EraOpen) -> Check {
         let speech = self.speech(launch);
         let is_modern = self.processes[&launch].is_modern;
         match open.job {
-            Job::Greeting { number } => {
+            EraJob::Greeting { number } => {
                 let refuses = match is_modern {
                     true => !speech.is_modern(),
                     false => speech == Speech::Modern,
@@ -37,7 +37,7 @@ impl EraWorld {
                 let turn = number.map(|number| (number, answer(ID, &words)));
                 self.process_says(EraTurn { answering: turn, telling: None }, launch, answer(open.id, &words))
             }
-            Job::Probe => {
+            EraJob::Probe => {
                 let words = match speech {
                     Speech::Dual | Speech::Modern => format!(r#""result":{DISCOVERED}"#),
                     Speech::Legacy | Speech::Fragile => UNKNOWN.to_owned(),
@@ -48,7 +48,7 @@ impl EraWorld {
                 };
                 self.process_says(EraTurn::default(), launch, answer(open.id, words))
             }
-            Job::Other { is_list } => {
+            EraJob::Other { is_list } => {
                 let result = if is_list { self.list(launch) } else { r"{}".to_owned() };
                 self.process_says(
                     EraTurn::default(),
@@ -56,7 +56,7 @@ impl EraWorld {
                     answer(open.id, format!(r#""result":{result}"#)),
                 )
             }
-            Job::Client(number) => self.answer_client(launch, open.id, number),
+            EraJob::Client(number) => self.answer_client(launch, open.id, number),
         }
     }
 
@@ -76,15 +76,15 @@ impl EraWorld {
                 self.stats.count("server_errors");
                 format!(r#""error":{{"code":-32050,"message":"no","data":{{"tag":{number}}}}}"#)
             }
-            Verb::Discover => format!(r#""result":{DISCOVERED}"#),
-            Verb::List => format!(r#""result":{}"#, self.list(launch)),
-            Verb::Call if is_modern && self.rng.percent(20) => {
+            EraVerb::Discover => format!(r#""result":{DISCOVERED}"#),
+            EraVerb::List => format!(r#""result":{}"#, self.list(launch)),
+            EraVerb::Call if is_modern && self.rng.percent(20) => {
                 self.client(client).own.state = Some(format!("st\\u0041te-{number}="));
                 format!(
                     r#""result":{{"resultType":"input_required","requestState":"st\u0041te-{number}=","inputRequests":{{}} }}"#
                 )
             }
-            Verb::Call | Verb::Initialize | Verb::Listen => {
+            EraVerb::Call | EraVerb::Initialize | EraVerb::Listen => {
                 format!(r#""result":{{"resultType":"complete","content":[], "tag":{number},"n":1.50}}"#)
             }
         };
@@ -119,12 +119,12 @@ impl EraWorld {
     }
 
     fn progresses(&mut self, launch: Launch) -> Check {
-        let has_token = |open: &&Open| {
-            let Job::Client(number) = open.job else { return false };
+        let has_token = |open: &&EraOpen| {
+            let EraJob::Client(number) = open.job else { return false };
             self.ledger.requests[number].token.is_some()
         };
         let Some(open) = self.processes[&launch].open.iter().find(has_token).copied() else { return Ok(()) };
-        let Job::Client(number) = open.job else { return Ok(()) };
+        let EraJob::Client(number) = open.job else { return Ok(()) };
         self.ledger.requests[number].touched = self.now;
         let params = json!({ "progressToken": open.id, "progress": 1 });
         self.process_notifies(launch, "notifications/progress", params)?;

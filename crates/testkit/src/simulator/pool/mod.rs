@@ -82,7 +82,7 @@ pub(crate) struct PoolTurn {
 
 impl Scenario for Sites {
     const TEST: &'static str = "pool";
-    const COUNTERS: &'static str = "pinned_clients early_talkers plain_handshakes results server_errors cancellations \
+    const COUNTERS: &'static str = "servers_removed pinned_clients early_talkers plain_handshakes results server_errors cancellations \
         answers_after_cancellation progress late_progress roots_asked roots_answered roots_refused \
         roots_never_answered late_lookups roots_known homes_moved parked_and_routed placed_calls opened_roots \
         nested_roots fallbacks nowhere greeted_without_a_process roots_named_to_process roots_changed_told \
