@@ -31,6 +31,7 @@ mod sharing;
 mod environments;
 mod eras;
 mod eras_aggregate;
+mod eras_changes;
 mod shared_roots;
 mod crowd;
 mod together;

@@ -72,6 +72,7 @@ pub(super) fn apply(settings: &mut Settings, line: &str) {
             "secret" => settings.secrets = settings.secrets.with([value.to_owned()]),
             "linger" => settings.linger = Some(duration(value)),
             "stays" => settings.stays = true,
+            "client_era" => settings.client_era = ClientEra::Legacy,
             "bare" => settings.dialect = LearntDialect::Fixed(Dialect::Bare),
             "no_fallback" => settings.roots.policy.fallback = false,
             "page_size" => settings.aggregates.page_size = Some(number()),
