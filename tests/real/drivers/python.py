@@ -143,6 +143,8 @@ async def attempt(step, awaitable):
 
 async def everything():
     async with connect() as client:
+        # A server whose lists are stored starts with its first call.
+        show("echo", await client.call_tool("echo", {"message": "„hi“ 😀"}))
         await until(lambda: messages)
         show("roots were taken", messages)
         show("ping", await client.send_ping())
@@ -151,7 +153,6 @@ async def everything():
         show("prompts", (await client.list_prompts()).prompts)
         show("prompt", await client.get_prompt("args-prompt", {"city": "Zürich"}))
         show("read", await client.read_resource("demo://resource/dynamic/text/7"))
-        show("echo", await client.call_tool("echo", {"message": "„hi“ 😀"}))
         show("structured", await client.call_tool("get-structured-content", {"location": "Chicago"}))
         show("image", await client.call_tool("get-tiny-image", {}))
         show("roots", await client.call_tool("get-roots-list", {}))

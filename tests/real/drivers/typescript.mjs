@@ -43,6 +43,8 @@ on("notifications/tools/list_changed", () => ((said.tools = true), told()));
 
 await client.connect(transport);
 print("server", [client.getServerVersion(), client.getServerCapabilities(), client.getInstructions()]);
+// A server whose lists are stored starts with its first call.
+print("echo", await call({ name: "echo", arguments: { message: "„hi“ 😀" } }));
 await until(() => said.message.length > 0);
 print("roots were taken", said.message);
 
@@ -57,7 +59,6 @@ const ref = { type: "ref/prompt", name: `${prefix}completable-prompt` };
 print("completion", await client.complete({ ref, argument: { name: "department", value: "S" } }));
 print("level", await client.setLoggingLevel("debug"));
 
-print("echo", await call({ name: "echo", arguments: { message: "„hi“ 😀" } }));
 print("structured", await call({ name: "get-structured-content", arguments: { location: "Chicago" } }));
 print("image", await call({ name: "get-tiny-image", arguments: {} }));
 print("roots", await call({ name: "get-roots-list", arguments: {} }));
