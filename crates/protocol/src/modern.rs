@@ -115,31 +115,22 @@ impl Declaration {
         })
     }
 
-    /// The declaration of our own question whether a server of the legacy era speaks the modern one, too.
-    pub fn for_probe() -> Self {
-        Self {
-            version: format!("\"{}\"", MODERN_VERSIONS[0]).into(),
-            capabilities: Bytes::from_static(b"{}"),
-            info: None,
-        }
-    }
-
     /// The `initialize` that stands for this declaration. It has a declaration of its own, by which
     /// [`Era::of_handshake`] recognises it.
     pub fn initialize(&self) -> String {
-        self.handshake(text(&self.version), &format!(r#","_meta":{{{}}}"#, self.meta()))
+        self.handshake(0, text(&self.version), &format!(r#","_meta":{{{}}}"#, self.meta()))
     }
 
     /// The `initialize` of a client with these capabilities in the legacy era.
-    pub fn legacy_initialize(&self) -> String {
-        self.handshake(&format!("\"{}\"", crate::HANDSHAKE_VERSIONS[0]), "")
+    pub fn legacy_initialize(&self, id: u64) -> String {
+        self.handshake(id, &format!("\"{}\"", crate::HANDSHAKE_VERSIONS[0]), "")
     }
 
-    fn handshake(&self, version: &str, more: &str) -> String {
+    fn handshake(&self, id: u64, version: &str, more: &str) -> String {
         let capabilities = text(&self.capabilities);
         let info = self.info.as_deref().map_or(UNKNOWN_CLIENT, text);
         format!(
-            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":{version},"capabilities":{capabilities},"clientInfo":{info}{more}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":{version},"capabilities":{capabilities},"clientInfo":{info}{more}}}}}"#
         )
     }
 
@@ -200,7 +191,7 @@ mod tests {
         let own = message(&declared.request(2, Method::ToolsList, r#","cursor":"x""#));
         assert!(declare_same(&request, &own));
         assert_eq!(own.text(Part::Cursor).as_deref(), Some("x"));
-        let legacy = message(&declared.legacy_initialize());
+        let legacy = message(&declared.legacy_initialize(0));
         let params = String::from_utf8(legacy.part(Part::Params).unwrap().to_vec()).unwrap();
         let expected = r#"{"protocolVersion":"2025-11-25","capabilities":{"sampling" :{}},"clientInfo":{"name":"c","version":"1"}}"#;
         assert_eq!(params, expected);
