@@ -132,6 +132,12 @@ impl Core {
             self.fail(&pending, &error);
             return self.check_drained();
         }
+        let withheld =
+            if failed { None } else { self.withholds_task(launch.backend, client, &pending) };
+        if let Some(error) = withheld {
+            self.fail(&pending, &error);
+            return self.check_drained();
+        }
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));

@@ -46,6 +46,7 @@ impl Core {
             Asker::Listen if message.method() == Method::ResourceUpdated => {
                 self.resource_updated(backend, message)
             }
+            Asker::Listen if message.method() == Method::TaskNotice => self.task_told(backend, message),
             _ => {}
         }
     }
