@@ -1,7 +1,7 @@
 //! MCP 2026-07-28, the modern era.
 //!
 //! - `peers`: the scripted client and the fake server of this era, without the program between them.
-//! - `stdio`: one server over stdio. `together`: several servers. `verdict`: the era of a server.
+//! - `stdio`: one server over stdio. `together`: several servers. `verdict`: the era of a server. `tasks`: the owners of tasks.
 //! - `remote`: modern servers over HTTP; `remote_real`: those of two SDKs.
 //! - `http_refusals`: requests over HTTP that break the rules of the transport.
 //! - `http_calls`, `http_streams`: requests over HTTP, and their responses. `http_access`: the rights of their tokens.
@@ -23,3 +23,5 @@ mod http_streams;
 mod http_access;
 #[cfg(target_os = "linux")]
 mod http_plain;
+#[cfg(target_os = "linux")]
+mod tasks;

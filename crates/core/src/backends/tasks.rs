@@ -71,9 +71,11 @@ impl Tasks {
     /// The client that a task belongs to.
     pub(crate) fn client_of(&self, id: &[u8]) -> Option<ClientId> {
         let id = same_spelling(id);
-        self.known.iter().find(|known| known.id == *id && !known.is_past).and_then(|known| match known.owner {
-            TaskOwner::Client(client) => Some(client),
-            TaskOwner::Principal(_) | TaskOwner::Nobody => None,
+        self.known.iter().find(|known| known.id == *id && !known.is_past).and_then(|known| {
+            match known.owner {
+                TaskOwner::Client(client) => Some(client),
+                TaskOwner::Principal(_) | TaskOwner::Nobody => None,
+            }
         })
     }
 

@@ -132,8 +132,7 @@ impl Core {
             self.fail(&pending, &error);
             return self.check_drained();
         }
-        let withheld =
-            if failed { None } else { self.withholds_task(launch.backend, client, &pending) };
+        let withheld = if failed { None } else { self.withholds_task(launch.backend, client, &pending) };
         if let Some(error) = withheld {
             self.fail(&pending, &error);
             return self.check_drained();

@@ -88,7 +88,8 @@ impl Core {
 
     /// Stops listening to tasks that no subscription includes any more.
     pub(super) fn drop_unheard_tasks(&mut self) {
-        let hears = |b: &&Backend| b.subscriptions().listening().is_some_and(|(_, it)| it.contains("taskIds"));
+        let hears =
+            |b: &&Backend| b.subscriptions().listening().is_some_and(|(_, it)| it.contains("taskIds"));
         let found: Vec<BackendId> = self.backends.values().filter(hears).map(|b| b.id()).collect();
         for backend in found {
             self.listen_anew(backend);

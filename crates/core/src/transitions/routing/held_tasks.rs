@@ -20,10 +20,9 @@ impl Core {
     ) -> Result<(), ErrorAnswer> {
         let Some(task) = answer.part(Part::ResultTaskId) else { return Ok(()) };
         let now = self.clock.now();
-        let is_recorded = self
-            .backends
-            .get_mut(&backend)
-            .is_none_or(|b| task.len() <= MAX_TOKEN_BYTES && b.held_tasks_mut().begin(task, TaskOwner::Client(client), now));
+        let is_recorded = self.backends.get_mut(&backend).is_none_or(|b| {
+            task.len() <= MAX_TOKEN_BYTES && b.held_tasks_mut().begin(task, TaskOwner::Client(client), now)
+        });
         match is_recorded {
             true => Ok(()),
             false => Err(self.unusable_task(backend)),
