@@ -69,6 +69,21 @@ impl Core {
         }
     }
 
+    /// Passes a log message to the request that it came with.
+    pub(crate) fn log_of_request(&mut self, launch: Launch, about: u64, message: &Message) {
+        let Some(b) = self.backends.get(&launch.backend).filter(|b| b.is_current(launch)) else { return };
+        let backend = b.id();
+        self.backend_spoke(launch, false);
+        let is_its = |p: &&Pending| p.was_sent_to(backend) && p.is_wanted() && p.wants_log();
+        match self.pending.get(about).filter(is_its).map(|pending| pending.asker().clone()) {
+            Some(Asker::Client { client, id, .. }) => {
+                let out = self.for_client(client, message);
+                self.tell_client_about(client, out, About::Request(id));
+            }
+            Some(_) | None => self.report_unheard(backend, message),
+        }
+    }
+
     /// Passes a log message, which names no request, if it can only belong to one client.
     fn modern_log(&mut self, backend: BackendId, message: &Message) {
         let is_open = |p: &Pending| p.was_sent_to(backend) && p.is_wanted() && p.wants_log();
