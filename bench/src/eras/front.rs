@@ -1,6 +1,6 @@
 //! The programs of each front: their command lines, config files, and clients.
 
-use super::subject::{Era, Serving, Subject};
+use super::subject::{Serving, Speech, Subject};
 use crate::aggregate::{BETWEEN, SERVER};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -10,6 +10,8 @@ use switchboard_testkit::client::Start;
 use switchboard_testkit::daemons;
 use switchboard_testkit::scratch::Scratch;
 
+/// Programs of each front, see [`Front::open`].
+pub(super) const SUBJECTS: usize = 5;
 /// Servers behind the aggregated front.
 const SERVERS: usize = 10;
 
@@ -46,17 +48,18 @@ impl Front {
         }
     }
 
-    /// The floor with legacy and with modern messages, and Switchboard with both.
-    pub(super) fn open(self, switchboard: &Path) -> io::Result<[Subject; 4]> {
+    /// The floor with legacy and modern messages, and Switchboard with legacy, long legacy and modern ones.
+    pub(super) fn open(self, switchboard: &Path) -> io::Result<[Subject; SUBJECTS]> {
         Ok([
-            self.floor(Era::Legacy)?,
-            self.floor(Era::Modern)?,
-            self.switchboard(switchboard, Era::Legacy)?,
-            self.switchboard(switchboard, Era::Modern)?,
+            self.floor(Speech::Legacy)?,
+            self.floor(Speech::Modern)?,
+            self.switchboard(switchboard, Speech::Legacy)?,
+            self.switchboard(switchboard, Speech::LongLegacy)?,
+            self.switchboard(switchboard, Speech::Modern)?,
         ])
     }
 
-    fn floor(self, era: Era) -> io::Result<Subject> {
+    fn floor(self, speech: Speech) -> io::Result<Subject> {
         let this = std::env::current_exe()?.into_os_string();
         let words: &[&str] = match self {
             Self::Solo | Self::Daemon => &["pump", "--"],
@@ -65,19 +68,19 @@ impl Front {
         };
         let words = words.iter().map(OsString::from);
         let argv: Vec<OsString> =
-            [this.clone()].into_iter().chain(words).chain([this]).chain(backend(era)).collect();
+            [this.clone()].into_iter().chain(words).chain([this]).chain(backend(speech)).collect();
         let (start, scratch) = (Start::plain(&argv), Scratch::new());
         match self {
-            Self::Solo | Self::Daemon => Subject::over_pipes(start, scratch, era, vec!["tiny".to_owned()]),
-            Self::Many => Subject::over_pipes(start, scratch, era, prefixed(SERVERS)),
-            Self::HttpOne | Self::HttpAll => Subject::over_http(start, scratch, era, "/mcp", "tiny"),
+            Self::Solo | Self::Daemon => Subject::over_pipes(start, scratch, speech, vec!["tiny".to_owned()]),
+            Self::Many => Subject::over_pipes(start, scratch, speech, prefixed(SERVERS)),
+            Self::HttpOne | Self::HttpAll => Subject::over_http(start, scratch, speech, "/mcp", "tiny"),
         }
     }
 
-    fn switchboard(self, program: &Path, era: Era) -> io::Result<Subject> {
+    fn switchboard(self, program: &Path, speech: Speech) -> io::Result<Subject> {
         let scratch = Scratch::new();
         let servers = if self == Self::Many { SERVERS } else { 1 };
-        let config = scratch.file("config.json", config(servers, era)?.to_string());
+        let config = scratch.file("config.json", config(servers, speech)?.to_string());
         let one = format!("{SERVER}0");
         let start = Start::inside(&scratch, program).cwd(scratch.folder("project"));
         let stdio = |start: Start| start.args(["stdio", "--config"]).arg(&config);
@@ -85,19 +88,19 @@ impl Front {
         let tiny = vec!["tiny".to_owned()];
         match self {
             Self::Solo => {
-                Subject::over_pipes(stdio(start).args(["--solo", "--server", &one]), scratch, era, tiny)
+                Subject::over_pipes(stdio(start).args(["--solo", "--server", &one]), scratch, speech, tiny)
             }
             Self::Daemon => {
                 let folder = scratch.path().to_owned();
                 let start = stdio(start).args(["--server", &one]);
-                let subject = Subject::over_pipes(start, scratch, era, tiny)?;
+                let subject = Subject::over_pipes(start, scratch, speech, tiny)?;
                 Ok(subject.served_by(Serving::Daemon(daemons::of(&folder))))
             }
-            Self::Many => Subject::over_pipes(stdio(start).arg("--solo"), scratch, era, prefixed(SERVERS)),
+            Self::Many => Subject::over_pipes(stdio(start).arg("--solo"), scratch, speech, prefixed(SERVERS)),
             Self::HttpOne => {
-                Subject::over_http(serve(start), scratch, era, &format!("/servers/{one}/mcp"), "tiny")
+                Subject::over_http(serve(start), scratch, speech, &format!("/servers/{one}/mcp"), "tiny")
             }
-            Self::HttpAll => Subject::over_http(serve(start), scratch, era, "/mcp", &prefixed(1)[0]),
+            Self::HttpAll => Subject::over_http(serve(start), scratch, speech, "/mcp", &prefixed(1)[0]),
         }
     }
 }
@@ -107,21 +110,21 @@ fn prefixed(servers: usize) -> Vec<String> {
 }
 
 /// The server's words.
-fn backend(era: Era) -> Vec<OsString> {
-    let words: &[&str] = match era {
-        Era::Legacy => &["backend"],
-        Era::Modern => &["backend", "--modern"],
+fn backend(speech: Speech) -> Vec<OsString> {
+    let words: &[&str] = match speech {
+        Speech::Legacy | Speech::LongLegacy => &["backend"],
+        Speech::Modern => &["backend", "--modern"],
     };
     words.iter().map(OsString::from).collect()
 }
 
-fn config(servers: usize, era: Era) -> io::Result<Value> {
+fn config(servers: usize, speech: Speech) -> io::Result<Value> {
     let this = std::env::current_exe()?;
     let entry = |number: usize| {
         let name = format!("{SERVER}{number}");
         let mut words = json!(["backend", "--name", name]);
         let mut entry = json!({ "command": this });
-        if let (Era::Modern, Some(words)) = (era, words.as_array_mut()) {
+        if let (Speech::Modern, Some(words)) = (speech, words.as_array_mut()) {
             words.push("--modern".into());
             entry["era"] = "modern".into();
         }

@@ -1,5 +1,6 @@
-//! `eras`: the cost of modern messages, next to legacy ones, on every front. Four programs take turns with the same calls:
-//! the floor with messages of either era, and Switchboard with a client and servers of either era.
+//! `eras`: the cost of modern messages, next to legacy ones, on every front. These take turns with the same calls: the
+//! floor with messages of either era, and Switchboard with a client and servers of either era. Modern calls are longer,
+//! since they carry `_meta`; Switchboard with legacy calls of that length shows how much of the difference that is.
 //!
 //! # Layout
 //! - `subject`: a running program with its client.
@@ -10,7 +11,7 @@ mod subject;
 mod front;
 mod table;
 
-use front::Front;
+use front::{Front, SUBJECTS};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::ffi::OsString;
 use std::fs;
@@ -96,7 +97,7 @@ fn round(front: Front, switchboard: &Path, slices: usize, table: &mut Table) -> 
     }
     for slice in 0..slices {
         let count = subjects.len();
-        let mut samples = [Sample::default(); 4];
+        let mut samples = [Sample::default(); SUBJECTS];
         // Each begins as often as the others, since the next one finds other caches.
         for at in (0..count).map(|step| (step + slice) % count) {
             samples[at] = turn(&mut subjects[at])?;

@@ -1,4 +1,4 @@
-//! A running program, called by a client of one era over pipes or HTTP.
+//! A running program, called by one client over pipes or HTTP.
 
 use crate::caller::{Caller, Transport};
 use crate::{callers, listening, procfs};
@@ -16,9 +16,12 @@ use switchboard_testkit::wire::PROTOCOL_VERSION;
 /// Callers at once: over pipes they share one connection, over HTTP each has its own.
 pub(super) const CALLERS: usize = 64;
 
+/// The messages of a client and its server.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Era {
+pub(super) enum Speech {
     Legacy,
+    /// Legacy, with calls as long as modern ones: their `_meta` has unknown keys.
+    LongLegacy,
     Modern,
 }
 
@@ -70,11 +73,16 @@ fn dress(params: Value) -> Value {
     Profile::declaring(capabilities()).dress(params)
 }
 
-impl Era {
+impl Speech {
     fn dressed<T: Transport>(self, caller: Caller<T>) -> Caller<T> {
+        let meta = dress(json!({}))["_meta"].take();
+        let unknown = |(key, value): (&String, &Value)| (key.replacen("io.", "xx.", 1), value.clone());
         match self {
             Self::Legacy => caller,
-            Self::Modern => caller.with_meta(&dress(json!({}))["_meta"]),
+            Self::LongLegacy => {
+                caller.with_meta(&meta.as_object().into_iter().flatten().map(unknown).collect())
+            }
+            Self::Modern => caller.with_meta(&meta),
         }
     }
 }
@@ -84,19 +92,19 @@ impl Subject {
     pub(super) fn over_pipes(
         start: Start,
         scratch: Scratch,
-        era: Era,
+        speech: Speech,
         tools: Vec<String>,
     ) -> io::Result<Self> {
         let Program { child, mut pipes } = start.program()?;
-        let hello = match era {
-            Era::Legacy => pipes.initialize(legacy_hello())?,
+        let hello = match speech {
+            Speech::Legacy | Speech::LongLegacy => pipes.initialize(legacy_hello())?,
             // The floor for many servers answers every request but calls with the same welcome.
-            Era::Modern => pipes.request("server/discover", dress(json!({})))?,
+            Speech::Modern => pipes.request("server/discover", dress(json!({})))?,
         };
         if hello["result"].is_null() {
             return Err(io::Error::other(format!("the first request was answered with {hello}")));
         }
-        let mut caller = era.dressed(Caller::new(pipes, tools));
+        let mut caller = speech.dressed(Caller::new(pipes, tools));
         caller.first_calls()?;
         let client = Client::Pipes(Box::new(caller));
         Ok(Self { child, client, serving: Serving::Itself, _scratch: scratch })
@@ -106,7 +114,7 @@ impl Subject {
     pub(super) fn over_http(
         start: Start,
         scratch: Scratch,
-        era: Era,
+        speech: Speech,
         path: &str,
         tool: &str,
     ) -> io::Result<Self> {
@@ -114,19 +122,19 @@ impl Subject {
         let Program { child, pipes } = start.stderr(File::create(&log)?).program()?;
         let said = || fs::read_to_string(&log).unwrap_or_default();
         let web = listening::web(said, &scratch.state(""))?;
-        let web = match era {
-            Era::Legacy => web.with("MCP-Protocol-Version", PROTOCOL_VERSION),
-            Era::Modern => {
+        let web = match speech {
+            Speech::Legacy | Speech::LongLegacy => web.with("MCP-Protocol-Version", PROTOCOL_VERSION),
+            Speech::Modern => {
                 let web = web.with("MCP-Protocol-Version", MODERN);
                 web.with("Mcp-Method", "tools/call").with("Mcp-Name", tool)
             }
         };
         let callers = (0..CALLERS).map(|_| {
             let mut connection = KeepAlive::connect(&web, path)?;
-            if era == Era::Legacy {
+            if speech != Speech::Modern {
                 connection.initialize(legacy_hello())?;
             }
-            let mut caller = era.dressed(Caller::new(connection, vec![tool.to_owned()]));
+            let mut caller = speech.dressed(Caller::new(connection, vec![tool.to_owned()]));
             caller.first_calls()?;
             Ok(caller)
         });

@@ -1,6 +1,6 @@
 //! The measured values of a front and their ratios, as rows of a table. Must not measure.
 
-use super::front::Front;
+use super::front::{Front, SUBJECTS};
 use super::subject::{CALLERS, Sample};
 use crate::spread::Spread;
 
@@ -29,8 +29,8 @@ const _: () = assert!(CALLERS == 64, "the titles say how many callers there are"
 
 pub(super) struct Table {
     front: Front,
-    /// Of each slice: the floor with legacy and modern messages, and Switchboard with both.
-    slices: Vec<[Sample; 4]>,
+    /// Of each slice, in the order of [`Front::open`].
+    slices: Vec<[Sample; SUBJECTS]>,
 }
 
 impl Table {
@@ -38,15 +38,15 @@ impl Table {
         Self { front, slices: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, samples: [Sample; 4]) {
+    pub(super) fn push(&mut self, samples: [Sample; SUBJECTS]) {
         self.slices.push(samples);
     }
 
     pub(super) fn print_head() {
         println!(
-            "| front | figure | unit | floor, legacy | floor, modern | legacy | modern | legacy : floor | modern : floor | of both ratios | modern : legacy | verdict |"
+            "| front | figure | unit | floor, legacy | floor, modern | legacy | long legacy | modern | legacy : floor | modern : floor | of both ratios | modern : legacy | modern : long legacy | verdict |"
         );
-        println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+        println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     }
 
     pub(super) fn print(&self) {
@@ -57,24 +57,27 @@ impl Table {
 
     fn print_row(&self, figure: &Figure) {
         // Ratios are computed slice by slice, so that other load affects both sides.
-        let spread = |of: fn([f64; 4]) -> f64| {
+        let spread = |of: fn([f64; SUBJECTS]) -> f64| {
             let values: Vec<f64> =
                 self.slices.iter().map(|samples| of(samples.each_ref().map(figure.of))).collect();
             Spread::of(&values).expect("every front has slices")
         };
         let digits = if figure.more_is_better { 0 } else { 2 };
-        let values = [spread(|it| it[0]), spread(|it| it[1]), spread(|it| it[2]), spread(|it| it[3])];
-        let values: Vec<String> = values.iter().map(|value| format!("{:.digits$}", value.median)).collect();
-        let legacy = spread(|it| it[2] / it[0]);
-        let modern = spread(|it| it[3] / it[1]);
-        let both = spread(|it| it[3] / it[1] / (it[2] / it[0]));
-        let eras = spread(|it| it[3] / it[2]);
+        let medians: [fn([f64; SUBJECTS]) -> f64; SUBJECTS] =
+            [|it| it[0], |it| it[1], |it| it[2], |it| it[3], |it| it[4]];
+        let values = medians.map(|of| format!("{:.digits$}", spread(of).median));
+        let legacy = spread(|[floor, _, legacy, _, _]| legacy / floor);
+        let modern = spread(|[_, floor, _, _, modern]| modern / floor);
+        let both =
+            spread(|[floor, modern_floor, legacy, _, modern]| modern / modern_floor / (legacy / floor));
+        let eras = spread(|[_, _, legacy, _, modern]| modern / legacy);
+        let same_length = spread(|[_, _, _, legacy, modern]| modern / legacy);
         let is_met = match figure.more_is_better {
             true => both.median >= 1.0 - TOLERANCE,
             false => both.median <= 1.0 + TOLERANCE,
         };
         println!(
-            "| {} | {} | {} | {} | {legacy:.2} | {modern:.2} | {both:.2} | {eras:.2} | {} |",
+            "| {} | {} | {} | {} | {legacy:.2} | {modern:.2} | {both:.2} | {eras:.2} | {same_length:.2} | {} |",
             self.front.title(),
             figure.title,
             figure.unit,
