@@ -1,12 +1,14 @@
 //! MCP 2026-07-28, the modern era.
 //!
 //! - `peers`: the scripted client and the fake server of this era, without the program between them.
+//! - `claude`: Claude Code, with its recorded messages, before and after.
 //! - `stdio`: one server over stdio. `together`: several servers. `verdict`: the era of a server. `tasks`: the owners of tasks.
 //! - `remote`: modern servers over HTTP; `remote_real`: those of two SDKs.
 //! - `http_refusals`: requests over HTTP that break the rules of the transport.
 //! - `http_calls`, `http_streams`: requests over HTTP, and their responses. `http_access`: the rights of their tokens.
 //! - `http_plain`: requests over HTTP that declare nothing.
 
+mod claude;
 mod peers;
 mod remote;
 mod remote_real;

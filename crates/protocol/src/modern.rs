@@ -101,18 +101,25 @@ pub enum Undeclared {
 impl Declaration {
     /// Reads a request that declares a version.
     pub fn of(request: &Message) -> Result<Self, Undeclared> {
+        Self::check(request)?;
+        let own = |part: Part| request.part(part).map(Bytes::copy_from_slice);
+        Ok(Self {
+            version: own(Part::MetaVersion).unwrap_or_default(),
+            capabilities: own(Part::MetaCapabilities).unwrap_or_default(),
+            info: own(Part::MetaInfo).filter(|info| is_object(info)),
+        })
+    }
+
+    /// Whether a request has a declaration; copies nothing.
+    pub fn check(request: &Message) -> Result<(), Undeclared> {
         let version = request.text(Part::MetaVersion).ok_or(Undeclared::Missing(touch::VERSION))?;
         if !MODERN_VERSIONS.contains(&&*version) {
             return Err(Undeclared::Version(version.into_owned()));
         }
-        let own = |part: Part| request.part(part).map(Bytes::copy_from_slice);
-        let is_object = |value: &Bytes| value.first() == Some(&b'{');
-        let capabilities = own(Part::MetaCapabilities).filter(is_object);
-        Ok(Self {
-            version: own(Part::MetaVersion).unwrap_or_default(),
-            capabilities: capabilities.ok_or(Undeclared::Missing(touch::CAPABILITIES))?,
-            info: own(Part::MetaInfo).filter(is_object),
-        })
+        match request.part(Part::MetaCapabilities).is_some_and(is_object) {
+            true => Ok(()),
+            false => Err(Undeclared::Missing(touch::CAPABILITIES)),
+        }
     }
 
     /// The `initialize` that stands for this declaration. It has a declaration of its own, by which
@@ -153,6 +160,10 @@ impl Declaration {
             info.unwrap_or_default()
         )
     }
+}
+
+fn is_object(json: &[u8]) -> bool {
+    json.first() == Some(&b'{')
 }
 
 /// Parts of a parsed message are UTF-8.

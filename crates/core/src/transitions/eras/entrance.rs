@@ -86,8 +86,9 @@ impl Core {
         match message.method() {
             // Not as a client without a handshake: it would make one, if it is told.
             _ if message.has(Part::MetaVersion) && !is_served => Entry::Refused(self.not_modern(message)),
+            // The usual case: nothing is copied.
+            _ if message.has(Part::MetaVersion) && c.is_modern() && c.has_declared(message) => Entry::Open,
             _ if message.has(Part::MetaVersion) => match Declaration::of(message) {
-                _ if c.is_modern() && c.has_declared(message) => Entry::Open,
                 Ok(declaration) => self.modern_entry(client, message, &declaration, unknown),
                 Err(why) => Entry::Refused(self.undeclared(&why)),
             },
