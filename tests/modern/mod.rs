@@ -6,7 +6,9 @@
 //! - `remote`: modern servers over HTTP; `remote_real`: those of two SDKs.
 //! - `http_refusals`: requests over HTTP that break the rules of the transport.
 //! - `http_calls`, `http_streams`: requests over HTTP, and their responses. `http_access`: the rights of their tokens.
-//! - `http_plain`: requests over HTTP that declare nothing.
+//! - `http_plain`: requests over HTTP that declare nothing. `http_params`: headers that repeat arguments. `http_pages`: requests
+//!   of web pages.
+//! - `guest`: a client on every route. `rules`, `rights`: the rules of the config and of tokens there.
 
 mod claude;
 mod peers;
@@ -27,3 +29,13 @@ mod http_access;
 mod http_plain;
 #[cfg(target_os = "linux")]
 mod tasks;
+#[cfg(target_os = "linux")]
+mod guest;
+#[cfg(target_os = "linux")]
+mod rules;
+#[cfg(target_os = "linux")]
+mod rights;
+#[cfg(target_os = "linux")]
+mod http_params;
+#[cfg(target_os = "linux")]
+mod http_pages;

@@ -301,7 +301,7 @@ impl Core {
     }
 
     fn backend_notification(&mut self, launch: Launch, message: &Message) {
-        if self.settings_of(launch.backend).asks.denial(message).is_some() {
+        if self.denies_notification(launch.backend, message) {
             return;
         }
         match message.method() {
