@@ -47,7 +47,10 @@ fn modern(seen: &Seen, wire: &mut Wire<'_>, closed: &Monitor<u32>) {
         ("tools/call", "log") => {
             wire.begin_events(&[]);
             let params = json!({ "level": "error", "data": seen.body["params"]["arguments"] });
-            wire.event(None, &json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }));
+            wire.event(
+                None,
+                &json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }),
+            );
             wire.until_closed();
         }
         ("tools/call", _) => {

@@ -345,10 +345,12 @@ impl Remote {
         };
         let (Kind::Response { .. }, Some(id)) = (message.kind(), message.id()) else {
             let about = wanted.and_then(|id| RawId::minted(id.as_bytes()));
-            return Some(match about.filter(|_| message.method() == Method::LogMessage && self.is_modern()) {
-                Some(about) => Event::LogOfRequest { launch, about, message },
-                None => Event::FromBackend { launch, message },
-            });
+            return Some(
+                match about.filter(|_| message.method() == Method::LogMessage && self.is_modern()) {
+                    Some(about) => Event::LogOfRequest { launch, about, message },
+                    None => Event::FromBackend { launch, message },
+                },
+            );
         };
         *is_answered |= wanted == Some(&id);
         let (method, asker) = {
