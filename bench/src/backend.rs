@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use switchboard_testkit::fake::options::Era;
 use switchboard_testkit::fake::{self, Fast, Options, Record};
 use switchboard_testkit::wire::Payload;
 
@@ -21,6 +22,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     while let Some(argument) = rest.next() {
         match argument {
             "--id-last" => options.id_last = true,
+            "--modern" => options.era = Era::Modern,
             "--payload" => {
                 payload = rest.next().and_then(Payload::named).ok_or("--payload is `plain` or `code`")?;
             }

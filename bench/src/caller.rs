@@ -54,6 +54,8 @@ pub(crate) struct Caller<T> {
     tools: Vec<String>,
     /// The length of a small answer without its id.
     tiny_length: usize,
+    /// Further members of every call's parameters, each behind a comma.
+    more: Vec<u8>,
     request: Vec<u8>,
 }
 
@@ -72,12 +74,18 @@ pub(crate) fn listed(start: Start) -> io::Result<(Program, Vec<String>)> {
 
 impl<T: Transport> Caller<T> {
     pub(crate) fn new(connection: T, tools: Vec<String>) -> Self {
-        Self { connection, tools, tiny_length: 0, request: Vec::new() }
+        Self { connection, tools, tiny_length: 0, more: Vec::new(), request: Vec::new() }
+    }
+
+    /// Sends this `_meta` with every call.
+    pub(crate) fn with_meta(self, meta: &Value) -> Self {
+        Self { more: format!(r#","_meta":{meta}"#).into_bytes(), ..self }
     }
 
     /// A further connection to the same program.
     pub(crate) fn beside(&self, connection: T) -> Self {
-        Self { tiny_length: self.tiny_length, ..Self::new(connection, self.tools.clone()) }
+        let (tiny_length, more) = (self.tiny_length, self.more.clone());
+        Self { tiny_length, more, ..Self::new(connection, self.tools.clone()) }
     }
 
     /// A caller of the first tool that is named `tiny`, with any prefix.
@@ -99,7 +107,7 @@ impl<T: Transport> Caller<T> {
         for tool in &self.tools {
             let id = self.connection.mint();
             self.request.clear();
-            wire::push_call(&mut self.request, id, tool, &[]);
+            wire::push_call(&mut self.request, id, tool, &[], &self.more);
             self.connection.send(&self.request)?;
             let answer = self.connection.receive(id)?;
             let parsed: Value = serde_json::from_slice(answer)?;
@@ -129,7 +137,8 @@ impl<T: Transport> Caller<T> {
     fn prepare_tiny(&mut self) -> u64 {
         let id = self.connection.mint();
         self.request.clear();
-        wire::push_call(&mut self.request, id, &self.tools[id as usize % self.tools.len()], &[]);
+        let tool = &self.tools[id as usize % self.tools.len()];
+        wire::push_call(&mut self.request, id, tool, &[], &self.more);
         id
     }
 
@@ -142,7 +151,7 @@ impl<T: Transport> Caller<T> {
     ) -> io::Result<Duration> {
         let id = self.connection.mint();
         self.request.clear();
-        wire::push_call(&mut self.request, id, tool, arguments);
+        wire::push_call(&mut self.request, id, tool, arguments, &self.more);
         let started = Instant::now();
         self.connection.send(&self.request)?;
         let answer = self.connection.receive(id)?;
@@ -169,7 +178,7 @@ impl Caller<Pipes> {
         callers: usize,
         is_right: impl Fn(&[u8], u64) -> bool,
     ) -> io::Result<Duration> {
-        let Self { connection: pipes, tools, request, .. } = self;
+        let Self { connection: pipes, tools, more, request, .. } = self;
         let first = pipes.next_id();
         let mut answered = vec![false; count];
         let (mut left, mut free) = (count, callers.min(count));
@@ -179,7 +188,7 @@ impl Caller<Pipes> {
             let unsent = count - (pipes.next_id() - first) as usize;
             for _ in 0..free.min(unsent) {
                 let id = pipes.mint();
-                wire::push_call(request, id, &tools[id as usize % tools.len()], &[]);
+                wire::push_call(request, id, &tools[id as usize % tools.len()], &[], more);
             }
             if !request.is_empty() {
                 pipes.send(request)?;

@@ -2,7 +2,8 @@
 //!
 //! # Layout
 //! - [`backend`]: `backend` and `soak-backend`, the servers of all measurements.
-//! - [`caller`]: timed calls over pipes. [`procfs`]: CPU time and memory of processes. [`spread`]: median and quartiles.
+//! - [`caller`]: timed calls over one connection; [`callers`]: over many; [`listening`]: where to connect over HTTP.
+//! - [`procfs`]: CPU time and memory of processes. [`spread`]: median and quartiles.
 //! - [`pump`]: `pump`, the floor: two copy loops without parsing.
 //! - [`aggregate`]: `aggregate`, the floor for many servers: a prefix is cut off, an id is swapped.
 //! - [`bridge`]: `bridge`, the floor over HTTP: requests go to a server's pipe, with another id.
@@ -10,6 +11,7 @@
 //! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
 //! - [`run`]: `run`, `many`, `http` and `all`, the comparison of the floors with Switchboard.
 //! - [`access`]: `access`, the cost of access control per call.
+//! - [`eras`]: `eras`, legacy and modern pass-through on every front.
 //! - [`attached`]: `attached`, the cost of sharing the daemon, per window.
 //! - [`cost`]: `cost`, memory per window, wake-ups when idle, and calls per second in the default mode.
 //! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
@@ -39,7 +41,13 @@ mod bridge;
 #[cfg(target_os = "linux")]
 mod caller;
 #[cfg(target_os = "linux")]
+mod callers;
+#[cfg(target_os = "linux")]
 mod cost;
+#[cfg(target_os = "linux")]
+mod eras;
+#[cfg(target_os = "linux")]
+mod listening;
 #[cfg(target_os = "linux")]
 mod procfs;
 #[cfg(target_os = "linux")]
@@ -69,11 +77,12 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
        switchboard-bench aggregate --servers N -- COMMAND ARGS…
                                                  the floor of `many`: to N servers, by the tools' prefixes
        switchboard-bench bridge -- COMMAND ARGS… the floor of `http`: from HTTP to COMMAND, with other ids
-       switchboard-bench backend [--id-last] [--payload plain|code] [--tools N] [--name NAME]
+       switchboard-bench backend [--modern] [--id-last] [--payload plain|code] [--tools N] [--name NAME]
                                                  the MCP server that all of them talk to
        switchboard-bench projects …              processes, memory and CPU time on several projects
        switchboard-bench soak …                  everybody is killed at random, for a long time
        switchboard-bench attached …              latency, start and memory of a window, next to `--solo`
+       switchboard-bench eras …                  legacy and modern pass-through on every front
        switchboard-bench access …                rights, limits, pins and audit, per call
        switchboard-bench cost …                  memory per window, wake-ups when idle, calls/s in the default mode
        switchboard-bench windows …               the same of several windows with four servers each
@@ -91,6 +100,7 @@ fn main() -> ExitCode {
         Some("attached") => attached::main(&rest),
         Some("backend") => backend::main(&rest),
         Some("cost") => cost::main(&rest),
+        Some("eras") => eras::main(&rest),
         Some("pump") => pump::main(&rest),
         Some("projects") => projects::main(&rest),
         Some("windows") => windows::main(&rest),

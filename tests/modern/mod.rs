@@ -1,7 +1,8 @@
 //! MCP 2026-07-28, the modern era.
 //!
 //! - `peers`: the scripted client and the fake server of this era, without the program between them.
-//! - `stdio`: one server over stdio. `together`: several servers. `verdict`: the era of a server.
+//! - `claude`: Claude Code, with its recorded messages, before and after.
+//! - `stdio`: one server over stdio. `together`: several servers. `verdict`: the era of a server. `tasks`: the owners of tasks.
 //! - `remote`: modern servers over HTTP; `remote_real`: those of two SDKs.
 //! - `http_refusals`: requests over HTTP that break the rules of the transport.
 //! - `http_calls`, `http_streams`: requests over HTTP, and their responses. `http_access`: the rights of their tokens.
@@ -9,6 +10,7 @@
 //!   of web pages.
 //! - `guest`: a client on every route. `rules`, `rights`: the rules of the config and of tokens there.
 
+mod claude;
 mod peers;
 mod remote;
 mod remote_real;
@@ -25,6 +27,8 @@ mod http_streams;
 mod http_access;
 #[cfg(target_os = "linux")]
 mod http_plain;
+#[cfg(target_os = "linux")]
+mod tasks;
 #[cfg(target_os = "linux")]
 mod guest;
 #[cfg(target_os = "linux")]

@@ -17,6 +17,11 @@ use super::watchdog::{Watch, Watchdog};
 /// Time limit for a subject to end.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The state folder of all subjects.
+pub(super) fn state_folder(scratch: &Path) -> PathBuf {
+    scratch.join("state/state")
+}
+
 pub(super) struct Running {
     child: Child,
     pid: Pid,
@@ -28,10 +33,9 @@ pub(super) struct Running {
 impl Running {
     pub(super) fn spawn(subject: &Subject, dog: &Watchdog, scratch: &Path) -> Result<(Self, Pipes), Failure> {
         let log = scratch.join(format!("{}.stderr", subject.name.replace('/', "_")));
-        let state = scratch.join("state");
         let start = Start::plain(&subject.argv).stderr(File::create(&log)?).own_group();
-        let start = start.env("SWITCHBOARD_STATE_DIR", state.join("state"));
-        let Program { child, pipes } = start.env("XDG_RUNTIME_DIR", state.join("run")).program()?;
+        let start = start.env("SWITCHBOARD_STATE_DIR", state_folder(scratch));
+        let Program { child, pipes } = start.env("XDG_RUNTIME_DIR", scratch.join("state/run")).program()?;
         let pid = Pid::from_child(&child);
         Ok((Self { child, pid, watch: Some(dog.watch(pid)), log }, pipes))
     }

@@ -173,101 +173,146 @@ fn capabilities_may_change_per_request() {
 }
 
 #[test]
-fn server_that_answers_both_is_modern() {
+fn server_of_unknown_era_is_asked_first() {
     play(
         r#"
         A starts 1
-        A> {"id":"a","method":"server/discover","params":{$S}}
-            1< {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},…}}
-        1> {"id":1,"result":{"capabilities":{}}}
-            1< {"method":"notifications/initialized"}
-            store 0
-            1< {"id":3,"method":"server/discover",…}
-        1> {"id":3,"result":$D}
+        A> {"id":"a","method":"tools/list","params":{$S}}
+            1< {"id":2,"method":"server/discover","params":{$S}}
+        1> {"id":2,"result":$D}
             record 0: modern
-            start 2 at nowhere
-        2 spawns
-            2< {"id":5,"method":"server/discover","params":{$S}}
-        2> {"id":5,"result":$D}
-            2< {"id":4,"method":"server/discover","params":{$S}}
-        2> {"id":4,"result":$D} -> A as "a"
+            1< {"id":1,"method":"tools/list","params":{$S}}
+        1> {"id":1,"result":{"tools":[]}} -> A as "a"
         "#,
     );
 }
 
+/// The next process must find what this one holds, such as a port.
 #[test]
-fn legacy_server_refuses_discovery() {
+fn legacy_server_ends_before_it_is_told() {
     play(
         r#"
         A starts 1
         A> {"id":"a","method":"server/discover","params":{$S}}
-            1< {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},…}}
-        1> {"id":1,"result":{"capabilities":{}}}
-            1< {"method":"notifications/initialized"}
-            store 0
-            1< {"id":3,"method":"server/discover",…}
-        1> {"id":3,"error":{"code":-32601,"message":"no"}}
+            1< {"id":2,"method":"server/discover","params":{$S}}
+        1> {"id":2,"error":{"code":-32601,"message":"no"}}
+            - it does not speak the modern era
+            stop 1 now
+        1 ends: killed
             record 0: legacy
             A< {"id":"a","error":{"code":-32601,…
         A> {"id":"b","method":"tools/list","params":{$S}}
             A< {"id":"b","error":{"code":-32022,…"supported":["2025-11-25","2025-06-18","2025-03-26","2024-11-05"]…
         A> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}}}}
+            start 2 at nowhere
+        "#,
+    );
+}
+
+#[test]
+fn server_that_wants_our_version_is_modern() {
+    play(
+        r#"
+        A starts 1
+        A> {"id":"a","method":"tools/list","params":{$M}}
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        1> {"id":2,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}
+            1< {"id":3,"method":"server/discover","params":{$M}}
+        1> {"id":3,"result":$D}
+            record 0: modern
+            1< {"id":1,"method":"tools/list","params":{$M}}
+        "#,
+    );
+}
+
+#[test]
+fn version_is_refused_twice() {
+    play(
+        r#"
+        A starts 1
+        A> {"id":"a","method":"tools/list","params":{$M}}
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        1> {"id":2,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}
+            1< {"id":3,"method":"server/discover","params":{$M}}
+        1> {"id":3,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}
+            - it does not speak the modern era
+            stop 1 now
+        "#,
+    );
+}
+
+#[test]
+fn silent_server_gets_the_handshake() {
+    play(
+        r#"
+        A starts 1
+        A> {"id":"a","method":"server/discover","params":{$M}}
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        +5s
+            1< {"id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25",…}}
+        1> {"id":3,"result":{"capabilities":{}}}
+            - it does not speak the modern era
+            stop 1 now
+        1 ends: killed
+            record 0: legacy
+            A< {"id":"a","error":{"code":-32601,…
+        "#,
+    );
+}
+
+#[test]
+fn slow_server_may_still_be_modern() {
+    play(
+        r#"
+        A starts 1
+        A> {"id":"a","method":"tools/list","params":{$M}}
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        +5s
+            1< {"id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25",…}}
+        +5s
+        1> {"id":2,"result":$D}
+            record 0: modern
+            1< {"id":1,"method":"tools/list","params":{$M}}
+        1> {"id":3,"error":{"code":-32601,"message":"no"}}
+        1> {"id":1,"result":{"tools":[]}} -> A as "a"
+        "#,
+    );
+}
+
+/// It may have ended for another reason, so the verdict is stored when it has answered `initialize`.
+#[test]
+fn process_may_end_on_the_question() {
+    play(
+        r#"
+        A starts 1
+        A> {"id":"a","method":"tools/list","params":{$M}}
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        1 ends: exit code 1
+            A< {"id":"a","error":{"code":-32022,…
+        A> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}
+            start 2 at nowhere
+        2 spawns
+            2< {"id":3,"method":"initialize",…}
+        2> {"id":3,"result":{"capabilities":{}}}
+            record 0: legacy
             A< {"id":0,"result":{"capabilities":{}}}
         "#,
     );
 }
 
+/// A broken start says nothing about the era for long.
 #[test]
-fn modern_server_refuses_the_handshake() {
+fn supposed_era_is_asked_again() {
     play(
         r#"
         A starts 1
         A> {"id":"a","method":"tools/list","params":{$M}}
-            1< {"id":1,"method":"initialize",…}
-        1> {"id":1,"error":{"code":-32601,"message":"no"}}
-            record 0: modern
-            - it speaks only the modern era
-            stop 1
-            start 2 at nowhere
-        2 spawns
-            2< {"id":4,"method":"server/discover","params":{$M}}
-        2> {"id":4,"result":$D}
-            2< {"id":3,"method":"tools/list","params":{$M}}
-        "#,
-    );
-}
-
-#[test]
-fn silent_server_counts_as_legacy() {
-    play(
-        r#"
-        A starts 1
-        A> {"id":"a","method":"server/discover","params":{$M}}
-            1< {"id":1,"method":"initialize",…}
-        1> {"id":1,"result":{"capabilities":{}}}
-            1< {"method":"notifications/initialized"}
-            store 0
-            1< {"id":3,"method":"server/discover",…}
-        +5s
-            record 0: legacy
-            A< {"id":"a","error":{"code":-32601,…
-        "#,
-    );
-}
-
-#[test]
-fn remote_server_is_asked_at_once() {
-    play(
-        r#"
-        given remote
-        A starts 1
-        A> {"id":"a","method":"server/discover","params":{$M}}
             1< {"id":2,"method":"server/discover","params":{$M}}
-        1> {"id":2,"error":{"code":-32601,"message":"no"}}
-            record 0: legacy
-            A< {"id":"a","error":{"code":-32601,…
-            - it refused `initialize`
-            stop 1 now
+        1 ends: exit code 1
+            A< {"id":"a","error":{"code":-32022,…
+        +1min
+        A> {"id":"b","method":"tools/list","params":{$M}}
+            start 2 at nowhere
         "#,
     );
 }

@@ -1,17 +1,6 @@
-//! Clients that change their era, servers that are being asked for theirs, and subscriptions whose process goes away.
+//! Clients that change their era, and subscriptions whose process goes away.
 
 use super::eras::play;
-
-/// A modern client, and a process that has answered `initialize` and is asked whether it is modern, too.
-const ASKED: &str = r#"
-    A starts 1
-    A> {"id":"a","method":"tools/list","params":{$M}}
-        1< {"id":1,"method":"initialize",…}
-    1> {"id":1,"result":{"capabilities":{"tools":{}}}}
-        1< {"method":"notifications/initialized"}
-        1< {"id":3,"method":"tools/list"}
-        1< {"id":4,"method":"server/discover",…}
-"#;
 
 /// A modern client with a subscription at a modern process.
 const LISTENS: &str = r#"
@@ -25,14 +14,16 @@ const LISTENS: &str = r#"
 
 #[test]
 fn handshake_refuses_modern_requests() {
-    play(&format!(
+    play(
         r#"
-        {ASKED}
-        A> {{"id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{}}}}}}
-            A< {{"id":"a","error":{{"code":-32022,…
-            A< {{"id":0,"result":{{"capabilities":{{"tools":{{}}}}}}}}
-        "#
-    ));
+        A starts 1
+        A> {"id":"a","method":"tools/list","params":{$M}}
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        A> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}
+            A< {"id":"a","error":{"code":-32022,…
+            start 2 at nowhere
+        "#,
+    );
 }
 
 #[test]
@@ -77,52 +68,6 @@ fn shutdown_says_nothing_about_eras() {
             stop 1 within 5s
         A> {"id":"a","method":"server/discover","params":{$M}}
             A< {"id":"a","error":{"code":-32603,…"kind":"shutting_down"…
-        "#,
-    );
-}
-
-#[test]
-fn lists_do_not_end_the_question() {
-    play(&format!(
-        r#"
-        {ASKED}
-        1> {{"id":3,"result":{{"tools":[]}}}}
-            store 0
-        +5s
-            record 0: legacy
-            A< {{"id":"a","error":{{"code":-32022,…
-        "#
-    ));
-}
-
-#[test]
-fn process_that_is_asked_is_not_idle() {
-    play(&format!(
-        r#"
-        given idle_ttl 1s
-        {ASKED}
-        1> {{"id":3,"result":{{"tools":[]}}}}
-            store 0
-        +4s
-        1> {{"id":4,"error":{{"code":-32601,"message":"no"}}}}
-            record 0: legacy
-            A< {{"id":"a","error":{{"code":-32022,…
-        "#
-    ));
-}
-
-/// The end says nothing certain, and is not stored; but `initialize` was answered.
-#[test]
-fn process_may_end_on_the_question() {
-    play(
-        r#"
-        A opens 1
-        B comes; folder /p
-        B> {"id":"b","method":"tools/list","params":{$M}}
-            1< {"id":2,"method":"server/discover",…}
-        1 ends: exit code 1
-            - restart after a pause
-            B< {"id":"b","error":{"code":-32022,…
         "#,
     );
 }

@@ -182,17 +182,16 @@ pub fn key(bytes: &[u8], pos: usize) -> Result<(usize, usize), NotJson> {
 #[inline(always)]
 pub fn string(bytes: &[u8], pos: usize) -> Stepped {
     // Most strings are keys and short words that end within eight bytes.
-    if let Some(word) = word_at(bytes, pos + 1)
-        && let Some(stop) = first_special(word)
-        && bytes[pos + 1 + stop] == b'"'
-    {
-        return Ok(pos + 2 + stop);
+    match word_at(bytes, pos + 1).map(first_special) {
+        Some(Some(stop)) if bytes[pos + 1 + stop] == b'"' => Ok(pos + 2 + stop),
+        Some(None) => longer_string(bytes, pos + 9),
+        Some(Some(_)) | None => longer_string(bytes, pos + 1),
     }
-    longer_string(bytes, pos)
 }
 
+/// Steps over the rest of a string; the part before `pos` is plain.
 fn longer_string(bytes: &[u8], pos: usize) -> Stepped {
-    let mut pos = plain_end(bytes, pos + 1);
+    let mut pos = plain_end(bytes, pos);
     loop {
         match byte(bytes, pos) {
             Some(b'"') => return Ok(pos + 1),
@@ -295,7 +294,8 @@ impl Levels {
 /// Offset of the next special byte inside a string, from `pos` on. Checks eight bytes at a time with word
 /// arithmetic, which suits short strings; a long string continues in [`long_plain_end`].
 fn plain_end(bytes: &[u8], mut pos: usize) -> usize {
-    const SHORT_STRING_WORDS: usize = 4;
+    // Enough for the keys of MCP in `_meta`, which have up to 42 bytes.
+    const SHORT_STRING_WORDS: usize = 6;
     for _ in 0..SHORT_STRING_WORDS {
         let Some(word) = word_at(bytes, pos) else {
             let rest = bytes.get(pos..).unwrap_or_default();

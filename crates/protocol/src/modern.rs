@@ -101,45 +101,43 @@ pub enum Undeclared {
 impl Declaration {
     /// Reads a request that declares a version.
     pub fn of(request: &Message) -> Result<Self, Undeclared> {
+        Self::check(request)?;
+        let own = |part: Part| request.part(part).map(Bytes::copy_from_slice);
+        Ok(Self {
+            version: own(Part::MetaVersion).unwrap_or_default(),
+            capabilities: own(Part::MetaCapabilities).unwrap_or_default(),
+            info: own(Part::MetaInfo).filter(|info| is_object(info)),
+        })
+    }
+
+    /// Whether a request has a declaration; copies nothing.
+    pub fn check(request: &Message) -> Result<(), Undeclared> {
         let version = request.text(Part::MetaVersion).ok_or(Undeclared::Missing(touch::VERSION))?;
         if !MODERN_VERSIONS.contains(&&*version) {
             return Err(Undeclared::Version(version.into_owned()));
         }
-        let own = |part: Part| request.part(part).map(Bytes::copy_from_slice);
-        let is_object = |value: &Bytes| value.first() == Some(&b'{');
-        let capabilities = own(Part::MetaCapabilities).filter(is_object);
-        Ok(Self {
-            version: own(Part::MetaVersion).unwrap_or_default(),
-            capabilities: capabilities.ok_or(Undeclared::Missing(touch::CAPABILITIES))?,
-            info: own(Part::MetaInfo).filter(is_object),
-        })
-    }
-
-    /// The declaration of our own question whether a server of the legacy era speaks the modern one, too.
-    pub fn for_probe() -> Self {
-        Self {
-            version: format!("\"{}\"", MODERN_VERSIONS[0]).into(),
-            capabilities: Bytes::from_static(b"{}"),
-            info: None,
+        match request.part(Part::MetaCapabilities).is_some_and(is_object) {
+            true => Ok(()),
+            false => Err(Undeclared::Missing(touch::CAPABILITIES)),
         }
     }
 
     /// The `initialize` that stands for this declaration. It has a declaration of its own, by which
     /// [`Era::of_handshake`] recognises it.
     pub fn initialize(&self) -> String {
-        self.handshake(text(&self.version), &format!(r#","_meta":{{{}}}"#, self.meta()))
+        self.handshake(0, text(&self.version), &format!(r#","_meta":{{{}}}"#, self.meta()))
     }
 
     /// The `initialize` of a client with these capabilities in the legacy era.
-    pub fn legacy_initialize(&self) -> String {
-        self.handshake(&format!("\"{}\"", crate::HANDSHAKE_VERSIONS[0]), "")
+    pub fn legacy_initialize(&self, id: u64) -> String {
+        self.handshake(id, &format!("\"{}\"", crate::HANDSHAKE_VERSIONS[0]), "")
     }
 
-    fn handshake(&self, version: &str, more: &str) -> String {
+    fn handshake(&self, id: u64, version: &str, more: &str) -> String {
         let capabilities = text(&self.capabilities);
         let info = self.info.as_deref().map_or(UNKNOWN_CLIENT, text);
         format!(
-            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":{version},"capabilities":{capabilities},"clientInfo":{info}{more}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":{version},"capabilities":{capabilities},"clientInfo":{info}{more}}}}}"#
         )
     }
 
@@ -162,6 +160,10 @@ impl Declaration {
             info.unwrap_or_default()
         )
     }
+}
+
+fn is_object(json: &[u8]) -> bool {
+    json.first() == Some(&b'{')
 }
 
 /// Parts of a parsed message are UTF-8.
@@ -200,7 +202,7 @@ mod tests {
         let own = message(&declared.request(2, Method::ToolsList, r#","cursor":"x""#));
         assert!(declare_same(&request, &own));
         assert_eq!(own.text(Part::Cursor).as_deref(), Some("x"));
-        let legacy = message(&declared.legacy_initialize());
+        let legacy = message(&declared.legacy_initialize(0));
         let params = String::from_utf8(legacy.part(Part::Params).unwrap().to_vec()).unwrap();
         let expected = r#"{"protocolVersion":"2025-11-25","capabilities":{"sampling" :{}},"clientInfo":{"name":"c","version":"1"}}"#;
         assert_eq!(params, expected);

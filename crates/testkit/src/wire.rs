@@ -54,8 +54,9 @@ impl Payload {
     }
 }
 
-/// Appends a call of `tool`, newline included. `arguments` is JSON, or empty for none.
-pub fn push_call(out: &mut Vec<u8>, id: u64, tool: &str, arguments: &[&[u8]]) {
+/// Appends a call of `tool`, newline included. `arguments` is JSON, or empty for none. `more` is further members of the
+/// parameters, each behind a comma.
+pub fn push_call(out: &mut Vec<u8>, id: u64, tool: &str, arguments: &[&[u8]], more: &[u8]) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     push_number(out, id);
     out.extend_from_slice(br#","method":"tools/call","params":{"name":""#);
@@ -65,6 +66,7 @@ pub fn push_call(out: &mut Vec<u8>, id: u64, tool: &str, arguments: &[&[u8]]) {
         out.extend_from_slice(br#","arguments":"#);
         arguments.iter().for_each(|part| out.extend_from_slice(part));
     }
+    out.extend_from_slice(more);
     out.extend_from_slice(b"}}\n");
 }
 
@@ -285,7 +287,7 @@ mod tests {
     #[test]
     fn tiny_call_has_60_to_80_bytes() {
         let mut call = Vec::new();
-        push_call(&mut call, 12_345, "tiny", &[]);
+        push_call(&mut call, 12_345, "tiny", &[], b"");
         assert!((60..=80).contains(&call.len()), "{} bytes", call.len());
         serde_json::from_slice::<serde_json::Value>(&call).unwrap();
     }
@@ -309,7 +311,7 @@ mod tests {
                 let sent = payload.text(length);
                 assert_eq!(sent.len(), length);
                 let mut call = Vec::new();
-                push_call(&mut call, 1, "echo", &[b"{\"text\":\"", &sent, b"\"}"]);
+                push_call(&mut call, 1, "echo", &[b"{\"text\":\"", &sent, b"\"}"], b"");
                 call.pop();
                 serde_json::from_slice::<serde_json::Value>(&call).unwrap();
                 assert_eq!(&call[text(&call).unwrap()], &sent);

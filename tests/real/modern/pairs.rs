@@ -25,7 +25,7 @@ fn entry(server: Sdk, backend: Backend) -> (Value, Option<Elsewhere>) {
             let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
             // Servers of the Python and TypeScript SDKs that were greeted with a handshake refuse `server/discover`, so
             // that `auto` takes them for legacy ones.
-            (json!({ "command": words[0], "args": words[1..], "era": "modern" }), None)
+            (json!({ "command": words[0], "args": words[1..] }), None)
         }
         Backend::Http => {
             let elsewhere = server.over_http();
@@ -106,7 +106,7 @@ fn check_http(client: Sdk, backend: Backend) {
 /// The server and a fake one as one.
 #[track_caller]
 fn check_aggregated(client: Sdk, backend: Backend) {
-    let fake = json!({ "command": fake_backend(), "args": ["--era", "modern"], "era": "modern" });
+    let fake = json!({ "command": fake_backend(), "args": ["--era", "modern"] });
     for server in SDKS {
         let (entry, _elsewhere) = entry(server, backend);
         let servers = json!({ "mcpServers": { "peer": entry, "fake": fake } });

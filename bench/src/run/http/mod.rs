@@ -1,15 +1,11 @@
 //! A running subject that is called over HTTP.
 //!
 //! - [`subjects`]: the programs to compare.
-//! - [`callers`]: many connections at once.
 
-mod callers;
 pub(super) mod subjects;
 
-use std::net::SocketAddr;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use switchboard_testkit::client::Pipes;
 use switchboard_testkit::http::{KeepAlive, Web};
@@ -17,13 +13,11 @@ use switchboard_testkit::wire::PROTOCOL_VERSION;
 
 use super::Failure;
 use super::link::Link;
-use super::running::Running;
+use super::running::{self, Running};
 use super::subject::Subject;
 use super::watchdog::Watchdog;
 use crate::caller::{Caller, initialize_params};
-
-/// Time limit until a server listens.
-const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::{callers, listening};
 
 pub(super) struct HttpSubject {
     running: Running,
@@ -44,11 +38,9 @@ impl HttpSubject {
         scratch: &Path,
     ) -> Result<Self, Failure> {
         let (running, pipes) = Running::spawn(subject, dog, scratch)?;
-        let (address, token) = listening(&running).map_err(|failure| running.explain(failure))?;
-        let mut web = Web::at(address).with("Mcp-Protocol-Version", PROTOCOL_VERSION);
-        if let Some(token) = token {
-            web = web.with("Authorization", &format!("Bearer {token}"));
-        }
+        let web = listening::web(|| running.said(), &running::state_folder(scratch));
+        let web = web.map_err(|error| running.explain(error.into()))?;
+        let web = web.with("Mcp-Protocol-Version", PROTOCOL_VERSION);
         Ok(Self {
             running,
             _pipes: pipes,
@@ -106,7 +98,7 @@ impl Link for HttpSubject {
             let caller = self.first().beside(session);
             self.callers.push(caller);
         }
-        callers::call(&mut self.callers[..callers], count)
+        Ok(callers::call(&mut self.callers[..callers], count)?)
     }
 
     fn large_call(&mut self, tool: &str, args: &[&[u8]], expected: &[u8]) -> Result<Duration, Failure> {
@@ -122,26 +114,5 @@ impl Link for HttpSubject {
         drop(self.callers);
         self.running.tell_to_end();
         self.running.ended("SIGTERM")
-    }
-}
-
-/// The address and the token, as the server prints them on stderr.
-fn listening(running: &Running) -> Result<(SocketAddr, Option<String>), Failure> {
-    let deadline = Instant::now() + LISTEN_TIMEOUT;
-    loop {
-        let said = running.said();
-        let word_after = |mark: &str| said.split_once(mark)?.1.split_whitespace().next();
-        // The last line may be incomplete.
-        let is_whole = said.ends_with('\n');
-        if let Some(address) = word_after("listening at ").filter(|_| is_whole) {
-            let address = address
-                .parse()
-                .map_err(|_| Failure(format!("it listens at `{address}`, which is no address")))?;
-            return Ok((address, word_after("Bearer ").map(str::to_owned)));
-        }
-        if Instant::now() > deadline {
-            return Err(Failure("it does not say where it listens".to_owned()));
-        }
-        thread::sleep(Duration::from_millis(1));
     }
 }

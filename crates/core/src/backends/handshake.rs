@@ -24,6 +24,8 @@ pub(crate) struct BackendHandshake {
     initialized_by: Option<ClientId>,
     /// The client that sent `initialized` before its handshake was answered, and had it forwarded.
     early: Option<ClientId>,
+    /// Whether the current process was asked `server/discover` a second time.
+    is_asked_again: bool,
 }
 
 #[derive(Debug)]
@@ -44,6 +46,12 @@ impl BackendHandshake {
     /// Resets for a new process, which has not seen a handshake.
     pub(super) fn begin_process(&mut self) {
         self.is_initialized = false;
+        self.is_asked_again = false;
+    }
+
+    /// Records that `server/discover` is repeated. Returns whether that is the first time.
+    pub(crate) fn ask_again(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_asked_again, true)
     }
 
     pub(crate) fn greeting(&self) -> Option<&Greeting> {

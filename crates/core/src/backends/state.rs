@@ -42,4 +42,6 @@ pub(crate) enum AfterStop {
     Rest,
     /// Report the reason to waiting clients, with the process's last words; then continue as after a crash.
     Fail(HandshakeFailure),
+    /// Leave the clients to a process of the legacy era, which this server speaks.
+    GiveWay,
 }

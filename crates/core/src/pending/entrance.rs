@@ -31,11 +31,6 @@ impl EraWaits {
         self.waits.is_empty()
     }
 
-    /// Whether a request waits for the era of a server.
-    pub(crate) fn wants(&self, server: ServerId) -> bool {
-        self.waits.iter().any(|wait| wait.servers.contains(&server))
-    }
-
     /// Removes the requests that need not wait any longer, in order of arrival.
     pub(crate) fn take(&mut self, is_over: impl Fn(&EraWait) -> bool) -> Vec<EraWait> {
         self.waits.extract_if(.., |wait| is_over(wait)).collect()

@@ -22,7 +22,7 @@ pub(crate) enum Asker {
     Restore,
     /// We ourselves: a page of a list.
     Catalogue { list: List, round: u32 },
-    /// We ourselves: whether a server of the legacy era speaks the modern one too.
+    /// We ourselves: `initialize` for a process that does not answer `server/discover`.
     Era,
     /// We ourselves: changes of lists and resources.
     Listen,

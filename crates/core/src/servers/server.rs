@@ -22,8 +22,6 @@ pub(crate) struct Server {
     insight: Insight,
     /// The last answer to a handshake, from any backend.
     welcome: Option<Message>,
-    /// Whether a process of it has answered a handshake of the legacy era.
-    has_welcomed: bool,
     /// The lists, as of the last time a backend was asked.
     offers: Offers,
     /// Approved definitions of its tools.
@@ -32,6 +30,8 @@ pub(crate) struct Server {
     record: Record,
     /// The era that it was seen to speak, and the end of that verdict.
     era: Option<(Era, Moment)>,
+    /// Whether that is only supposed, since a process ended on the question.
+    is_supposed_legacy: bool,
     /// The next attempt, while the lists cannot be fetched.
     retry: Option<Retry>,
     /// Whether clients have been told that the server is missing.
@@ -64,11 +64,11 @@ impl Server {
             retry: Retry::planned(&settings.record, now),
             insight: Insight::of(&settings),
             era: settings.record.era.map(|seen| (seen.era, now + seen.good_for)),
+            is_supposed_legacy: false,
             record: settings.record.clone(),
             call_limits: settings.call_limits.clone(),
             settings: Arc::new(settings),
             welcome: None,
-            has_welcomed: false,
             is_told_missing: false,
             last_start: LastStart::Untried,
             failure: None,
@@ -166,6 +166,22 @@ impl Server {
     /// Records the era that it was seen to speak.
     pub(crate) fn set_era(&mut self, era: Era, until: Moment) {
         self.era = Some((era, until));
+        self.is_supposed_legacy = false;
+    }
+
+    /// Whether it was seen to speak this era, and the verdict still holds.
+    pub(crate) fn is_seen(&self, era: Era, now: Moment) -> bool {
+        !self.is_supposed_legacy && self.era(now) == Some(era)
+    }
+
+    /// Lets it count as legacy for a while, although that is not certain.
+    pub(crate) fn suppose_legacy(&mut self, until: Moment) {
+        self.era = Some((Era::Legacy, until));
+        self.is_supposed_legacy = true;
+    }
+
+    pub(crate) fn is_supposed_legacy(&self) -> bool {
+        self.is_supposed_legacy
     }
 
     /// The framing that a new backend starts with.
@@ -184,17 +200,6 @@ impl Server {
 
     pub(crate) fn set_welcome(&mut self, answer: Message) {
         self.welcome = Some(answer);
-        self.has_welcomed = true;
-    }
-
-    /// Whether it speaks the legacy era, perhaps among others.
-    pub(crate) fn has_welcomed(&self) -> bool {
-        self.has_welcomed
-    }
-
-    /// Records that it has answered a handshake of our own.
-    pub(crate) fn record_welcome(&mut self) {
-        self.has_welcomed = true;
     }
 
     pub(crate) fn offers(&self) -> &Offers {

@@ -89,6 +89,8 @@ impl Core {
         if b.spawn_deadline().is_some_and(|deadline| deadline <= now) {
             return self.spawn_expired(backend);
         }
+        self.tick_discovery(backend);
+        let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(probe) = b.health().overdue_probe(now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has
         // time. Requests sent after the probe are no excuse.
@@ -145,7 +147,8 @@ impl Core {
             (Asker::Probe, _) => {}
             // The state is simply not restored.
             (Asker::Restore, _) => {}
-            (Asker::Era, _) => self.era_answered(backend, None),
+            // The greeting expires at the same time.
+            (Asker::Era, _) => {}
             // Without a time limit.
             (Asker::Listen, _) => {}
         }

@@ -4,6 +4,7 @@
 //!
 //! Tools: `tiny` answers a fixed text, `echo` its argument `text`, `answer` a payload of `bytes`.
 
+use super::options::Era;
 use super::{Options, Server};
 use crate::wire::{self, Lines, Payload, TINY_TEXT};
 use std::fs::File;
@@ -23,6 +24,8 @@ pub struct Fast {
     payload: Payload,
     /// The result of `tools/list`.
     tools: Vec<u8>,
+    /// A tool's result up to its text.
+    before_text: &'static [u8],
     /// The last text of `answer`, made once and reused.
     prepared: Vec<u8>,
 }
@@ -33,8 +36,15 @@ pub fn unbuffered(standard: impl AsFd) -> io::Result<File> {
 }
 
 impl Fast {
-    /// `tools` is the result of `tools/list`.
-    pub fn new(options: Options, payload: Payload, tools: String) -> io::Result<Self> {
+    /// `tools` is the result of `tools/list`. Results of the modern era have the members that it demands.
+    pub fn new(options: Options, payload: Payload, mut tools: String) -> io::Result<Self> {
+        let before_text: &[u8] = match options.era {
+            Era::Legacy | Era::Dual => br#"{"content":[{"type":"text","text":""#,
+            Era::Modern => {
+                tools.insert_str(1, r#""resultType":"complete","ttlMs":60000,"cacheScope":"public","#);
+                br#"{"resultType":"complete","content":[{"type":"text","text":""#
+            }
+        };
         Ok(Self {
             to_client: unbuffered(io::stdout())?,
             batch: Vec::new(),
@@ -42,6 +52,7 @@ impl Fast {
             server: Server::new(options, 1),
             payload,
             tools: tools.into_bytes(),
+            before_text,
             prepared: Vec::new(),
         })
     }
@@ -103,7 +114,7 @@ impl Fast {
 
     /// A tool's result: one block of text, given as JSON spells it.
     fn text(&mut self, id: &[u8], text: &[u8]) -> io::Result<()> {
-        self.result(id, [br#"{"content":[{"type":"text","text":""#, text, br#""}]}"#])
+        self.result(id, [self.before_text, text, br#""}]}"#])
     }
 
     /// A result in three parts; the middle may be large.

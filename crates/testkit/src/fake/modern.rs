@@ -186,7 +186,7 @@ fn call(server: &mut Server, id: &str, heard: &Heard<'_>) -> bool {
     match heard.params["name"].as_str().unwrap_or_default() {
         // The bytes of `params`, as text.
         "params" => server.answer_text(id, heard.raw_params),
-        // Asks for input, `rounds` times, and then answers with what it got.
+        // Asks for input (a form, or the roots as `kind` says), `rounds` times, and then answers with what it got.
         "input" => input(server, id, heard),
         // `steps` progress notifications if there is a token, a log message of each level from the requested one on,
         // and then an answer.
@@ -267,18 +267,26 @@ fn input(server: &Server, id: &str, heard: &Heard<'_>) {
         let content = json!([{ "type": "text", "text": got.to_string() }]);
         return server.answer(id, &json!({ "content": content, "structuredContent": got }));
     }
-    if declared(&heard.params).get("elicitation").is_none() {
-        return server.refuse(id, &undeclared(json!({ "elicitation": {} })));
+    let (capability, request) = match heard.params["arguments"]["kind"].as_str() {
+        Some("roots") => ("roots", json!({ "method": "roots/list" })),
+        _ => ("elicitation", json!({ "method": "elicitation/create", "params": who_is_it() })),
+    };
+    if declared(&heard.params).get(capability).is_none() {
+        return server.refuse(id, &undeclared(json!({ capability: {} })));
     }
-    let schema =
-        json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
-    let params = json!({ "mode": "form", "message": "Who is it?", "requestedSchema": schema });
-    let requests = json!({ "who": { "method": "elicitation/create", "params": params } });
+    let requests = json!({ "who": request });
     let next = expected(round + 1);
     server.say_result(
         id,
         &format!(r#"{{"resultType":"input_required","inputRequests":{requests},"requestState":{next}}}"#),
     );
+}
+
+/// A form with one field.
+fn who_is_it() -> Value {
+    let schema =
+        json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+    json!({ "mode": "form", "message": "Who is it?", "requestedSchema": schema })
 }
 
 fn report(server: &Server, id: &str, heard: &Heard<'_>) {

@@ -89,7 +89,7 @@ impl Core {
     pub(crate) fn is_on_its_way(&self, b: &Backend) -> bool {
         let is_coming = match b.state() {
             BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Backoff { .. } => true,
-            BackendState::Stopping { then, .. } => *then != AfterStop::Rest,
+            BackendState::Stopping { then, .. } => !matches!(then, AfterStop::Rest | AfterStop::GiveWay),
             BackendState::Stopped => self.backends.waits_for_room(b.id()),
             BackendState::Failed { .. } => false,
         };
@@ -110,12 +110,8 @@ impl Core {
         Some(greeting.complete_with(initialized_notice))
     }
 
-    /// Ends the stand-ins of a backend whose lists are stored, or will not come. If it is asked for its era, they end
-    /// with the answer.
+    /// Ends the stand-ins of a backend whose lists are stored, or will not come.
     pub(crate) fn end_prefetches(&mut self, backend: BackendId) {
-        if self.is_asked_for_era(backend) {
-            return;
-        }
         let is_one = |client: &ClientId| self.clients.get(client).is_some_and(Client::is_prefetch);
         for client in self.lessees(backend).filter(is_one).collect::<Vec<ClientId>>() {
             self.lose(client);

@@ -76,7 +76,7 @@ impl Core {
             Asker::Client { .. } => self.deliver(launch, pending, message, failed),
             Asker::Replay => self.replayed(launch, &message, failed),
             Asker::Catalogue { list, round } => self.page_came(launch, list, round, &message, failed),
-            Asker::Era => self.era_answered(launch.backend, Some(&message)),
+            Asker::Era => self.era_answered(launch, failed),
             // The message itself was the sign of life, and a restored state needs no further step. A server that
             // ends our own subscription has nothing to tell.
             Asker::Probe | Asker::Restore | Asker::Listen => {}
@@ -129,6 +129,11 @@ impl Core {
             return self.check_drained();
         }
         if let Some(error) = self.denies_input(launch.backend, client, &message) {
+            self.fail(&pending, &error);
+            return self.check_drained();
+        }
+        let withheld = if failed { None } else { self.withholds_task(launch.backend, client, &pending) };
+        if let Some(error) = withheld {
             self.fail(&pending, &error);
             return self.check_drained();
         }

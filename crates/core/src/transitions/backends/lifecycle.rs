@@ -82,13 +82,11 @@ impl Core {
             return self.open(launch);
         };
         let initialize = self.settings_of(launch.backend).asks.declared(&initialize).unwrap_or(initialize);
+        if self.is_modern(launch.backend) {
+            return self.discover(launch);
+        }
         let minted = self.pending.mint();
         let within = self.settings_of(launch.backend).start_timeout;
-        if self.is_modern(launch.backend) {
-            self.ask_ourselves(launch.backend, minted, Asker::Replay, Method::Discover, within);
-            let out = self.own_request(launch.backend, minted, Method::Discover, "");
-            return self.send_to_backend(launch, out);
-        }
         let mut out = Outgoing::of(&initialize);
         out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
         // Progress on the replay must not be taken for progress on the client's own request.
@@ -133,18 +131,11 @@ impl Core {
             return;
         }
         if failed {
-            if self.handshake_shows_era(launch) {
-                return;
-            }
             // The server accepted this client before and now refuses it: as bad as a crash.
             return self.give_up(launch, HandshakeFailure::refused(answer, &self.settings.secrets));
         }
         self.record_start(launch.backend, LastStart::Well);
-        if !self.is_modern(launch.backend)
-            && let Some(origin) = self.origin(launch.backend)
-        {
-            origin.record_welcome();
-        }
+        self.welcomed(launch.backend);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let Some(since) = b.starting_since() else { return };
         let is_first = b.launches() == 1;
@@ -166,7 +157,6 @@ impl Core {
             self.restore(launch);
         }
         self.report(Fact::Ready { backend: launch.backend, after, restarted: !is_first });
-        self.ask_era_if_wanted(launch);
         // Last: queued requests must find the handshake done and the state restored.
         self.open(launch);
     }
@@ -276,6 +266,8 @@ impl Core {
                 self.wake_up(launch.backend);
             }
             Some(AfterStop::Fail(failure)) => self.handshake_failed(launch.backend, failure, stderr),
+            Some(AfterStop::GiveWay) => self.gave_way(launch.backend),
+            None if was_wanted && self.ended_on_discovery(launch, how) => {}
             None if was_wanted => self.crashed(launch, how, stderr, hint),
             None => {}
         }

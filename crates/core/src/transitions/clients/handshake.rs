@@ -210,6 +210,7 @@ impl Core {
         if let Some(origin) = self.origin(launch.backend) {
             origin.set_welcome(answer.clone());
         }
+        self.welcomed(launch.backend);
         self.learn_offer(launch.backend, Method::Initialize, answer);
         self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
         if greeted.is_first && greeted.is_initialized {

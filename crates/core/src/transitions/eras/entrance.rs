@@ -86,8 +86,9 @@ impl Core {
         match message.method() {
             // Not as a client without a handshake: it would make one, if it is told.
             _ if message.has(Part::MetaVersion) && !is_served => Entry::Refused(self.not_modern(message)),
+            // The usual case: nothing is copied.
+            _ if message.has(Part::MetaVersion) && c.is_modern() && c.has_declared(message) => Entry::Open,
             _ if message.has(Part::MetaVersion) => match Declaration::of(message) {
-                _ if c.is_modern() && c.has_declared(message) => Entry::Open,
                 Ok(declaration) => self.modern_entry(client, message, &declaration, unknown),
                 Err(why) => Entry::Refused(self.undeclared(&why)),
             },
@@ -117,14 +118,11 @@ impl Core {
         let mut waits = Vec::new();
         let is_alone = !self.has_aggregate(client);
         for server in self.servers_behind(client) {
-            let is_remote = self.servers.get(server).is_some_and(|server| server.settings().is_remote);
             let era = match (self.era_of(server), unknown) {
                 (Some(era), _) => era,
-                // It has answered `initialize`, so nothing else is tried: it may have ended on our question.
-                (None, Unknown::CountsAs(_)) if self.has_welcomed(server) => Era::Legacy,
                 (None, Unknown::CountsAs(era)) => era,
                 // Its first request asks the same.
-                (None, Unknown::MustBeKnown) if is_alone && is_remote => Era::Modern,
+                (None, Unknown::MustBeKnown) if is_alone => Era::Modern,
                 (None, Unknown::MustBeKnown) => {
                     waits.push(server);
                     continue;

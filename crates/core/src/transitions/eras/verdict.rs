@@ -1,25 +1,33 @@
-//! The era of a server. A process gets `initialize` first, since some exit on any other first request; one that answers
-//! is then asked `server/discover`. A remote server is asked `server/discover` first. Nothing is asked before a modern
-//! client needs to know. The verdict is stored with the launch, for a while.
+//! The era of a server. A server whose era is unknown is started as a modern one, with `server/discover` first. If it
+//! refuses, ends, or answers only `initialize`, it is a legacy one: another process is started for the legacy era. So
+//! servers that end on an unknown first request work, and those that stay with the era of the first request are not
+//! taken for legacy ones. Nothing is asked before a modern client needs to know. The verdict is stored with the launch,
+//! for a while.
 
-use crate::backends::{AfterStop, Backend, HandshakeFailure};
+use crate::answers::Cause;
+use crate::backends::{AfterStop, HandshakeFailure};
 use crate::clients::{Client, Greeting};
 use crate::core::Core;
 use crate::event::StopHow;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};
 use crate::messages::{initialized_notice, own_message};
-use crate::pending::{Asker, Pending};
+use crate::pending::Asker;
 use crate::record::SeenEra;
+use crate::settings::EraChoice;
 use crate::transitions::Route;
 use serde::Deserialize;
 use std::time::Duration;
-use switchboard_protocol::modern::{Declaration, MODERN_VERSIONS};
+use switchboard_protocol::modern::{self, Declaration, MODERN_VERSIONS};
 use switchboard_protocol::{Era, ErrorAnswer, Message, Method, Outgoing, Part, RawId};
 
-/// Time for the answer of a running process. Some legacy servers ignore requests that they do not know, while a client
-/// waits.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time after which a process that has not answered `server/discover` gets `initialize`, too. Some legacy servers ignore
+/// requests that they do not know, while a client waits.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Time for which a server counts as legacy whose process ended on `server/discover`. Then it is asked again, unless it
+/// has answered `initialize`.
+const DOUBT: Duration = Duration::from_secs(60);
 
 impl Core {
     /// The era of a server, if it is known.
@@ -60,7 +68,7 @@ impl Core {
 
     fn learn_era(&mut self, backend: BackendId, era: Era) {
         let Some(server) = self.backends.get(&backend).map(|b| b.server()) else { return };
-        if self.era_of(server) == Some(era) {
+        if self.servers.get(server).is_none_or(|server| server.is_seen(era, self.clock.now())) {
             return;
         }
         let until = self.clock.now() + SeenEra::GOOD_FOR;
@@ -70,63 +78,26 @@ impl Core {
         self.learn(backend, |record| record.era = Some(SeenEra { era, good_for: SeenEra::GOOD_FOR }));
     }
 
-    /// Whether the era of a server is being found out.
+    /// Whether the era of a server is being found out for clients of several servers.
     pub(super) fn is_probed(&self, server: ServerId) -> bool {
-        let is_asked = |p: &Pending| {
-            matches!(p.asker(), Asker::Era)
-                && self.backends.get(&p.backend()).is_some_and(|b| b.server() == server)
-        };
         let is_started = |c: &Client| c.is_prefetch() && !c.is_lost() && c.server() == server;
-        self.pending.iter().any(|(_, pending)| is_asked(pending)) || self.clients.values().any(is_started)
+        self.clients.values().any(is_started)
     }
 
-    /// Whether a server has answered a handshake of the legacy era.
-    pub(super) fn has_welcomed(&self, server: ServerId) -> bool {
-        self.servers.get(server).is_some_and(|server| server.has_welcomed())
-    }
-
-    /// Whether a process has been asked for its era, and has not answered.
-    pub(crate) fn is_asked_for_era(&self, backend: BackendId) -> bool {
-        let is_asked = |p: &Pending| matches!(p.asker(), Asker::Era) && p.backend() == backend;
-        self.pending.iter().any(|(_, pending)| is_asked(pending))
-    }
-
-    /// Finds out how a client's server speaks, by a process that runs already or by a start.
+    /// Finds out how a server of a client speaks, by a start in the name of the client.
     pub(super) fn probe_era(
         &mut self,
         client: ClientId,
         server: ServerId,
         declaration: &Declaration,
     ) -> Result<(), ErrorAnswer> {
-        let is_asked = |p: &Pending| {
-            matches!(p.asker(), Asker::Era)
-                && self.backends.get(&p.backend()).is_some_and(|b| b.server() == server)
-        };
-        if self.pending.iter().any(|(_, pending)| is_asked(pending)) {
-            return Ok(());
-        }
         let Some(settings) = self.servers.get(server).map(|server| server.settings().clone()) else {
             return Ok(());
         };
-        let can_tell = |b: &&Backend| {
-            b.server() == server
-                && !b.is_retired()
-                && b.handshake().has_welcome()
-                && b.handshake().is_initialized()
-        };
-        let running = self.backends.values().filter(can_tell).find_map(|b| b.ready_launch());
-        if let Some(launch) = running {
-            self.ask_era(launch);
-            return Ok(());
-        }
         if self.is_probed(server) {
             return Ok(());
         }
-        let initialize = match settings.is_remote {
-            true => declaration.initialize(),
-            false => declaration.legacy_initialize(),
-        };
-        let Some(initialize) = own_message(initialize.into()) else { return Ok(()) };
+        let Some(initialize) = own_message(declaration.initialize().into()) else { return Ok(()) };
         let until = self.clock.now() + settings.start_timeout * 2;
         let id = self.numbers.new_delegate();
         let new = self.newcomer(id, server, settings);
@@ -156,66 +127,136 @@ impl Core {
         }
     }
 
-    /// Asks a server that speaks the legacy era whether it speaks the modern one too, if a client waits for that.
-    pub(crate) fn ask_era_if_wanted(&mut self, launch: Launch) {
-        let Some(b) = self.backends.get(&launch.backend) else { return };
-        let server = b.server();
-        if self.era_waits.wants(server) && self.era_of(server).is_none() && !self.is_modern(launch.backend) {
-            self.ask_era(launch);
-        }
-    }
-
-    fn ask_era(&mut self, launch: Launch) {
+    /// Greets a modern process.
+    pub(crate) fn discover(&mut self, launch: Launch) {
         let backend = launch.backend;
-        if self.is_modern(backend) {
-            return self.learn_era(backend, Era::Modern);
-        }
         let minted = self.pending.mint();
-        let request = Declaration::for_probe().request(minted, Method::Discover, "");
-        self.ask_ourselves(backend, minted, Asker::Era, Method::Discover, ANSWER_TIMEOUT);
-        self.send_to_backend(
-            launch,
-            Outgoing::request(Method::Discover, RawId::from_number(minted), request.into()),
-        );
+        let within = self.settings_of(backend).start_timeout;
+        self.ask_ourselves(backend, minted, Asker::Replay, Method::Discover, within);
+        let out = self.own_request(backend, minted, Method::Discover, "");
+        self.send_to_backend(launch, out);
+        if self.is_tentative(backend) {
+            self.clock.wake_at(self.clock.now() + PATIENCE);
+        }
     }
 
-    /// Handles the answer of a legacy process to `server/discover`; no answer in time is an answer, too.
-    pub(crate) fn era_answered(&mut self, backend: BackendId, answer: Option<&Message>) {
-        let is_modern = answer.is_some_and(discovers);
-        self.learn_era(backend, if is_modern { Era::Modern } else { Era::Legacy });
-        self.end_prefetches(backend);
+    /// Whether a process is asked for its era and may turn out to be a legacy one.
+    fn is_tentative(&self, backend: BackendId) -> bool {
+        self.backends.get(&backend).is_some_and(|b| {
+            b.is_starting() && b.handshake().era() == Era::Modern && self.era_of(b.server()).is_none()
+        })
+    }
+
+    /// Sends `initialize` to a process that does not answer `server/discover`: its answer tells a legacy server from a
+    /// slow one.
+    pub(crate) fn tick_discovery(&mut self, backend: BackendId) {
+        let now = self.clock.now();
+        let Some(b) = self.backends.get(&backend) else { return };
+        let is_late = b.starting_since().is_some_and(|since| since + PATIENCE <= now);
+        let Some(launch) = b.launch().filter(|_| is_late && !b.settings().is_remote) else { return };
+        if !self.is_tentative(backend) || self.is_asked_both(backend) || !self.is_discovering(backend) {
+            return;
+        }
+        let Some(declaration) = self.declaration_at(backend) else { return };
+        let minted = self.pending.mint();
+        let within = self.settings_of(backend).start_timeout;
+        self.ask_ourselves(backend, minted, Asker::Era, Method::Initialize, within);
+        let out = Outgoing::request(
+            Method::Initialize,
+            RawId::from_number(minted),
+            declaration.legacy_initialize(minted).into(),
+        );
+        self.send_to_backend(launch, out);
+    }
+
+    fn is_asked_both(&self, backend: BackendId) -> bool {
+        self.pending.iter().any(|(_, p)| matches!(p.asker(), Asker::Era) && p.backend() == backend)
+    }
+
+    fn is_discovering(&self, backend: BackendId) -> bool {
+        self.pending.iter().any(|(_, p)| matches!(p.asker(), Asker::Replay) && p.backend() == backend)
+    }
+
+    /// Handles the answer to that `initialize`.
+    pub(crate) fn era_answered(&mut self, launch: Launch, is_refused: bool) {
+        if !is_refused && self.is_tentative(launch.backend) {
+            self.give_way(launch);
+        }
     }
 
     /// Handles the answer to the `server/discover` with which a modern process is greeted. Returns whether the
     /// process can be used.
     pub(crate) fn discovered(&mut self, launch: Launch, answer: &Message) -> bool {
-        if discovers(answer) {
-            self.learn_era(launch.backend, Era::Modern);
-            return true;
+        let backend = launch.backend;
+        match Discovery::of(answer) {
+            Discovery::Speaks => {
+                self.learn_era(backend, Era::Modern);
+                return true;
+            }
+            // The version that we have named, or another one of ours.
+            Discovery::WantsOurs
+                if self.backends.get_mut(&backend).is_some_and(|b| b.handshake_mut().ask_again()) =>
+            {
+                self.discover(launch);
+            }
+            Discovery::WantsOurs | Discovery::Refuses if self.settings_of(backend).era == EraChoice::Auto => {
+                self.give_way(launch);
+            }
+            Discovery::WantsOurs | Discovery::Refuses => {
+                self.give_up(launch, HandshakeFailure::refused(answer, &self.settings.secrets));
+            }
         }
-        self.learn_era(launch.backend, Era::Legacy);
-        self.refuse_modern(launch.backend);
-        self.give_up(launch, HandshakeFailure::refused(answer, &self.settings.secrets));
         false
     }
 
-    /// Handles a refused `initialize`, if the era of the server was unknown: one that speaks only the modern era
-    /// refuses it. Returns whether that is so.
-    pub(crate) fn handshake_shows_era(&mut self, launch: Launch) -> bool {
-        let Some(b) = self.backends.get_mut(&launch.backend) else { return false };
-        let server = b.server();
-        if !self.era_waits.wants(server)
-            || self.servers.get(server).is_none_or(|it| it.era(self.clock.now()).is_some())
-        {
+    /// Stops a process that does not speak the modern era. Its clients hear of that when it has ended: it may hold what a
+    /// process of the legacy era needs.
+    fn give_way(&mut self, launch: Launch) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if b.is_starting() {
+            b.begin_stop(AfterStop::GiveWay);
+            self.report(Fact::Stopping { backend: launch.backend, why: "it does not speak the modern era" });
+        }
+        self.stop(launch, StopHow::Kill);
+    }
+
+    /// Handles the end of a process that gave way.
+    pub(crate) fn gave_way(&mut self, backend: BackendId) {
+        self.learn_era(backend, Era::Legacy);
+        self.leave_to_legacy(backend);
+    }
+
+    /// Handles the end of a process, if it was asked for its era: it may have ended on the question. Returns whether that
+    /// is so. It may also have ended for another reason, so nothing is stored.
+    pub(crate) fn ended_on_discovery(&mut self, launch: Launch, how: &str) -> bool {
+        let backend = launch.backend;
+        if !self.is_tentative(backend) {
             return false;
         }
-        let grace = b.settings().shutdown_grace;
-        b.begin_stop(AfterStop::Rest);
-        self.learn_era(launch.backend, Era::Modern);
-        self.end_prefetches(launch.backend);
-        self.report(Fact::Stopping { backend: launch.backend, why: "it speaks only the modern era" });
-        self.stop(launch, StopHow::Gently { grace });
+        self.report(Fact::Stopped { backend, how: how.to_owned() });
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.mark_stopped();
+        }
+        let until = self.clock.now() + DOUBT;
+        if let Some(origin) = self.origin(backend) {
+            origin.suppose_legacy(until);
+        }
+        self.leave_to_legacy(backend);
         true
+    }
+
+    fn leave_to_legacy(&mut self, backend: BackendId) {
+        self.refuse_modern(backend);
+        self.conclude_sent(backend, &Cause::Stopped);
+        self.end_prefetches(backend);
+    }
+
+    /// Records that a server has answered `initialize`.
+    pub(crate) fn welcomed(&mut self, backend: BackendId) {
+        let is_supposed = self.origin(backend).is_some_and(|origin| origin.is_supposed_legacy());
+        if is_supposed && !self.is_modern(backend) {
+            self.learn_era(backend, Era::Legacy);
+        }
     }
 
     /// Answers what modern clients have sent to a server that turned out to be legacy. Their next requests decide
@@ -235,16 +276,43 @@ impl Core {
     }
 }
 
-/// Whether an answer to `server/discover` names a version that we speak.
-fn discovers(answer: &Message) -> bool {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Discovered {
-        supported_versions: Vec<String>,
+/// Meaning of the answer to `server/discover`.
+#[derive(Debug, PartialEq, Eq)]
+enum Discovery {
+    /// It speaks a modern version of ours.
+    Speaks,
+    /// It refuses the version of the request, and names one of ours as supported.
+    WantsOurs,
+    Refuses,
+}
+
+impl Discovery {
+    fn of(answer: &Message) -> Self {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Discovered {
+            supported_versions: Vec<String>,
+        }
+        #[derive(Deserialize)]
+        struct Refusal {
+            code: i64,
+            data: Supported,
+        }
+        #[derive(Deserialize)]
+        struct Supported {
+            supported: Vec<String>,
+        }
+        let names_ours =
+            |versions: &[String]| versions.iter().any(|version| MODERN_VERSIONS.contains(&version.as_str()));
+        let part = |part: Part| answer.part(part).unwrap_or_default();
+        let found = serde_json::from_slice::<Discovered>(part(Part::Result));
+        if found.is_ok_and(|it| names_ours(&it.supported_versions)) {
+            return Self::Speaks;
+        }
+        let refusal = serde_json::from_slice::<Refusal>(part(Part::Error));
+        let wants_ours = refusal.is_ok_and(|it| {
+            it.code == i64::from(modern::UNSUPPORTED_VERSION) && names_ours(&it.data.supported)
+        });
+        if wants_ours { Self::WantsOurs } else { Self::Refuses }
     }
-    let result = answer.part(Part::Result).unwrap_or_default();
-    let read = serde_json::from_slice::<Discovered>(result);
-    read.is_ok_and(|it| {
-        it.supported_versions.iter().any(|version| MODERN_VERSIONS.contains(&version.as_str()))
-    })
 }

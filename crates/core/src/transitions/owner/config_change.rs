@@ -231,6 +231,7 @@ impl Core {
     /// Parks a client's requests that wait for a process which will not come.
     pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, path: Option<NamedPath>) {
         let Some(b) = self.backends.get(&backend) else { return };
+        let ours = b.handshake().greeting().filter(|greeting| greeting.is_ours()).cloned();
         for minted in b.queue().requests().collect::<Vec<u64>>() {
             let Some(pending) = self.pending.get_mut(minted) else { continue };
             // A handshake stays: its client moves once it is complete.
@@ -238,6 +239,10 @@ impl Core {
                 continue;
             }
             pending.unroute();
+            // The client may have left the era in which the request was accepted; the next process must hear of it.
+            if let (Some(c), Some(ours)) = (self.clients.get_mut(&client).filter(|c| c.is_new()), &ours) {
+                c.adopt(ours.clone());
+            }
             self.unqueue(backend, minted);
             self.park(client, minted, path.iter().cloned().collect());
         }

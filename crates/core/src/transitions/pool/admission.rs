@@ -151,7 +151,6 @@ impl Core {
             || b.lists().is_being_fetched()
             || self.pending.wanted_at(b.id()).any(|pending| pending.method() != Method::Ping)
             || self.questions.iter().any(|(_, asked)| asked.is_of(b.id()))
-            || self.is_asked_for_era(b.id())
     }
 
     /// Whether a backend keeps state that its clients would lose.

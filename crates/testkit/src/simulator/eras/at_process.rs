@@ -9,8 +9,7 @@ use switchboard_core::{EraChoice, Launch};
 use switchboard_protocol::Era;
 
 /// Requests that a modern process must not get.
-const REMOVED: &[&str] =
-    &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+const REMOVED: &[&str] = &["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
 impl EraWorld {
     pub(super) fn requested(&mut self, asked: &Asked<'_>) -> Check {
@@ -25,7 +24,8 @@ impl EraWorld {
         }
         let meta = &words["params"]["_meta"];
         let is_declared = meta[VERSION] == "2026-07-28" && meta[CAPABILITIES].is_object();
-        let is_our_probe = method == "server/discover" && tag.is_none() && !is_modern;
+        let is_greeted = self.processes[&launch].is_greeted;
+        let is_our_probe = method == "initialize" && tag.is_none() && is_modern && !is_greeted;
         if is_modern != is_declared && !is_our_probe {
             return Err(format!(
                 "{launch} is {}, and gets {text}",
@@ -36,16 +36,16 @@ impl EraWorld {
             self.client_request_at_process(launch, id, number, text)?;
         }
         let job = match (method, tag) {
+            _ if is_our_probe => {
+                self.stats.count("era_probes");
+                EraJob::Probe
+            }
             ("initialize", number) => {
                 let is_plain = number.is_none() && words["params"]["protocolVersion"] == "2024-11-05";
                 self.stats.count_if("plain_handshakes", is_plain);
                 EraJob::Greeting { number: number.filter(|&it| self.is_own(launch, it)) }
             }
             ("server/discover", None) if is_modern && is_first => EraJob::Greeting { number: None },
-            ("server/discover", None) if !is_modern => {
-                self.stats.count("era_probes");
-                EraJob::Probe
-            }
             ("subscriptions/listen", number) => {
                 self.stats.count_if("our_listens", number.is_none());
                 self.process(launch).listens.push(Listen { id, number, is_acknowledged: false });
@@ -74,16 +74,6 @@ impl EraWorld {
             "server/discover" => true,
             _ => return Err(format!("{launch} gets {method} first")),
         };
-        let is_said = settings.era == EraChoice::Fixed(Era::Modern);
-        // A server that did not even answer `initialize` is tried in the other way.
-        // So is one whose settings have changed while it was asked.
-        let has_failed = self.processes.values().any(|p| {
-            let is_of_old = self.owner.is_retired(p.launch.backend);
-            p.server == server && ((!p.is_staying() && !p.is_greeted) || is_of_old)
-        });
-        if is_modern && !settings.is_remote && !is_said && !has_failed && !speech.is_modern() {
-            return Err(format!("{launch} is of the legacy era, and gets {method} first"));
-        }
         if is_modern && settings.era == EraChoice::Fixed(Era::Legacy) {
             return Err(format!("{launch} is said to be of the legacy era, and gets {method}"));
         }

@@ -8,12 +8,12 @@
 //! 1. Every request gets exactly one terminal answer, under its client's id; a subscription too, unless it is cancelled.
 //! 2. A modern request reaches only processes that were greeted as modern ones, a legacy request only legacy ones.
 //! 3. A modern process gets no `initialize`, `initialized`, `ping`, `setLevel` or `subscribe`, and each of its requests
-//!    is declared. A legacy process gets `initialize` first, unless its server is remote or said to be modern.
+//!    is declared. But a process that does not answer `server/discover` gets `initialize`.
 //! 4. A modern client is asked nothing, and hears of no change that it did not listen for.
 //! 5. A notification on a subscription has the subscription's id as its client spells it, and comes between its
 //!    request and its end.
 //! 6. Messages of a client of one server are the same to the byte, but for id, progress token and subscription.
-//! 7. A modern server is never said to be a legacy one.
+//! 7. A modern server is never said to be a legacy one, unless a process of it ended before it answered.
 //!
 //! # Layout
 //! - `plan`: the character of a run. `client`, `client_talk`: acts and requests of clients.

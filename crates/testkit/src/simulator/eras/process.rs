@@ -19,7 +19,7 @@ pub(super) enum EraJob {
     Greeting { number: Option<usize> },
     /// A client's request.
     Client(usize),
-    /// Our own question whether a legacy process is modern, too.
+    /// Our own `initialize` for a process that does not answer `server/discover`.
     Probe,
     /// Any other request of our own.
     Other { is_list: bool },

@@ -22,6 +22,10 @@ impl EraWorld {
         let is_modern = self.processes[&launch].is_modern;
         match open.job {
             EraJob::Greeting { number } => {
+                if is_modern && speech == Speech::Silent {
+                    self.stats.count("ignored_probes");
+                    return Ok(());
+                }
                 let refuses = match is_modern {
                     true => !speech.is_modern(),
                     false => speech == Speech::Modern,
@@ -39,12 +43,8 @@ impl EraWorld {
             }
             EraJob::Probe => {
                 let words = match speech {
-                    Speech::Dual | Speech::Modern => format!(r#""result":{DISCOVERED}"#),
-                    Speech::Legacy | Speech::Fragile => UNKNOWN.to_owned(),
-                    Speech::Silent => {
-                        self.stats.count("ignored_probes");
-                        return Ok(());
-                    }
+                    Speech::Dual | Speech::Modern => UNKNOWN.to_owned(),
+                    Speech::Legacy | Speech::Fragile | Speech::Silent => format!(r#""result":{WELCOME}"#),
                 };
                 self.process_says(EraTurn::default(), launch, answer(open.id, words))
             }

@@ -2,8 +2,8 @@
 
 use super::super::refusal::HttpRefusal;
 use hyper::StatusCode;
-use hyper::header::{HeaderMap, HeaderValue};
-use switchboard_protocol::http_headers::{self, Found, PROTOCOL_VERSION};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use switchboard_protocol::http_headers::{self, Found, METHOD, NAME, PROTOCOL_VERSION};
 use switchboard_protocol::modern::{Declaration, MODERN_VERSIONS, Undeclared};
 use switchboard_protocol::{Kind, Message, Method, Parsed, Part};
 
@@ -27,17 +27,16 @@ pub(super) fn check(said: Parsed, headers: &HeaderMap) -> Result<Checked, HttpRe
             return Err(HttpRefusal::malformed(StatusCode::BAD_REQUEST, text, "send requests"));
         }
     }
-    let named = header(headers, PROTOCOL_VERSION);
     if !message.has(Part::MetaVersion)
-        && let Found::One(version) = named
+        && let Found::One(version) = header(headers, PROTOCOL_VERSION)
         && !MODERN_VERSIONS.iter().any(|known| known.as_bytes() == version)
     {
         return Err(HttpRefusal::unsupported_version(&String::from_utf8_lossy(version)));
     }
-    let declared = Declaration::of(&message);
+    let declared = Declaration::check(&message);
     match &declared {
         // The header decides whether this is a version of ours or a mistake.
-        Ok(_) | Err(Undeclared::Version(_)) => {
+        Ok(()) | Err(Undeclared::Version(_)) => {
             http_headers::check_standard(&message, |name| header(headers, name))
                 .map_err(|mismatch| HttpRefusal::header_mismatch(&mismatch.to_string()))?;
         }
@@ -69,12 +68,35 @@ pub(super) fn single(said: Parsed) -> Result<Message, HttpRefusal> {
     }
 }
 
+/// Headers of every request: parsing a name costs more than finding its value.
+static STANDARD: [(&str, HeaderName); 3] = [
+    (PROTOCOL_VERSION, HeaderName::from_static("mcp-protocol-version")),
+    (METHOD, HeaderName::from_static("mcp-method")),
+    (NAME, HeaderName::from_static("mcp-name")),
+];
+
 /// A header that may occur once.
 pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Found<'a> {
-    let mut values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+    let values = match STANDARD.iter().find(|(known, _)| *known == name) {
+        Some((_, parsed)) => headers.get_all(parsed),
+        None => headers.get_all(name),
+    };
+    let mut values = values.iter().map(HeaderValue::as_bytes);
     match (values.next(), values.next()) {
         (None, _) => Found::Absent,
         (Some(value), None) => Found::One(value),
         (Some(_), Some(_)) => Found::Several,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_names_are_those_of_the_protocol() {
+        for (name, parsed) in &STANDARD {
+            assert_eq!(name.to_ascii_lowercase(), parsed.as_str());
+        }
     }
 }

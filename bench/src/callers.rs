@@ -1,5 +1,6 @@
 //! Many callers, each with a connection of its own, driven by one thread.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
@@ -8,10 +9,9 @@ use rustix::io::Errno;
 use switchboard_testkit::http::KeepAlive;
 
 use crate::caller::Caller;
-use crate::run::Failure;
 
 /// Small calls, sequential on each connection, up to this number.
-pub(super) fn call(callers: &mut [Caller<KeepAlive>], count: usize) -> Result<Duration, Failure> {
+pub(crate) fn call(callers: &mut [Caller<KeepAlive>], count: usize) -> io::Result<Duration> {
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (number, caller) in callers.iter().enumerate() {
         epoll::add(&queue, caller.connection.stream(), EventData::new_u64(number as u64), EventFlags::IN)?;
