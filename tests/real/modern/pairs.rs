@@ -167,11 +167,12 @@ fn alone(prefix: &str, steps: &Steps) -> Steps {
     })
 }
 
-/// Keeps the items with this prefix, and removes it.
+/// Keeps the items with this prefix, and removes it. Where there are several servers, names have no letters but those of ASCII.
 fn strip(items: &mut Value, prefix: &str) {
     let Some(items) = items.as_array_mut() else { return };
     items.retain_mut(|item| {
-        let own = item["name"].as_str().and_then(|name| name.strip_prefix(prefix)).map(str::to_owned);
+        let own = item["name"].as_str().and_then(|name| name.strip_prefix(prefix));
+        let own = own.map(|own| own.replace(|letter: char| !letter.is_ascii(), "_"));
         own.map(|own| item["name"] = json!(own)).is_some()
     });
 }
