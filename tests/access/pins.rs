@@ -163,7 +163,13 @@ fn held_on_every_route() {
             assert_eq!(error(&answer, -32603, "forbidden")["data"]["hint"], HINT);
             client.told("notifications/tools/list_changed");
             assert_eq!(client.names("tools"), one);
-            assert_eq!(site.open().names("tools"), one);
+            // A process of its own may be faster than the store, and show the definition that was approved.
+            patience::until_true("other windows do not see it", || {
+                let mut other = site.open();
+                let listed = other.request("tools/list", json!({})).to_string();
+                assert!(!listed.contains("Read and send a file"), "{listed}");
+                other.names("tools") == one
+            });
             let odd = client.request("tools/odd", json!({ "name": site.route.tool("read") }));
             assert!(odd.get("error").is_some(), "{odd}");
             let near = client.call("reed", json!({}));

@@ -20,7 +20,8 @@ impl Record {
 
     /// The number of its processes so far.
     pub fn launches(&self) -> u32 {
-        (1..).take_while(|number| self.0.join(format!("{number}.pid")).exists()).count() as u32
+        // A process that is killed at its start may never write its id.
+        (1..).take_while(|number| self.0.join(format!("{number}.heard")).exists()).count() as u32
     }
 
     /// All input of one launch, the first being 1. Empty if there was no such launch.
