@@ -19,7 +19,7 @@ const OFFER: &str = r#"{ "tools": [{ "name": "echo" }, { "name": "facts" }], "pr
 
 /// The limit that refused a call; `None` if it was not refused.
 #[track_caller]
-pub(super) fn limit(answer: &Value) -> Option<String> {
+pub(crate) fn limit(answer: &Value) -> Option<String> {
     if answer.get("result").is_some() {
         return None;
     }

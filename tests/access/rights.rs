@@ -4,12 +4,11 @@
 use super::token::create;
 use crate::aggregate::servers::Servers;
 use crate::daemon::house::House;
-use crate::isolation::routes::{Guest, Route, SERVER, ShownBy, Site, Visit, wrapped};
+use crate::isolation::routes::{self, Guest, Route, SERVER, ShownBy, Site, wrapped};
 use crate::support::error;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::panic::AssertUnwindSafe;
 use std::sync::OnceLock;
 use switchboard_testkit::patience;
 
@@ -67,18 +66,18 @@ fn path_profile(site: &Site) -> Option<&'static str> {
 }
 
 /// The kinds of rights; each is also the name of a profile that excludes something of this kind.
-const KINDS: [&str; 5] = ["servers", "tools", "prompts", "resources", "methods"];
+pub(crate) const KINDS: [&str; 5] = ["servers", "tools", "prompts", "resources", "methods"];
 
 /// The server that is hidden by the profile `servers`.
-const QUARRY: &str = "quarry";
+pub(crate) const QUARRY: &str = "quarry";
 
-const QUARRY_OFFER: &str = r#"{
+pub(crate) const QUARRY_OFFER: &str = r#"{
     "instructions": "how to use the quarry",
     "tools": [{ "name": "dig" }], "prompts": [{ "name": "plan" }], "resources": [{ "name": "r", "uri": "doc://open/quarry" }]
 }"#;
 
 /// Hidden items contain `canary`; only the profile of their own kind hides them.
-const OFFER: &str = r#"{
+pub(crate) const OFFER: &str = r#"{
     "capabilities": { "tools": {}, "prompts": {}, "resources": { "subscribe": true }, "completions": {}, "logging": {} },
     "tools": [{ "name": "say" }, { "name": "canary_tool" }, { "name": "echo" }],
     "prompts": [{ "name": "canary_prompt" }, { "name": "welcome" }],
@@ -101,19 +100,19 @@ fn profiles() -> Value {
 }
 
 /// Tokens with the rights of `profiles`, one for each kind of right, and one for each profile.
-struct Tokens {
+pub(crate) struct Tokens {
     file: String,
     words: Vec<(String, String)>,
 }
 
 impl Tokens {
-    fn of(&self, name: &str) -> String {
+    pub(crate) fn of(&self, name: &str) -> String {
         self.words.iter().find(|(known, _)| known == name).unwrap().1.clone()
     }
 }
 
 /// Made once, and copied to each home.
-fn tokens() -> &'static Tokens {
+pub(crate) fn tokens() -> &'static Tokens {
     static TOKENS: OnceLock<Tokens> = OnceLock::new();
     TOKENS.get_or_init(|| {
         let house = House::new();
@@ -134,7 +133,12 @@ fn servers() -> Servers {
     let servers = Servers::none().and_offer(QUARRY, json!({}), QUARRY_OFFER);
     let (path, gate) = (servers.offers(SERVER, OFFER), servers.path("gate"));
     let options = ["--offer", &path.display().to_string(), "--gate", &gate.display().to_string()];
-    let servers = servers.and(SERVER, json!({}), &options).with("profiles", profiles());
+    with_rights(servers.and(SERVER, json!({}), &options))
+}
+
+/// Adds the profiles and the tokens.
+pub(crate) fn with_rights(servers: Servers) -> Servers {
+    let servers = servers.with("profiles", profiles());
     let file = servers.state("tokens.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, &tokens().file).unwrap();
@@ -144,19 +148,7 @@ fn servers() -> Servers {
 
 /// Runs a check on routes with rights, at the first and the second start.
 fn on_routes(ways: &[Way], check: impl Fn(&mut Site, Open) + Sync) {
-    let visit = |(route, open): Way| {
-        for visit in [Visit::First, Visit::Second] {
-            let result = std::panic::catch_unwind(AssertUnwindSafe(|| {
-                check(&mut Site::new(route, visit, servers()), open);
-            }));
-            assert!(result.is_ok(), "failed on route {route:?}, {visit:?} visit");
-        }
-    };
-    std::thread::scope(|scope| {
-        for &way in ways {
-            scope.spawn(move || visit(way));
-        }
-    });
+    routes::on_routes(ways, |(route, open), visit| check(&mut Site::new(*route, visit, servers()), *open));
 }
 
 /// The items of the server `s` in a list that a kind of right leaves.
@@ -176,7 +168,7 @@ fn left(kind: &str, list: &str) -> Vec<&'static str> {
 }
 
 /// All items in a list that a kind of right leaves, as a client sees them.
-fn expected(route: Route, kind: &str, list: &str) -> Vec<String> {
+pub(crate) fn expected(route: Route, kind: &str, list: &str) -> Vec<String> {
     let quarry = match list {
         _ if route.is_to_one() || kind == "servers" || kind == "methods" => None,
         "tools" => Some(format!("{QUARRY}__dig")),
@@ -204,7 +196,7 @@ fn check_lists(client: &mut Guest, kind: &str) {
 }
 
 /// Requests about an item that a kind of right excludes. `word` is `canary` for one that exists.
-fn probes(route: Route, kind: &str, word: &str) -> Vec<(&'static str, Value)> {
+pub(crate) fn probes(route: Route, kind: &str, word: &str) -> Vec<(&'static str, Value)> {
     let complete = |reference: Value| json!({ "ref": reference, "argument": { "name": "a", "value": "" } });
     let name = |name: String| json!({ "name": name, "arguments": {} });
     let uri = |uri: &str| json!({ "uri": uri });
@@ -261,7 +253,7 @@ fn probes(route: Route, kind: &str, word: &str) -> Vec<(&'static str, Value)> {
 }
 
 /// An error without what the client itself said.
-fn impersonal(answer: &Value, word: &str) -> String {
+pub(crate) fn impersonal(answer: &Value, word: &str) -> String {
     let server = if word == "canary" { QUARRY } else { word };
     let text = answer["error"].to_string().replace(&format!("{server}__"), "WORD__");
     let text = ["canary", "absent"].iter().fold(text, |text, word| text.replace(word, "WORD"));
@@ -290,7 +282,7 @@ fn check_requests(client: &mut Guest, kind: &str) {
     }
 }
 
-fn json_replaced(value: &Value, from: &str, to: &str) -> Value {
+pub(crate) fn json_replaced(value: &Value, from: &str, to: &str) -> Value {
     serde_json::from_str(&value.to_string().replace(from, to)).unwrap()
 }
 

@@ -1,8 +1,9 @@
 //! Isolation: a rule of the config holds on every route to a server, and no client gets another's messages.
 //!
-//! - `routes`: a client on every route to the servers of one config, at the first and the second start.
+//! - `routes`: every route to the servers of one config, at the first and the second start; `guest`: a legacy client there.
 //! - the rest: one rule per file.
 
+mod guest;
 pub(crate) mod routes;
 
 mod filters;

@@ -1,11 +1,9 @@
 //! Modern requests that break the rules of the transport get the status and the code of the specification.
 
 use crate::http::served::{FAKE, Served};
-use crate::support::text;
 use serde_json::{Value, json};
-use switchboard_testkit::http::{Ask, Modern, Web, header_value};
+use switchboard_testkit::http::{Ask, Modern, Web};
 use switchboard_testkit::message::{self, MODERN as VERSION, Profile};
-use switchboard_testkit::scratch::Scratch;
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -179,43 +177,4 @@ fn strangers_are_refused_first() {
     }
     assert_eq!(post(&served.web, "/servers/nobody/mcp", &call()).send().status, 404);
     served.check_not_forwarded("forbidden");
-}
-
-const ANNOTATED: &str = r#"{ "tools": [
-    { "name": "echo", "inputSchema": { "type": "object", "properties": {
-        "region": { "type": "string", "x-mcp-header": "Region" },
-        "page": { "type": "object", "properties": { "size": { "type": "integer", "x-mcp-header": "Size" } } } } } }
-] }"#;
-
-/// Arguments are compared once the client has seen their annotations.
-#[test]
-fn headers_must_repeat_annotated_arguments() {
-    let scratch = Scratch::new();
-    let offer = scratch.file("offer.json", ANNOTATED);
-    let options = ["--era", "modern", "--offer", offer.to_str().unwrap()];
-    let served = Served::with(json!({}), json!({}), &options);
-    for (path, name) in [(FAKE, "echo"), ("/mcp", "fake__echo")] {
-        let modern = Modern::at(&served.web, path);
-        modern.request("tools/list", json!({}));
-        let arguments = json!({ "region": "Köln", "page": { "size": 7 }, "is": "fine" });
-        let call = |arguments: &Value| {
-            let ask = post(
-                &served.web,
-                path,
-                &request("tools/call", json!({ "name": name, "arguments": arguments })),
-            );
-            ask.header("Mcp-Param-Region", &header_value("Köln")).header("Mcp-Param-Size", "7")
-        };
-        let mut reply = call(&arguments).header("Mcp-Param-Other", "ignored").send();
-        assert_eq!(text(&reply.json()), arguments.to_string());
-        assert_eq!(call(&arguments).header("Mcp-Param-Size", "7.0").send().status, 200);
-        let wrong = json!({ "region": "Köln", "page": { "size": 7 }, "is": "forbidden" });
-        for name in ["Mcp-Param-Region", "Mcp-Param-Size"] {
-            refused(call(&wrong).without(name), 400, -32020);
-            refused(call(&wrong).header(name, "8"), 400, -32020);
-            refused(call(&wrong).also(name, "7"), 400, -32020);
-        }
-        refused(call(&json!({ "region": null, "is": "forbidden" })), 400, -32020);
-    }
-    assert!(!served.record().all_lines().iter().any(|line| line.contains("forbidden")));
 }

@@ -15,6 +15,11 @@ fn cancellations(modern: &Modern, prefix: &str) -> Vec<Value> {
     answer["result"]["cancelled"].as_array().unwrap().clone()
 }
 
+/// Number of cancellations that have reached a server.
+fn heard(served: &Served) -> usize {
+    served.record().all_lines().iter().filter(|line| line.contains("notifications/cancelled")).count()
+}
+
 /// The subscription that an answer ends.
 fn ended(answer: &Value) -> &Value {
     &answer["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
@@ -46,10 +51,11 @@ fn closed_listen_is_cancelled() {
     let served = served();
     let modern = Modern::at(&served.web, FAKE);
     let (_, stream) = modern.listen(json!({ "resourceSubscriptions": ["fake://a"] }));
+    assert_eq!(heard(&served), 0);
     drop(stream);
-    patience::until_true("the server hears of it", || {
-        cancellations(&modern, "").iter().any(|seen| seen["listen"] == true)
-    });
+    patience::until_true("the server hears of it", || heard(&served) == 1);
+    let seen = cancellations(&modern, "");
+    assert!(seen.iter().any(|seen| seen["listen"] == true), "{seen:?}");
 }
 
 #[test]
@@ -100,10 +106,11 @@ fn closed_response_cancels_the_call() {
         patience::until_true("the call is there", || {
             served.record().all_lines().iter().any(|line| line.contains("\"hang\"") && line.contains(&label))
         });
+        let before = heard(&served);
         drop(wire);
-        patience::until_true("the server hears of it", || {
-            cancellations(&modern, prefix).iter().any(|seen| seen["label"] == label.as_str())
-        });
+        patience::until_true("the server hears of it", || heard(&served) == before + 1);
+        let seen = cancellations(&modern, prefix);
+        assert!(seen.iter().any(|seen| seen["label"] == label.as_str()), "{seen:?}");
         // The id is free again for the client, and the answer is that of the new request.
         let mut again = message.clone();
         again["params"]["name"] = json!(format!("{prefix}echo"));

@@ -44,6 +44,12 @@ fn modern(seen: &Seen, wire: &mut Wire<'_>, closed: &Monitor<u32>) {
                 wire.json(400, &[], &json!({ "jsonrpc": "2.0", "id": seen.body["id"], "error": error }));
             }
         },
+        ("tools/call", "log") => {
+            wire.begin_events(&[]);
+            let params = json!({ "level": "error", "data": seen.body["params"]["arguments"] });
+            wire.event(None, &json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }));
+            wire.until_closed();
+        }
         ("tools/call", _) => {
             wire.begin_events(&[]);
             let token = &seen.body["params"]["_meta"]["progressToken"];
@@ -129,6 +135,23 @@ fn cancellation_closes_the_response() {
     assert_eq!(web.count("notifications/cancelled"), 0);
     assert_eq!(text(&client.call("sql", json!({ "region": "west" }))), "west");
     finish(client.into_client());
+}
+
+/// Log messages name no request, but each comes in the response to its own.
+#[test]
+fn log_messages_reach_their_own_window() {
+    let (web, _) = web();
+    let one = client(&web).log_level("error");
+    let again = Start::inside(one.scratch(), env!("CARGO_BIN_EXE_switchboard")).env("FAR_TOKEN", SECRET);
+    let config = one.scratch().join("config.json");
+    let again = again.arg("stdio").arg("--config").arg(config).args(["--server", "far"]);
+    let mut windows = [one, Modern::start(again).log_level("error")];
+    let log = |label: &str| json!({ "name": "log", "arguments": { "label": label } });
+    for (window, label) in [(0, "first"), (1, "second"), (0, "third")] {
+        let client = &mut windows[window];
+        client.ask("tools/call", log(label));
+        assert_eq!(client.told("notifications/message")["params"]["data"]["label"], label);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::remote::{far, finish};
 use crate::support::text;
 use serde_json::json;
 use switchboard_testkit::client::Modern;
+use switchboard_testkit::patience;
 
 const SDKS: [ModernSdk; 2] = [ModernSdk::Python, ModernSdk::TypeScript];
 
@@ -20,7 +21,10 @@ fn sdk_servers_accept_our_headers() {
         // Before any list: the server refuses the call until its headers are known.
         assert_eq!(text(&client.call("sql", json!({ "region": "süd", "limit": 7 }))), "süd 7", "{sdk:?}");
         let listed = client.request("tools/list", json!({}));
-        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 4, "{listed}");
+        assert!(
+            listed["result"]["tools"].as_array().unwrap().iter().any(|it| it["name"] == "sql"),
+            "{listed}"
+        );
         assert_eq!(text(&client.call("sql", json!({ "region": " x " }))), " x  1", "{sdk:?}");
         let prompt = client.request("prompts/get", json!({ "name": "grüßen" }));
         assert_eq!(prompt["result"]["messages"][0]["content"]["text"], "Hallo", "{prompt}");
@@ -56,12 +60,11 @@ fn sdk_servers_learn_of_cancellation() {
         let server = Elsewhere::modern(sdk);
         let mut client = client(&server);
         let meta = json!({ "progressToken": "t" });
-        let id = client.ask("tools/call", json!({ "name": "hang", "arguments": {}, "_meta": meta }));
+        let id = client.ask("tools/call", json!({ "name": "wait", "arguments": {}, "_meta": meta }));
         client.told("notifications/progress");
         client.cancel(id);
-        // Each question is a round trip; the server counts soon after the connection is closed.
-        let mut count = || text(&client.call("count", json!({}))).to_owned();
-        assert!((0..500).any(|_| count() == "1"), "{sdk:?}");
+        // The server knows soon after the connection is closed.
+        patience::until_true("the server knows", || text(&client.call("was_cancelled", json!({}))) == "yes");
         finish(client.into_client());
     }
 }

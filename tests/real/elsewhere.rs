@@ -38,8 +38,8 @@ impl Elsewhere {
     /// Modern servers with the same tools, some of which want headers.
     pub(crate) fn modern(sdk: ModernSdk) -> Self {
         let words = match sdk {
-            ModernSdk::Python => vec![python(".venv").into(), driver("modern_headers.py").into()],
-            ModernSdk::TypeScript => vec!["node".into(), driver("modern_headers.mjs").into()],
+            ModernSdk::Python => vec![python(".venv").into(), driver("modern_server.py").into()],
+            ModernSdk::TypeScript => vec!["node".into(), driver("modern_server.mjs").into()],
         };
         Self::start(words, "/mcp")
     }

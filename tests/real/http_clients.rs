@@ -23,11 +23,11 @@ fn typescript(flavour: &str) -> [OsString; 3] {
     ["node".into(), driver("typescript.mjs").into(), flavour.into()]
 }
 
-fn serve(server: &Server) -> Served {
+fn serve(server: &Server, mut file: Value) -> Served {
     let words: Vec<String> =
         server.command(Link::Direct).iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let entry = json!({ "command": words[0], "args": words[1..] });
-    Served::start(House::with(json!({ "mcpServers": { "everything": entry } }), json!({}), &[]), &[])
+    file["mcpServers"]["everything"] = json!({ "command": words[0], "args": words[1..] });
+    Served::start(House::with(file, json!({}), &[]), &[])
 }
 
 /// Output of a program for a server at this port, alone or as one of several.
@@ -62,17 +62,23 @@ fn steps(printed: &str) -> Vec<Value> {
 
 #[track_caller]
 fn check(program: &[OsString], doors: &[Door]) {
+    check_with(program, doors, json!({}));
+}
+
+/// The same with these keys of the config file.
+#[track_caller]
+fn check_with(program: &[OsString], doors: &[Door], file: Value) {
     let server = Server::everything();
     let directly = printed(&server, [program.to_vec(), server.command(Link::Direct)].concat());
     for &door in doors {
-        let served = serve(&server);
+        let served = serve(&server, file.clone());
         let alone = through(&server, program, &served, served.web.port(), door, true);
         for (alone, directly) in alone.lines().zip(directly.lines()) {
             assert_eq!(alone, directly, "through us (left), directly (right)");
         }
         assert_eq!(alone.lines().count(), directly.lines().count());
         drop(served);
-        let served = serve(&server);
+        let served = serve(&server, file.clone());
         check_everything(&steps(&through(&server, program, &served, served.web.port(), door, false)));
     }
 }
@@ -81,7 +87,7 @@ fn check(program: &[OsString], doors: &[Door]) {
 #[track_caller]
 fn check_cut(program: &[OsString]) {
     let server = Server::everything();
-    let served = serve(&server);
+    let served = serve(&server, json!({}));
     let network = BadNetwork::to(SocketAddr::from(([127, 0, 0, 1], served.web.port())));
     check_everything(&steps(&through(&server, program, &served, network.port, Door::Streamable, true)));
     assert!(network.cuts.load(Ordering::Relaxed) > 0, "nothing was cut");
@@ -115,6 +121,18 @@ fn python_2_works_over_http() {
 #[test]
 fn python_2_probing_works_over_http() {
     check(&python_program(".venv", "auto", "everything"), &[Door::Streamable]);
+}
+
+/// Clients that know both eras, where modern requests are turned off.
+#[test]
+fn typescript_2_falls_back() {
+    check_with(&typescript("2-auto"), &[Door::Streamable], json!({ "clientEra": "legacy" }));
+}
+
+#[test]
+fn python_2_falls_back() {
+    let program = python_program(".venv", "auto", "everything");
+    check_with(&program, &[Door::Streamable], json!({ "clientEra": "legacy" }));
 }
 
 #[test]

@@ -120,6 +120,13 @@ pub enum Event {
         launch: Launch,
         message: Message,
     },
+    /// A log message in the response to one request, as modern servers over HTTP send them.
+    LogOfRequest {
+        launch: Launch,
+        /// The minted id of the request.
+        about: u64,
+        message: Message,
+    },
     /// Output on the backend's stdout that is not a message.
     BackendNoise {
         launch: Launch,

@@ -1,5 +1,6 @@
 //! Requests that a server may send to its clients: what is denied is neither declared nor delivered.
 
+use crate::eras::play;
 use crate::story::run;
 
 #[test]
@@ -187,4 +188,29 @@ fn urls_in_errors_are_denied() {
         "#
     ));
     run(&format!("{call}\nA< {{\"id\":1,\"error\":{{\"code\":-32042,…evil.example…"));
+}
+
+/// Modern servers ask with an answer, or with the state of a task. A malformed neighbour hides nothing.
+#[test]
+fn denied_input_is_not_delivered() {
+    play(
+        r#"
+        given era modern; denies elicitation
+        A starts 1
+        A> {"id":"a","method":"tools/call","params":{"name":"x",$M}}
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        1> {"id":2,"result":$D}
+            1< {"id":1,"method":"tools/call","params":{"name":"x",$M}}
+        1> {"id":1,"result":{"resultType":"input_required","inputRequests":{"a":7,"b":{"method":"elicitation/create"}}}}
+            - denied to owner: elicitation/create
+            A< {"id":"a","error":{"code":-32601,…`asks.elicitation`…
+        A> {"id":"b","method":"tools/call","params":{"name":"x",$M}} -> 1 as 3
+        1> {"id":3,"result":{"resultType":"task","taskId":"t","status":"working"}} -> A as "b"
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"taskIds":["t"]},$M}} -> 1 as 4
+        1> {"method":"notifications/tasks","params":{"taskId":"t","inputRequests":{"b":{"method":"elicitation/create"}},"_meta":{$sub:4}}}
+            - denied to ?: elicitation/create
+        1> {"method":"notifications/tasks","params":{"taskId":"t","inputRequests":{"b":{"method":"roots/list"}},"_meta":{$sub:4}}}
+            A< {"method":"notifications/tasks","params":{"taskId":"t","inputRequests":{"b":{"method":"roots/list"}},"_meta":{$sub:"s"}}}
+        "#,
+    );
 }

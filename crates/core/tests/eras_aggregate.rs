@@ -56,3 +56,35 @@ fn removed_methods_do_not_exist() {
         "#,
     );
 }
+
+#[test]
+fn news_of_a_task_reach_its_client() {
+    open(
+        r#"
+        1> {"id":5,"result":{"tools":[{"name":"x"}]}}
+        1> {"id":6,"result":{"resources":[]}}
+        1> {"id":7,"result":{"resourceTemplates":[]}}
+            store 0
+        2> {"id":3,"error":{"code":-32601,"message":"no"}}
+            - it refused `initialize`
+            stop 2 now
+        2 ends: killed
+            start 3 at /p
+            A< {"id":"a","result":{…
+        A> {"id":"b","method":"tools/call","params":{"name":"files__x",$M}}
+            1< {"id":9,"method":"tools/call","params":{"name":"x",$M}}
+        1> {"id":9,"result":{"resultType":"task","taskId":"t","status":"working"}}
+            A< {"id":"b","result":{"resultType":"task","taskId":"files:t","status":"working"}}
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"taskIds":["files:t","files:u","t2"]},$M}}
+            A< {"method":"notifications/subscriptions/acknowledged","params":{"_meta":{$sub:"s"},"notifications":{"taskIds":["files:t"]}}}
+            1< {"id":11,"method":"subscriptions/listen","params":{$M,"notifications":{"toolsListChanged":true,"taskIds":["t"]}}}
+            1< {"method":"notifications/cancelled","params":{"reason":"replaced by another subscription","requestId":4}}
+        1> {"method":"notifications/tasks","params":{"taskId":"t","status":"working","_meta":{$sub:11}}}
+            A< {"method":"notifications/tasks","params":{"taskId":"files:t","status":"working","_meta":{$sub:"s"}}}
+        1> {"method":"notifications/tasks","params":{"taskId":"u","status":"working","_meta":{$sub:11}}}
+        A> {"method":"notifications/cancelled","params":{"requestId":"s"}}
+            1< {"id":12,"method":"subscriptions/listen","params":{$M,"notifications":{"toolsListChanged":true}}}
+            1< {"method":"notifications/cancelled","params":{"reason":"replaced by another subscription","requestId":11}}
+        "#,
+    );
+}

@@ -1,9 +1,10 @@
 // A server of the TypeScript SDK that speaks the modern era: modern_server.mjs (stdio | PORT)
 //
-// Offers the same as modern_server.py and the example `rmcp_peer`, so that one conversation fits all three.
+// Offers the same as modern_server.py, so that one conversation fits both; and the same as the example `rmcp_peer`, except for
+// what HTTP headers repeat: the tool `sql`, and a prompt whose name no header can carry as it is.
 import { createServer } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { completable, createMcpHandler, inputRequired, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import { completable, createMcpHandler, fromJsonSchema, inputRequired, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod";
 
@@ -73,6 +74,13 @@ function build() {
   const extra = server.registerTool("extra", { description: "Is not always there." }, () => text("extra"));
   if (!shown) extra.disable();
 
+  const header = (type, name) => ({ type, "x-mcp-header": name });
+  const properties = { region: header("string", "Region"), limit: header("integer", "Limit") };
+  const inputSchema = fromJsonSchema({ type: "object", properties });
+  server.registerTool("sql", { description: "Repeats its arguments.", inputSchema }, ({ region, limit = 1 }) =>
+    text(`${region} ${limit}`),
+  );
+
   const config = { description: "The configuration.", mimeType: "application/json" };
   server.registerResource("app", "config://app", config, (uri) => ({
     contents: [{ uri: uri.href, mimeType: "application/json", text: '{"on":true}' }],
@@ -85,6 +93,9 @@ function build() {
   const language = completable(z.string(), (value) => languages.filter((name) => name.startsWith(value)));
   server.registerPrompt("review", { description: "Reviews.", argsSchema: z.object({ language }) }, ({ language }) => ({
     messages: [{ role: "user", content: { type: "text", text: `Review this ${language}` } }],
+  }));
+  server.registerPrompt("grüßen", { description: "Greets." }, () => ({
+    messages: [{ role: "user", content: { type: "text", text: "Hallo" } }],
   }));
   return server;
 }

@@ -1,15 +1,17 @@
 """A server of the Python SDK that speaks the modern era: modern_server.py (stdio | PORT)
 
-Offers the same as modern_server.mjs and the example `rmcp_peer`, so that one conversation fits all three.
+Offers the same as modern_server.mjs, so that one conversation fits both; and the same as the example `rmcp_peer`, except for
+what HTTP headers repeat: the tool `sql`, and a prompt whose name no header can carry as it is.
 """
 
 import sys
+from typing import Annotated
 
 import anyio
 import mcp.types as types
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 server = MCPServer("peer", version="1", instructions="Be kind.", log_level="ERROR")
 cancelled = False
@@ -83,6 +85,14 @@ def extra() -> str:
     return "extra"
 
 
+@server.tool(description="Repeats its arguments.", structured_output=False)
+def sql(
+    region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})],
+    limit: Annotated[int, Field(json_schema_extra={"x-mcp-header": "Limit"})] = 1,
+) -> str:
+    return f"{region} {limit}"
+
+
 @server.resource("config://app", mime_type="application/json")
 def app() -> str:
     """The configuration."""
@@ -99,6 +109,12 @@ def greeting(name: str) -> str:
 def review(language: str) -> str:
     """Reviews."""
     return f"Review this {language}"
+
+
+@server.prompt(name="grüßen")
+def greet() -> str:
+    """Greets."""
+    return "Hallo"
 
 
 @server.completion()

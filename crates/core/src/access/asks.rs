@@ -1,6 +1,7 @@
 //! Requests that a server may send to its clients. What is denied is not declared to the server, and not
 //! delivered if it asks nevertheless.
 
+use switchboard_protocol::json::{self, Next};
 use switchboard_protocol::modern::CLIENT_CAPABILITIES;
 use switchboard_protocol::prune::{self, Path};
 use switchboard_protocol::{Message, Method};
@@ -63,6 +64,18 @@ impl Asks {
         kinds.into_iter().find(|(kind, is_allowed)| !is_allowed && is_meant(kind)).map(|(kind, _)| kind)
     }
 
+    /// A denied request among the `inputRequests` of a modern result or task: its key in the config, and its method.
+    pub(crate) fn denied_input(&self, object: &[u8]) -> Option<(&'static str, String)> {
+        let requests = members(object).into_iter().filter(|(key, _)| is_key(key, "inputRequests"));
+        let requests = requests.flat_map(|(_, requests)| members(requests));
+        let parts = requests.flat_map(|(_, request)| members(request));
+        let mut methods = parts.filter(|(key, _)| is_key(key, "method"));
+        methods.find_map(|(_, method)| {
+            let method = json::decode_string(method)?;
+            Some((self.denial_of(&method)?, method))
+        })
+    }
+
     /// Whether any request remains that only the client itself can answer.
     pub(crate) fn allows_questions(&self) -> bool {
         self.sampling || self.elicitation
@@ -78,6 +91,30 @@ impl Asks {
         let paths: Vec<Path<'_>> = denied.flat_map(|(_, paths)| paths.iter().copied()).collect();
         prune::without(initialize, &paths)
     }
+}
+
+/// The keys and values of an object; none for another value. All of them count, in any letter case, since some parsers
+/// take the first of two equal keys, the last, or fold case.
+fn members(object: &[u8]) -> Vec<(&[u8], &[u8])> {
+    let mut found = Vec::new();
+    if !matches!(json::next(object, 0), Ok(Next::Object)) {
+        return found;
+    }
+    let mut pos = json::space(object, 1);
+    while let Ok((behind, start)) = json::key(object, pos) {
+        let Ok(end) = json::value(object, start) else { break };
+        found.push((&object[pos..behind], &object[start..end]));
+        pos = json::space(object, end);
+        if json::byte(object, pos) != Some(b',') {
+            break;
+        }
+        pos = json::space(object, pos + 1);
+    }
+    found
+}
+
+fn is_key(quoted: &[u8], name: &str) -> bool {
+    json::decode_string(quoted).is_some_and(|key| key.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -136,6 +173,47 @@ mod tests {
             let declared = denying(denied).declared(&initialize).expect("something is removed");
             assert_eq!(String::from_utf8_lossy(declared.bytes()), text(expect), "{denied}");
             assert!(Asks::default().declared(&initialize).is_none());
+        }
+    }
+
+    #[test]
+    fn denied_input_is_found_in_any_disguise() {
+        let asks = Asks { elicitation: false, ..Asks::default() };
+        let denied = r#"{"method":"elicitation/create","params":{}}"#;
+        for requests in [
+            format!(r#"{{"a":{denied}}}"#),
+            format!(r#"{{"a":7,"b":{denied}}}"#),
+            format!(r#"{{"a":{{"method":7}},"b":{denied}}}"#),
+            format!(r#"{{"a":{denied},"a":{{"method":"roots/list"}}}}"#),
+            r#"{"a":{"method":"roots/list","method":"elicitation/create"}}"#.to_owned(),
+            r#"{"a":{"Method":"Elicitation/Create"}}"#.to_owned(),
+            r#"{"a":{"\u006dethod":"elicitation\/create"}}"#.to_owned(),
+            r#"{"\ud83d":{"method":"elicitation/create"}}"#.to_owned(),
+        ] {
+            for result in [
+                format!(r#"{{ "inputRequests" : {requests} , "n":1e0}}"#),
+                format!(r#"{{"inputRequests":{{}},"inputRequests":{requests}}}"#),
+                format!(r#"{{"inputRequests":{requests},"inputRequests":{{}}}}"#),
+            ] {
+                let found = asks.denied_input(result.as_bytes());
+                assert_eq!(found.map(|(key, _)| key), Some("elicitation"), "{result}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_input_passes() {
+        let asks = Asks { elicitation: false, ..Asks::default() };
+        for result in [
+            r#"{}"#,
+            r#"[]"#,
+            r#"{"inputRequests":{}}"#,
+            r#"{"inputRequests":[{"method":"elicitation/create"}]}"#,
+            r#"{"inputRequests":{"a":{"method":"sampling/createMessage"}}}"#,
+            r#"{"other":{"a":{"method":"elicitation/create"}}}"#,
+            r#"{"inputRequests":{"a":{"params":{"method":"elicitation/create"}}}}"#,
+        ] {
+            assert_eq!(asks.denied_input(result.as_bytes()), None, "{result}");
         }
     }
 }

@@ -64,6 +64,6 @@ pub(crate) use queue::{BackendQueue, Party, Queued, takes_turn};
 pub(crate) use roots::BackendRoots;
 pub(crate) use state::{AfterStop, BackendState};
 pub(crate) use subscriptions::Subscriptions;
-pub(crate) use tasks::Tasks;
+pub(crate) use tasks::{TaskOwner, Tasks};
 pub(crate) use usage::Usage;
 pub(crate) use users::{Principals, Users, is_use};

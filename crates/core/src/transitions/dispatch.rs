@@ -119,6 +119,7 @@ impl Core {
                 self.start_failed(launch, fact, &Cause::NotReached { reason, hint, retryable, after });
             }
             Event::FromBackend { launch, message } => self.backend_sent(launch, message),
+            Event::LogOfRequest { launch, about, message } => self.log_of_request(launch, about, &message),
             Event::BackendNoise { launch, text, broken } => self.backend_noise(launch, &text, broken),
             Event::BackendTooLong { launch, length, glimpses } => {
                 self.backend_too_long(launch, length, &glimpses);

@@ -2,7 +2,7 @@
 //! backend that belong to one process.
 
 use super::Backend;
-use crate::backends::{AfterStop, BackendOutbox, BackendState};
+use crate::backends::{AfterStop, BackendOutbox, BackendState, Tasks};
 use crate::ids::Launch;
 use crate::moment::Moment;
 use switchboard_protocol::Framing;
@@ -138,8 +138,8 @@ impl Backend {
         self.roots.forget_questions();
         self.level = None;
         // Tasks ended with the previous process; the next may reuse their ids.
-        self.tasks.clear();
-        self.held_tasks.clear();
+        self.tasks.end_all(now);
+        self.held_tasks = Tasks::default();
         (self.lifecycle.begin_start(now), self.framing.begin_process())
     }
 

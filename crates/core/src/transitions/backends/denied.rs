@@ -5,9 +5,7 @@ use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::name_of;
 use crate::transitions::Addressee;
-use serde::Deserialize;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part, RawId};
 
 /// Error code of an answer that asks the client to open a URL first, as an elicitation does.
@@ -48,27 +46,30 @@ impl Core {
         client: ClientId,
         answer: &Message,
     ) -> Option<ErrorAnswer> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct InputRequired {
-            input_requests: BTreeMap<String, InputRequest>,
-        }
-        #[derive(Deserialize)]
-        struct InputRequest {
-            method: String,
-        }
         let asks = self.settings_of(backend).asks;
         if asks.is_open() || !self.is_modern(backend) {
             return None;
         }
-        let result = answer.part(Part::Result).unwrap_or_default();
-        let InputRequired { input_requests } = serde_json::from_slice(result).ok()?;
-        let denied =
-            input_requests.into_values().find(|request| asks.denial_of(&request.method).is_some())?;
-        let key = asks.denial_of(&denied.method)?;
-        let error = self.ask_denied(backend, key, &denied.method);
-        self.report_denied(backend, Cow::Owned(denied.method), Some(client));
+        let (key, method) = asks.denied_input(answer.part(Part::Result).unwrap_or_default())?;
+        let error = self.ask_denied(backend, key, &method);
+        self.report_denied(backend, Cow::Owned(method), Some(client));
         Some(error)
+    }
+
+    /// Whether a notification of a server asks for something that the config denies: by its name, or with the state of a
+    /// task.
+    pub(crate) fn denies_notification(&mut self, backend: BackendId, message: &Message) -> bool {
+        let asks = self.settings_of(backend).asks;
+        if asks.denial(message).is_some() {
+            return true;
+        }
+        if asks.is_open() || message.method() != Method::TaskNotice {
+            return false;
+        }
+        let params = message.part(Part::Params).unwrap_or_default();
+        let Some((_, method)) = asks.denied_input(params) else { return false };
+        self.report_denied(backend, Cow::Owned(method), None);
+        true
     }
 
     fn report_denied(&mut self, backend: BackendId, method: Cow<'static, str>, client: Option<ClientId>) {

@@ -132,6 +132,11 @@ impl Core {
             self.fail(&pending, &error);
             return self.check_drained();
         }
+        let withheld = if failed { None } else { self.withholds_task(launch.backend, client, &pending) };
+        if let Some(error) = withheld {
+            self.fail(&pending, &error);
+            return self.check_drained();
+        }
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));
@@ -296,7 +301,7 @@ impl Core {
     }
 
     fn backend_notification(&mut self, launch: Launch, message: &Message) {
-        if self.settings_of(launch.backend).asks.denial(message).is_some() {
+        if self.denies_notification(launch.backend, message) {
             return;
         }
         match message.method() {

@@ -5,9 +5,11 @@
 //! - `verdict`: the era of a server.
 //! - `entrance`: the era of a client, decided by its requests.
 //! - `subscriptions`: `subscriptions/listen`, and what belongs to it.
+//! - `task_listens`: news of tasks for clients of several servers.
 //! - `notices`: notifications of modern servers.
 
 mod verdict;
 mod entrance;
 mod subscriptions;
+mod task_listens;
 mod notices;

@@ -46,6 +46,7 @@ impl Core {
             Asker::Listen if message.method() == Method::ResourceUpdated => {
                 self.resource_updated(backend, message)
             }
+            Asker::Listen if message.method() == Method::TaskNotice => self.task_told(backend, message),
             _ => {}
         }
     }
@@ -65,6 +66,21 @@ impl Core {
                 out.replace(message.span(Part::MetaSubscriptionId), Patch::Id(listen.id.clone()));
                 self.tell_client_about(delegate, out, About::Request(listen.id));
             }
+        }
+    }
+
+    /// Passes a log message to the request that it came with.
+    pub(crate) fn log_of_request(&mut self, launch: Launch, about: u64, message: &Message) {
+        let Some(b) = self.backends.get(&launch.backend).filter(|b| b.is_current(launch)) else { return };
+        let backend = b.id();
+        self.backend_spoke(launch, false);
+        let is_its = |p: &&Pending| p.was_sent_to(backend) && p.is_wanted() && p.wants_log();
+        match self.pending.get(about).filter(is_its).map(|pending| pending.asker().clone()) {
+            Some(Asker::Client { client, id, .. }) => {
+                let out = self.for_client(client, message);
+                self.tell_client_about(client, out, About::Request(id));
+            }
+            Some(_) | None => self.report_unheard(backend, message),
         }
     }
 

@@ -59,10 +59,12 @@ impl Core {
             pending.acknowledge();
             pending.set_deadline(self.clock.now() + Duration::MAX);
         }
-        let acknowledged = Wishes { resource_subscriptions: honoured, ..wishes };
+        let task_ids = self.known_tasks(client, &wishes.task_ids);
+        let acknowledged = Wishes { resource_subscriptions: honoured, task_ids, ..wishes };
         let filter: Value = serde_json::from_str(&acknowledged.text()).unwrap_or_default();
         let params = json!({ "notifications": filter });
         self.tell_listen(client, &id, Method::Acknowledged, params);
+        self.listen_to_tasks(client, &acknowledged.task_ids);
     }
 
     /// Subscribes to a resource at the server that owns it. Returns whether there is one.
@@ -161,8 +163,9 @@ impl Core {
         }
     }
 
-    /// Ends the subscriptions to resources that no open subscription of an aggregate client includes any more.
+    /// Ends the subscriptions to resources and tasks that no open subscription of an aggregate client includes any more.
     fn drop_unwanted(&mut self, client: ClientId) {
+        self.drop_unheard_tasks();
         let listens = self.listens(self.connection_of(client));
         for delegate in self.delegates(client) {
             let Some(home) = self.clients.get(&delegate).and_then(|c| c.home()) else { continue };
@@ -198,6 +201,7 @@ impl Core {
         };
         let uris = b.subscriptions().iter().filter_map(|(uri, _)| serde_json::from_slice(uri).ok());
         wishes.resource_subscriptions = uris.collect();
+        wishes.task_ids = self.heard_tasks(backend);
         let is_open = |minted: u64| self.pending.get(minted).is_some();
         let before = b.subscriptions().listening().filter(|(minted, _)| is_open(*minted));
         let before = before.map(|(minted, filter)| (minted, filter.to_owned()));

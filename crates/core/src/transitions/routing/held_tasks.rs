@@ -3,7 +3,7 @@
 //! name it.
 
 use super::tasks::{is_final, names_task, screen_tasks};
-use crate::backends::Backend;
+use crate::backends::{Backend, TaskOwner};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
 use crate::pending::MAX_TOKEN_BYTES;
@@ -20,10 +20,9 @@ impl Core {
     ) -> Result<(), ErrorAnswer> {
         let Some(task) = answer.part(Part::ResultTaskId) else { return Ok(()) };
         let now = self.clock.now();
-        let is_recorded = self
-            .backends
-            .get_mut(&backend)
-            .is_none_or(|b| task.len() <= MAX_TOKEN_BYTES && b.held_tasks_mut().begin(task, client, now));
+        let is_recorded = self.backends.get_mut(&backend).is_none_or(|b| {
+            task.len() <= MAX_TOKEN_BYTES && b.held_tasks_mut().begin(task, TaskOwner::Client(client), now)
+        });
         match is_recorded {
             true => Ok(()),
             false => Err(self.unusable_task(backend)),
@@ -33,7 +32,7 @@ impl Core {
     /// The client that runs the task which a server's request names.
     pub(super) fn holder(&self, b: &Backend, message: &Message) -> Option<ClientId> {
         let task = message.part(Part::TaskId).filter(|_| names_task(message.method()))?;
-        b.held_tasks().owner_of(task)
+        b.held_tasks().client_of(task)
     }
 
     /// The refusal of a server's request for a task that its client runs for another server, or not at all. Only a
@@ -59,7 +58,7 @@ impl Core {
     ) {
         let (Some(b), Some(c)) = (self.backends.get(&backend), self.clients.get(&client)) else { return };
         if c.is_delegate() {
-            screen_tasks(answer, Some(&|id| b.held_tasks().is_owned(id, client)), "", out);
+            screen_tasks(answer, Some(&|id| b.held_tasks().is_owned(id, TaskOwner::Client(client))), "", out);
         }
     }
 
@@ -79,14 +78,14 @@ impl Core {
     pub(crate) fn is_anothers_held_task(&self, client: ClientId, notice: &Message) -> bool {
         let home = self.clients.get(&client).and_then(|c| self.backends.get(&c.home()?));
         let task = notice.part(Part::TaskId).unwrap_or_default();
-        home.and_then(|b| b.held_tasks().owner_of(task)).is_some_and(|owner| owner != client)
+        home.and_then(|b| b.held_tasks().client_of(task)).is_some_and(|owner| owner != client)
     }
 
     /// The backends for which a client runs the task that its notification names.
     pub(crate) fn backends_of_held_task(&self, connection: ClientId, notice: &Message) -> Vec<BackendId> {
         let Some(task) = notice.part(Part::TaskId) else { return Vec::new() };
         let is_for = |b: &&Backend| {
-            let owner = b.held_tasks().owner_of(task);
+            let owner = b.held_tasks().client_of(task);
             owner.is_some_and(|owner| self.connection_of(owner) == connection)
         };
         self.backends.values().filter(is_for).map(|b| b.id()).collect()

@@ -274,8 +274,8 @@ impl Core {
         let over = b.subscriptions_mut().remove_client(client);
         // A client that only moved elsewhere still waits for its tasks here.
         if is_lost {
-            b.tasks_mut().forget_client(client);
-            b.held_tasks_mut().forget_client(client);
+            b.tasks_mut().forget_client(client, self.clock.now());
+            b.held_tasks_mut().forget_client(client, self.clock.now());
         }
         // The linger time counts from now.
         b.touch(self.clock.now());

@@ -125,7 +125,7 @@ impl Core {
     /// The owner of the task that a message belongs to.
     fn related_owner(&self, backend: BackendId, message: &Message) -> Option<ClientId> {
         let task = message.part(Part::MetaRelatedTaskId).or_else(|| message.part(Part::TaskId))?;
-        self.backends.get(&backend)?.tasks().owner_of(task)
+        self.backends.get(&backend)?.tasks().client_of(task)
     }
 
     /// The clients that a backend's notification concerns, and that may use its server.

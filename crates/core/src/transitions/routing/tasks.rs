@@ -1,7 +1,8 @@
-//! Tasks: requests that continue after their answer. A task belongs to the client that started it; other
-//! clients of the same process cannot list, read or cancel it.
+//! Tasks: requests that continue after their answer. A task belongs to the client that started it, or to its identity if
+//! it is a stateless client; other clients of the same process cannot list, read or cancel it.
 
-use crate::backends::Backend;
+use crate::access::Front;
+use crate::backends::{Backend, TaskOwner};
 use crate::catalogue::Wishes;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
@@ -9,7 +10,7 @@ use crate::pending::{MAX_TOKEN_BYTES, Pending};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
+use switchboard_protocol::{ErrorAnswer, Message, Method, Outgoing, Part, Patch, Span};
 
 #[derive(Deserialize)]
 struct TaskStatus<'a> {
@@ -53,9 +54,11 @@ impl Core {
         let begun = answer.part(Part::ResultTaskId).or_else(own);
         if let Some(task) = begun.filter(|task| task.len() <= MAX_TOKEN_BYTES)
             && self.clients.get(&client).is_some_and(|c| !c.is_lost())
-            && let Some(b) = self.backends.get_mut(&backend)
         {
-            b.tasks_mut().begin(task, client, self.clock.now());
+            let owner = self.task_owner(client);
+            if let Some(b) = self.backends.get_mut(&backend) {
+                b.tasks_mut().begin(task, owner, self.clock.now());
+            }
         }
     }
 
@@ -73,20 +76,32 @@ impl Core {
         }
     }
 
+    /// The owner of the tasks that a client starts.
+    fn task_owner(&self, client: ClientId) -> TaskOwner {
+        let connection = self.clients.get(&self.connection_of(client));
+        match connection.filter(|c| c.front() == Front::Http && c.is_modern()) {
+            Some(c) => TaskOwner::Principal(c.principal()),
+            None => TaskOwner::Client(client),
+        }
+    }
+
     /// The backend on which a client's task runs.
     pub(crate) fn backend_of_task(&self, client: ClientId, task: &[u8]) -> Option<BackendId> {
-        let has_it = |b: &&Backend| b.tasks().is_owned(task, client);
+        let (owner, server) = (self.task_owner(client), self.clients.get(&client)?.server());
+        let has_it = |b: &&Backend| b.server() == server && b.tasks().is_owned(task, owner);
         self.backends.values().find(has_it).map(|b| b.id())
     }
 
-    /// Whether a request that is about to be written names another client's task. An unknown task passes if
-    /// no one else has used the process.
+    /// Whether a request that is about to be written names another client's task. For a task that nobody has started,
+    /// the server itself answers; but not while another client may be starting it.
     pub(crate) fn names_anothers_task(&self, pending: &Pending) -> bool {
         let (Some(client), Some(b)) = (pending.client(), self.backends.get(&pending.backend())) else {
             return false;
         };
+        let owner = self.task_owner(client);
         let is_others = |task: &[u8]| {
-            !b.tasks().is_owned(task, client) && b.users().has_others(self.connection_of(client))
+            let known = b.tasks().owner_of(task);
+            known.map_or_else(|| self.may_another_begin(b.id(), owner), |known| known != owner)
         };
         match pending.method() {
             Method::Listen => {
@@ -100,6 +115,29 @@ impl Core {
         }
     }
 
+    /// Whether another owner's call is at a process, and may start a task there.
+    fn may_another_begin(&self, backend: BackendId, owner: TaskOwner) -> bool {
+        let is_others = |p: &Pending| p.client().is_some_and(|client| self.task_owner(client) != owner);
+        let is_call = |p: &Pending| p.was_sent_to(backend) && p.method() == Method::ToolsCall;
+        self.pending.iter().any(|(_, p)| is_call(p) && is_others(p))
+    }
+
+    /// The refusal in place of a server's answer about a task that is not its client's: one that was started while the
+    /// request was on its way, by a client that shares the process.
+    pub(crate) fn withholds_task(
+        &self,
+        backend: BackendId,
+        client: ClientId,
+        pending: &Pending,
+    ) -> Option<ErrorAnswer> {
+        let task = pending.task().filter(|_| names_task(pending.method()))?;
+        let b = self.backends.get(&backend)?;
+        let is_own = b.tasks().is_owned(task, self.task_owner(client));
+        let is_shared = b.users().has_others(self.connection_of(client));
+        let name = || serde_json::from_slice::<String>(task).unwrap_or_default();
+        (!is_own && is_shared).then(|| self.unknown_task(&name()))
+    }
+
     /// Shows a client its own tasks in a page of `tasks/list`, under its own ids.
     pub(crate) fn own_tasks_only(
         &self,
@@ -110,7 +148,8 @@ impl Core {
     ) {
         let (Some(b), Some(c)) = (self.backends.get(&backend), self.clients.get(&client)) else { return };
         let has_others = b.users().has_others(self.connection_of(client));
-        let is_own = |id: &[u8]| b.tasks().is_owned(id, client);
+        let owner = self.task_owner(client);
+        let is_own = |id: &[u8]| b.tasks().is_owned(id, owner);
         let filter: Option<IsShown<'_>> = if has_others { Some(&is_own) } else { None };
         screen_tasks(answer, filter, &self.task_prefix(c).unwrap_or_default(), out);
     }

@@ -296,6 +296,10 @@ impl Remote {
         self.state.lock()
     }
 
+    fn is_modern(&self) -> bool {
+        self.state().modern.is_some()
+    }
+
     fn session(&self) -> RemoteSession {
         self.state().session.clone()
     }
@@ -340,7 +344,11 @@ impl Remote {
             event => return Some(event),
         };
         let (Kind::Response { .. }, Some(id)) = (message.kind(), message.id()) else {
-            return Some(Event::FromBackend { launch, message });
+            let about = wanted.and_then(|id| RawId::minted(id.as_bytes()));
+            return Some(match about.filter(|_| message.method() == Method::LogMessage && self.is_modern()) {
+                Some(about) => Event::LogOfRequest { launch, about, message },
+                None => Event::FromBackend { launch, message },
+            });
         };
         *is_answered |= wanted == Some(&id);
         let (method, asker) = {
@@ -362,7 +370,7 @@ impl Remote {
 
     /// Answers a request with an error about its failure.
     fn answer(&self, id: &RawId, fault: &Fault) {
-        let era = if self.state().modern.is_some() { Era::Modern } else { Era::Legacy };
+        let era = if self.is_modern() { Era::Modern } else { Era::Legacy };
         let answer = fault.answer(&self.target, &self.name, self.root.as_deref()).in_era(era);
         let bytes = answer.to_bytes(id, Dialect::Standard);
         self.tell_core(bytes);

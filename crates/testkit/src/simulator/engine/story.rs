@@ -64,6 +64,9 @@ fn told_event(event: &Event) -> Option<String> {
         Event::Spawned { launch, .. } => format!("{launch} runs"),
         Event::SpawnFailed { launch, .. } => format!("{launch} cannot be spawned"),
         Event::NotReached { launch, .. } => format!("{launch} cannot be reached"),
+        Event::LogOfRequest { launch, about, message } => {
+            format!("{launch} sends, about {about}, {}", told_message(message))
+        }
         Event::FromBackend { launch, message } => format!("{launch} sends {}", told_message(message)),
         Event::BackendNoise { launch, text, .. } => {
             format!("{launch} prints {:?}", String::from_utf8_lossy(text))
