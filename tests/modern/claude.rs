@@ -98,7 +98,7 @@ fn legacy_call(client: &mut Client, id: u64, method: &str, said: &str) -> Value 
     ));
     let asked = client.recv_where(method, |it| it["method"] == method);
     client.send(format!(r#"{{"result":{said},"jsonrpc":"2.0","id":{}}}"#, asked["id"]));
-    let answer: Value = serde_json::from_str(&text(&client.answer(id))).unwrap();
+    let answer: Value = serde_json::from_str(text(&client.answer(id))).unwrap();
     answer["result"].clone()
 }
 

@@ -66,11 +66,12 @@ impl Owner {
 }
 
 impl Origin<'_> {
-    /// Equal for requests of one party, and seldom equal for others.
+    /// Equal for requests of one party, and seldom equal for others: of a declaration only the lengths count, since
+    /// hashing all of it for each request costs more than comparing it.
     pub(super) fn hash(&self, hasher: &RandomState) -> u64 {
         let identity = Arc::as_ptr(self.visitor.identity()).addr();
-        let part = |part| self.message.part(part).filter(|_| !self.is_plain);
-        let declared = DECLARATION.map(part);
+        let length = |part| self.message.part(part).filter(|_| !self.is_plain).map(<[u8]>::len);
+        let declared = DECLARATION.map(length);
         hasher.hash_one((identity, self.target, self.root, self.may_name_folders, declared))
     }
 }
