@@ -73,6 +73,24 @@ fn revocation_ends_open_streams() {
     assert_eq!(kept.message().unwrap()["method"], "notifications/resources/updated");
 }
 
+/// Only the owner can name folders, also if nobody has asked for them.
+#[test]
+fn roots_of_others_are_hidden() {
+    let served = served();
+    let stranger = web_of(&served, &["ci"]);
+    let told = |web, path, prefix: &str| {
+        let modern = Modern::at(web, path);
+        let responses = json!({ "r": { "roots": [{ "uri": "file:///secret" }] } });
+        let params =
+            json!({ "name": format!("{prefix}params"), "arguments": {}, "inputResponses": responses });
+        text(&modern.request("tools/call", params)).to_owned()
+    };
+    for (path, prefix) in [(FAKE, ""), ("/mcp", "fake__")] {
+        assert!(told(&served.web, path, prefix).contains(r#""roots":[{"uri":"file:///secret"}]"#));
+        assert!(told(&stranger, path, prefix).contains(r#""roots":[]"#));
+    }
+}
+
 /// Without authentication, parties are told apart by what they send.
 #[test]
 fn strangers_are_kept_apart() {

@@ -1,7 +1,8 @@
 //! Requests that a server may send to its clients. What is denied is not declared to the server, and not
 //! delivered if it asks nevertheless.
 
-use switchboard_protocol::json::{self, Next};
+use super::members::{is_key, members};
+use switchboard_protocol::json;
 use switchboard_protocol::modern::CLIENT_CAPABILITIES;
 use switchboard_protocol::prune::{self, Path};
 use switchboard_protocol::{Message, Method};
@@ -91,30 +92,6 @@ impl Asks {
         let paths: Vec<Path<'_>> = denied.flat_map(|(_, paths)| paths.iter().copied()).collect();
         prune::without(initialize, &paths)
     }
-}
-
-/// The keys and values of an object; none for another value. All of them count, in any letter case, since some parsers
-/// take the first of two equal keys, the last, or fold case.
-fn members(object: &[u8]) -> Vec<(&[u8], &[u8])> {
-    let mut found = Vec::new();
-    if !matches!(json::next(object, 0), Ok(Next::Object)) {
-        return found;
-    }
-    let mut pos = json::space(object, 1);
-    while let Ok((behind, start)) = json::key(object, pos) {
-        let Ok(end) = json::value(object, start) else { break };
-        found.push((&object[pos..behind], &object[start..end]));
-        pos = json::space(object, end);
-        if json::byte(object, pos) != Some(b',') {
-            break;
-        }
-        pos = json::space(object, pos + 1);
-    }
-    found
-}
-
-fn is_key(quoted: &[u8], name: &str) -> bool {
-    json::decode_string(quoted).is_some_and(|key| key.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@
 //! - `fair`: the default limiter.
 //! - `choice`: the choice of a limiter, as a setting.
 //! - `refusals`: refused calls, counted.
-//! - `asks`: requests that a server may send to its clients.
+//! - `members`: members of JSON objects. `asks`: requests that a server may send to its clients. `input_roots`: folders in
+//!   the answers of modern clients.
 //! - `proof`: how a client proves its identity.
 //! - `audit`: clients whose calls are recorded, and the record of a call.
 
@@ -24,7 +25,9 @@ mod share;
 mod fair;
 mod choice;
 mod refusals;
+mod members;
 mod asks;
+mod input_roots;
 mod proof;
 mod audit;
 
@@ -33,6 +36,7 @@ pub use audit::{AuditPolicy, AuditedClients, Call, CallParams, ClientInfo, Front
 pub use choice::NewLimiter;
 pub use fair::FairLimiter;
 pub use identity::{Authenticator, Identity, NoTokens};
+pub(crate) use input_roots::replace_roots;
 pub use limiter::{CallAttempt, CallLimiter, CallRefusal, ExceededLimit, LimitScope, Permit};
 pub use proof::Proof;
 pub(crate) use proof::{Standing, Unproven};

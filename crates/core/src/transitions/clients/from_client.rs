@@ -1,6 +1,7 @@
 //! Requests of clients: accepted, routed, and sent to a backend under a minted id. Must not handle messages
 //! without an answer: `notices` does.
 
+use crate::access::replace_roots;
 use crate::answers::{Cause, Overload};
 use crate::backends::BackendState;
 use crate::clients::Farewell;
@@ -10,8 +11,9 @@ use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId};
 use crate::messages::{own_result, same_spelling};
 use crate::pending::{Asker, NOWHERE, Pending, RequestState, name_of};
-use crate::routing::NamedPath;
+use crate::routing::{NamedPath, path};
 use crate::transitions::{Route, Screened, item_of};
+use serde_json::json;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{
     Broken, Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, dialect,
@@ -511,6 +513,14 @@ impl Core {
         }
         // Servers get the standard dialect, whatever the client speaks.
         dialect::translate(said, Dialect::Standard, &mut out);
+        let is_elsewhere = |client| self.clients.get(&client).is_some_and(|c| c.is_elsewhere());
+        if said.has(Part::MetaVersion) && pending.client().is_some_and(is_elsewhere) {
+            // As in the answer to `roots/list`.
+            let style = self.settings.roots.policy.style;
+            let root = b.key().root.as_ref();
+            let own = root.map(|root| json!({ "uri": path::to_uri(root, style) }).to_string());
+            replace_roots(said, &format!("[{}]", own.unwrap_or_default()), &mut out);
+        }
         pending.set_deadline(deadline);
         if let Asker::Client { client, id, .. } = pending.asker()
             && self.settings.report_routes

@@ -28,7 +28,11 @@ impl PoolWorld {
         }
         let failed = answer.failed();
         let said: Value = parsed(words[if failed { "error" } else { "result" }].get())?;
-        match answering {
+        // A server may claim to have a task that nobody has started; the claim reaches no client.
+        let is_withheld = failed
+            && said["data"]["kind"] == "unknown_name"
+            && verb.task().is_some_and(|task| !self.clients[&client].tasks.iter().any(|own| own == task));
+        match answering.filter(|_| !is_withheld) {
             Some((_, expected)) if said != expected => {
                 return Err(format!("{client} is answered {said}, and the server said {expected}"));
             }
