@@ -231,18 +231,22 @@ impl Core {
     /// Parks a client's requests that wait for a process which will not come.
     pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, path: Option<NamedPath>) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let ours = b.handshake().greeting().filter(|greeting| greeting.is_ours()).cloned();
+        // The client has left the era in which its requests were accepted: no other process would hear of it first.
+        let is_stranded = self.clients.get(&client).is_some_and(|c| c.is_new())
+            && b.handshake().greeting().is_some_and(|greeting| greeting.is_ours());
         for minted in b.queue().requests().collect::<Vec<u64>>() {
             let Some(pending) = self.pending.get_mut(minted) else { continue };
             // A handshake stays: its client moves once it is complete.
             if !pending.is_of(client) || pending.method() == Method::Initialize {
                 continue;
             }
-            pending.unroute();
-            // The client may have left the era in which the request was accepted; the next process must hear of it.
-            if let (Some(c), Some(ours)) = (self.clients.get_mut(&client).filter(|c| c.is_new()), &ours) {
-                c.adopt(ours.clone());
+            if is_stranded {
+                self.unqueue(backend, minted);
+                let error = self.cause(Some(backend), &Cause::Stopped);
+                self.fail_one(minted, &error);
+                continue;
             }
+            pending.unroute();
             self.unqueue(backend, minted);
             self.park(client, minted, path.iter().cloned().collect());
         }
