@@ -57,6 +57,11 @@ fn headers_must_repeat_the_body() {
         refused(ask().header("Mcp-Name", "=?base64?%?="), 400, -32020);
         // A legacy version in the header beside a modern body is no way around the checks.
         refused(ask().header("MCP-Protocol-Version", "2025-11-25"), 400, -32020);
+        for name in [json!(null), json!(["echo"])] {
+            let mut nameless = call();
+            nameless["params"]["name"] = name;
+            refused(post(&served.web, path, &nameless).header("Mcp-Name", "echo"), 400, -32020);
+        }
         // The version header of another version than the body's.
         let mut other = call();
         other["params"]["_meta"][VERSION_KEY] = json!("2099-01-01");
@@ -74,6 +79,7 @@ fn declaration_must_be_complete() {
             (CAPABILITIES_KEY, json!([])),
             (CAPABILITIES_KEY, json!("x")),
             (INFO_KEY, json!("x")),
+            (INFO_KEY, json!({ "name": "x".repeat(65_536) })),
         ] {
             let mut message = call();
             message["params"]["_meta"][key] = wrong;

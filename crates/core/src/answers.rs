@@ -98,6 +98,8 @@ pub(crate) enum Overload {
     Questions,
     /// Kinds of modern clients at work, by their capabilities.
     Profiles(usize),
+    /// Resources and tasks in one subscription.
+    Wishes(usize),
 }
 
 impl fmt::Display for Overload {
@@ -117,6 +119,7 @@ impl fmt::Display for Overload {
             Self::Profiles(most) => {
                 write!(f, "requests with {most} different sets of client capabilities are at work there")
             }
+            Self::Wishes(most) => write!(f, "a subscription can name {most} resources and tasks"),
             Self::Questions => f.write_str("too many requests to the client are still unanswered"),
         }
     }

@@ -199,12 +199,16 @@ fn legacy_server_ends_before_it_is_told() {
             - it does not speak the modern era
             stop 1 now
         1 ends: killed
-            record 0: legacy
             A< {"id":"a","error":{"code":-32601,…
         A> {"id":"b","method":"tools/list","params":{$S}}
             A< {"id":"b","error":{"code":-32022,…"supported":["2025-11-25","2025-06-18","2025-03-26","2024-11-05"]…
         A> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}}}}
             start 2 at nowhere
+        2 spawns
+            2< {"id":3,"method":"initialize",…}
+        2> {"id":3,"result":{"capabilities":{}}}
+            record 0: legacy
+            A< {"id":0,"result":{"capabilities":{}}}
         "#,
     );
 }
@@ -254,7 +258,6 @@ fn silent_server_gets_the_handshake() {
             - it does not speak the modern era
             stop 1 now
         1 ends: killed
-            record 0: legacy
             A< {"id":"a","error":{"code":-32601,…
         "#,
     );
@@ -408,5 +411,79 @@ fn two_modern_clients_share_a_process() {
             A< {"method":"notifications/message","params":{"level":"info","data":2}}
         "#
         .replace("$L", LOGGED),
+    );
+}
+
+/// What cannot be read cannot be checked.
+#[test]
+fn unreadable_subscription_is_refused() {
+    open(
+        r#"
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"taskIds":["t"],"toolsListChanged":1},$M}}
+            A< {"id":"s","error":{"code":-32602,…
+        A> {"id":"t","method":"subscriptions/listen","params":{"notifications":{},"notifications":{"taskIds":["t"]},$M}}
+            A< {"id":"t","error":{"code":-32602,…
+        A> {"id":"u","method":"subscriptions/listen","params":{$M}}
+            A< {"id":"u","error":{"code":-32602,…
+        "#,
+    );
+}
+
+/// The id of a task can be guessed before it exists.
+#[test]
+fn news_of_anothers_task_are_withheld() {
+    open(
+        r#"
+        B comes
+        B> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"taskIds":["t"]},$M}} -> 1 as 3
+        A> {"id":"b","method":"tools/call","params":{"name":"x",$M}} -> 1 as 4
+        1> {"id":4,"result":{"resultType":"task","taskId":"t","status":"working"}} -> A as "b"
+        1> {"method":"notifications/tasks","params":{"taskId":"t","status":"completed","_meta":{$sub:3}}}
+        A> {"id":"l","method":"subscriptions/listen","params":{"notifications":{"taskIds":["t"]},$M}} -> 1 as 5
+        1> {"method":"notifications/tasks","params":{"taskId":"t","status":"completed","_meta":{$sub:5}}}
+            A< {"method":"notifications/tasks","params":{"taskId":"t","status":"completed","_meta":{$sub:"l"}}}
+        "#,
+    );
+}
+
+/// Each token has a connection of its own to a remote server, but all of them reach the same tasks.
+#[test]
+fn tasks_of_a_remote_server_have_owners() {
+    play(
+        r#"
+        given remote; era modern
+        A comes; principal 1
+            start 1 at nowhere
+        1 spawns
+        A> {"id":"a","method":"tools/call","params":{"name":"x",$M}}
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        1> {"id":2,"result":$D}
+            1< {"id":1,"method":"tools/call","params":{"name":"x",$M}}
+        1> {"id":1,"result":{"resultType":"task","taskId":"t","status":"working"}} -> A as "a"
+        B comes; principal 2
+        B> {"id":"b","method":"tasks/get","params":{"taskId":"t",$M}}
+            start 2 at nowhere
+        2 spawns
+            2< {"id":4,"method":"server/discover","params":{$M}}
+        2> {"id":4,"result":$D}
+            B< {"id":"b","error":{…"message":"Unknown task: t"…
+        "#,
+    );
+}
+
+/// A subscription is a use of resources and tasks.
+#[test]
+fn rights_hold_for_subscriptions() {
+    play(
+        r#"
+        given era modern; profile work methods subscriptions/listen
+        A comes; profile work
+            start 1 at nowhere
+        1 spawns
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["x:a"]},$M}}
+            A< {"id":"s","error":{…"kind":"forbidden"…
+        A> {"id":"t","method":"subscriptions/listen","params":{"notifications":{"taskIds":["t"]},$M}}
+            A< {"id":"t","error":{…"kind":"forbidden"…
+        "#,
     );
 }

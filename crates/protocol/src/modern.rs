@@ -80,6 +80,9 @@ pub fn plain_initialize() -> String {
 
 const UNKNOWN_CLIENT: &str = r#"{"name":"unknown","version":"0"}"#;
 
+/// Most bytes of one member of a declaration. It is kept for each client, and repeated in our own requests.
+pub const MAX_DECLARED_BYTES: usize = 64 * 1024;
+
 /// The declaration in a modern request's `_meta`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
@@ -94,6 +97,8 @@ pub struct Declaration {
 pub enum Undeclared {
     /// A required member of `_meta` is missing, or has the wrong type.
     Missing(&'static str),
+    /// A member of `_meta` is longer than [`MAX_DECLARED_BYTES`].
+    TooLong(&'static str),
     /// The version, which is not one of [`MODERN_VERSIONS`].
     Version(String),
 }
@@ -116,9 +121,14 @@ impl Declaration {
         if !MODERN_VERSIONS.contains(&&*version) {
             return Err(Undeclared::Version(version.into_owned()));
         }
-        match request.part(Part::MetaCapabilities).is_some_and(is_object) {
-            true => Ok(()),
-            false => Err(Undeclared::Missing(touch::CAPABILITIES)),
+        if !request.part(Part::MetaCapabilities).is_some_and(is_object) {
+            return Err(Undeclared::Missing(touch::CAPABILITIES));
+        }
+        let is_long = |part: Part| request.span(part).range().len() > MAX_DECLARED_BYTES;
+        let long = [(Part::MetaCapabilities, touch::CAPABILITIES), (Part::MetaInfo, touch::INFO)];
+        match long.into_iter().find(|(part, _)| is_long(*part)) {
+            Some((_, key)) => Err(Undeclared::TooLong(key)),
+            None => Ok(()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use serde_json::json;
-use switchboard_protocol::modern::{MODERN_VERSIONS, Undeclared};
+use switchboard_protocol::modern::{MAX_DECLARED_BYTES, MODERN_VERSIONS, Undeclared};
 use switchboard_protocol::{ErrorAnswer, ErrorKind, HANDSHAKE_VERSIONS, Message, Method, Part};
 
 impl Core {
@@ -14,6 +14,10 @@ impl Core {
                 ErrorAnswer::new(ErrorKind::MissingMeta, text)
                     .retryable(false)
                     .hint("a request of MCP 2026-07-28 declares its version and the client's capabilities")
+            }
+            Undeclared::TooLong(key) => {
+                let text = format!("`{key}` in `params._meta` has more than {MAX_DECLARED_BYTES} bytes");
+                ErrorAnswer::new(ErrorKind::MissingMeta, text).retryable(false).hint("declare less")
             }
             Undeclared::Version(version) => unsupported(version, &MODERN_VERSIONS),
         }

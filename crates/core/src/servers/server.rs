@@ -1,7 +1,7 @@
 //! The state shared by all backends of a server. Must not know backends or clients, only facts about them.
 
 use crate::access::ServerLimits;
-use crate::backends::{BackendKey, FramingGuess};
+use crate::backends::{BackendKey, FramingGuess, Tasks};
 use crate::catalogue::{List, Naming, Offer, OfferKey, Offers, StoredOffer};
 use crate::clients::Profile;
 use crate::moment::Moment;
@@ -32,6 +32,8 @@ pub(crate) struct Server {
     era: Option<(Era, Moment)>,
     /// Whether that is only supposed, since a process ended on the question.
     is_supposed_legacy: bool,
+    /// Tasks of a remote server, which all connections to it can reach.
+    remote_tasks: Tasks,
     /// The next attempt, while the lists cannot be fetched.
     retry: Option<Retry>,
     /// Whether clients have been told that the server is missing.
@@ -65,6 +67,7 @@ impl Server {
             insight: Insight::of(&settings),
             era: settings.record.era.map(|seen| (seen.era, now + seen.good_for)),
             is_supposed_legacy: false,
+            remote_tasks: Tasks::default(),
             record: settings.record.clone(),
             call_limits: settings.call_limits.clone(),
             settings: Arc::new(settings),
@@ -184,6 +187,15 @@ impl Server {
         self.is_supposed_legacy
     }
 
+    /// Tasks of a remote server.
+    pub(crate) fn remote_tasks(&self) -> &Tasks {
+        &self.remote_tasks
+    }
+
+    pub(crate) fn remote_tasks_mut(&mut self) -> &mut Tasks {
+        &mut self.remote_tasks
+    }
+
     /// The framing that a new backend starts with.
     pub(crate) fn framing(&self) -> FramingGuess {
         self.framing
@@ -247,6 +259,7 @@ impl Server {
             self.settings = Arc::new(settings);
         }
         self.insight = Insight::default();
+        (self.era, self.is_supposed_legacy) = (None, false);
         self.offers = Offers::default();
         self.forget_retry();
         self.failure = None;

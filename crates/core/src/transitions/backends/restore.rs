@@ -154,6 +154,15 @@ impl Core {
 
     /// Subscribes a client at another backend. A process that is not ready yet is told later.
     pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
+        self.record_wish(client, backend, uri);
+        let launch = self.backends.get(&backend).and_then(|b| b.initialized_launch());
+        if let Some(launch) = launch.filter(|_| self.is_modern(backend)) {
+            self.listen_ourselves(launch);
+        }
+    }
+
+    /// The same; a modern server hears of it when we listen anew.
+    pub(crate) fn record_wish(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
         let Some(b) = self.backends.get(&backend) else { return };
         let is_known = b.subscriptions().contains(&uri);
         let launch = b.initialized_launch();
@@ -164,9 +173,6 @@ impl Core {
             self.record_user(backend, client, Method::Subscribe);
         }
         self.subscribed(backend, client, uri);
-        if let Some(launch) = launch.filter(|_| self.is_modern(backend)) {
-            self.listen_ourselves(launch);
-        }
     }
 
     pub(crate) fn level_answered(&mut self, backend: BackendId, client: ClientId, failed: bool) {

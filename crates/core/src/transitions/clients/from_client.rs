@@ -4,6 +4,7 @@
 use crate::access::replace_roots;
 use crate::answers::{Cause, Overload};
 use crate::backends::BackendState;
+use crate::catalogue::Wishes;
 use crate::clients::Farewell;
 use crate::core::Core;
 use crate::event::{Action, MemberPath};
@@ -224,6 +225,14 @@ impl Core {
         }
         if self.has_aggregate(client) {
             return self.aggregate_request(client, id, batch, message, paths);
+        }
+        // What cannot be read cannot be checked.
+        if message.method() == Method::Listen
+            && message.has(Part::MetaVersion)
+            && Wishes::of(&message).is_none()
+        {
+            let error = self.unreadable_wishes();
+            return self.refuse(client, &id, batch, &message, &error);
         }
         // Names are checked before routing: a hidden name must not even start a server.
         let screened = self.screen(client, &mut message);

@@ -4,7 +4,7 @@
 
 use crate::access::{Identity, Rights};
 use crate::answers::Asked;
-use crate::catalogue::{List, Naming};
+use crate::catalogue::{List, Naming, Wishes};
 use crate::clients::{Claim, Client};
 use crate::core::Core;
 use crate::ids::ClientId;
@@ -62,7 +62,18 @@ impl Core {
             message.method(),
             Method::Initialize | Method::Discover | Method::Ping | Method::SetLevel
         ) || c.identity().allows_method(&method);
-        (!is_permitted).then(|| self.forbidden(c, Asked::Method(&method)))
+        if !is_permitted {
+            return Some(self.forbidden(c, Asked::Method(&method)));
+        }
+        let wishes = Wishes::of(message).filter(|_| message.method() == Method::Listen)?;
+        // A subscription to resources or tasks is a use of them, whatever the method is called.
+        let used = [
+            (!wishes.resource_subscriptions.is_empty(), Method::Subscribe),
+            (!wishes.task_ids.is_empty(), Method::TasksGet),
+        ];
+        let names = used.into_iter().filter(|(is_used, _)| *is_used).filter_map(|(_, method)| method.name());
+        let denied = names.into_iter().find(|name| !c.identity().allows_method(name))?;
+        Some(self.forbidden(c, Asked::Method(denied)))
     }
 
     /// Whether a client may have a subscription; for an aggregate client, ask for one of its delegates.

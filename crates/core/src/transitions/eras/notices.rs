@@ -31,7 +31,9 @@ impl Core {
         };
         match pending.asker().clone() {
             Asker::Client { client, id, .. } if pending.is_wanted() => {
-                if !self.may_hear_of(client, backend, message) {
+                if !self.may_hear_of(client, backend, message)
+                    || self.tells_of_anothers_task(backend, client, message)
+                {
                     return;
                 }
                 if let Some(pending) = self.pending.get_mut(minted)
@@ -86,7 +88,9 @@ impl Core {
 
     /// Passes a log message, which names no request, if it can only belong to one client.
     fn modern_log(&mut self, backend: BackendId, message: &Message) {
-        let is_open = |p: &Pending| p.was_sent_to(backend) && p.is_wanted() && p.wants_log();
+        let is_open = |p: &Pending| {
+            p.was_sent_to(backend) && p.is_wanted() && p.wants_log() && p.method() != Method::Listen
+        };
         let mut open: Vec<(u64, ClientId, RawId)> = self
             .pending
             .iter()

@@ -1,6 +1,7 @@
 //! `subscriptions/listen`. A client of one server talks with that server; only the ids in its notifications are
 //! replaced. For a client of several servers we keep the subscription, and listen at its servers ourselves.
 
+use crate::answers::Overload;
 use crate::catalogue::Wishes;
 use crate::core::Core;
 use crate::event::About;
@@ -14,6 +15,9 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_protocol::modern::SUBSCRIPTION_ID;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, RawId};
+
+/// Most resources and tasks in one subscription to several servers.
+const MAX_WISHES: usize = 1024;
 
 /// An open subscription of a client.
 pub(super) struct Listen {
@@ -51,8 +55,23 @@ impl Core {
             let error = self.unreadable_wishes();
             return self.refuse(client, &id, batch, &message, &error);
         };
-        let uris = wishes.resource_subscriptions.iter();
-        let honoured: Vec<String> = uris.filter(|uri| self.subscribe_through(client, uri)).cloned().collect();
+        if wishes.resource_subscriptions.len() + wishes.task_ids.len() > MAX_WISHES {
+            let error = self.overloaded(None, Overload::Wishes(MAX_WISHES));
+            return self.refuse(client, &id, batch, &message, &error);
+        }
+        let (mut honoured, mut homes) = (Vec::new(), Vec::new());
+        for uri in &wishes.resource_subscriptions {
+            if let Some(home) = self.subscribe_through(client, uri) {
+                honoured.push(uri.clone());
+                homes.push(home);
+            }
+        }
+        homes.sort_unstable();
+        homes.dedup();
+        for home in homes {
+            self.listen_anew(home);
+            self.ensure_started(home);
+        }
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message.clone());
         if let Some(pending) = self.pending.get_mut(minted) {
             pending.keep_sent(message);
@@ -67,20 +86,19 @@ impl Core {
         self.listen_to_tasks(client, &acknowledged.task_ids);
     }
 
-    /// Subscribes to a resource at the server that owns it. Returns whether there is one.
-    fn subscribe_through(&mut self, client: ClientId, uri: &str) -> bool {
+    /// Subscribes to a resource at the server that owns it. Returns its backend, if there is one.
+    fn subscribe_through(&mut self, client: ClientId, uri: &str) -> Option<BackendId> {
         let request = json!({ "method": "resources/subscribe", "params": { "uri": uri } });
-        let Some(mut request) = own_message(request.to_string().into()) else { return false };
-        let Some(delegate) = self.owner_to_subscribe(client, &mut request) else { return false };
+        let mut request = own_message(request.to_string().into())?;
+        let delegate = self.owner_to_subscribe(client, &mut request)?;
         let uri = request.part(Part::Uri).map(|uri| same_spelling(uri).into_owned());
         let home = self.clients.get(&delegate).and_then(|c| c.home());
-        let (Some(uri), Some(home)) = (uri, home) else { return false };
+        let (uri, home) = (uri?, home?);
         if !self.may_subscribe(delegate, &uri) {
-            return false;
+            return None;
         }
-        self.subscribe_for(delegate, home, uri);
-        self.ensure_started(home);
-        true
+        self.record_wish(delegate, home, uri);
+        Some(home)
     }
 
     /// Sends one of our own notifications on a subscription.

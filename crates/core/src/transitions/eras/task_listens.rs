@@ -96,7 +96,7 @@ impl Core {
         }
     }
 
-    fn listen_anew(&mut self, backend: BackendId) {
+    pub(super) fn listen_anew(&mut self, backend: BackendId) {
         if let Some(launch) = self.backends.get(&backend).and_then(|b| b.ready_launch()) {
             self.listen_ourselves(launch);
         }

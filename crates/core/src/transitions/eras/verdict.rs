@@ -25,8 +25,8 @@ use switchboard_protocol::{Era, ErrorAnswer, Message, Method, Outgoing, Part, Ra
 /// requests that they do not know, while a client waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time for which a server counts as legacy whose process ended on `server/discover`. Then it is asked again, unless it
-/// has answered `initialize`.
+/// Time for which a server counts as legacy that refused `server/discover`, or ended on it. Then it is asked again, unless
+/// it has answered `initialize`.
 const DOUBT: Duration = Duration::from_secs(60);
 
 impl Core {
@@ -222,12 +222,21 @@ impl Core {
 
     /// Handles the end of a process that gave way.
     pub(crate) fn gave_way(&mut self, backend: BackendId) {
-        self.learn_era(backend, Era::Legacy);
+        self.suppose_legacy(backend);
         self.leave_to_legacy(backend);
     }
 
+    /// Lets a server count as legacy for a while. Only its answer to `initialize` proves it: a refusal may come from a broken
+    /// start, or from a proxy in front of a remote server.
+    fn suppose_legacy(&mut self, backend: BackendId) {
+        let until = self.clock.now() + DOUBT;
+        if let Some(origin) = self.origin(backend) {
+            origin.suppose_legacy(until);
+        }
+    }
+
     /// Handles the end of a process, if it was asked for its era: it may have ended on the question. Returns whether that
-    /// is so. It may also have ended for another reason, so nothing is stored.
+    /// is so.
     pub(crate) fn ended_on_discovery(&mut self, launch: Launch, how: &str) -> bool {
         let backend = launch.backend;
         if !self.is_tentative(backend) {
@@ -237,10 +246,7 @@ impl Core {
         if let Some(b) = self.backends.get_mut(&backend) {
             b.mark_stopped();
         }
-        let until = self.clock.now() + DOUBT;
-        if let Some(origin) = self.origin(backend) {
-            origin.suppose_legacy(until);
-        }
+        self.suppose_legacy(backend);
         self.leave_to_legacy(backend);
         true
     }

@@ -56,8 +56,13 @@ impl Core {
             && self.clients.get(&client).is_some_and(|c| !c.is_lost())
         {
             let owner = self.task_owner(client);
+            let (task, now) = (task.to_vec(), self.clock.now());
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.tasks_mut().begin(task, owner, self.clock.now());
+                b.tasks_mut().begin(&task, owner, now);
+            }
+            // All connections to a remote server reach the same tasks.
+            if let Some(origin) = self.origin(backend).filter(|origin| origin.settings().is_remote) {
+                origin.remote_tasks_mut().begin(&task, owner, now);
             }
         }
     }
@@ -100,8 +105,8 @@ impl Core {
         };
         let owner = self.task_owner(client);
         let is_others = |task: &[u8]| {
-            let known = b.tasks().owner_of(task);
-            known.map_or_else(|| self.may_another_begin(b.id(), owner), |known| known != owner)
+            let known = self.task_owner_at(b, task);
+            known.map_or_else(|| self.may_another_begin(b, owner), |known| known != owner)
         };
         match pending.method() {
             Method::Listen => {
@@ -115,11 +120,47 @@ impl Core {
         }
     }
 
+    /// The owner of a task at a process, or at the remote server that it stands for.
+    fn task_owner_at(&self, b: &Backend, task: &[u8]) -> Option<TaskOwner> {
+        let remote = self.servers.get(b.server()).filter(|server| server.settings().is_remote);
+        b.tasks().owner_of(task).or_else(|| remote.and_then(|server| server.remote_tasks().owner_of(task)))
+    }
+
     /// Whether another owner's call is at a process, and may start a task there.
-    fn may_another_begin(&self, backend: BackendId, owner: TaskOwner) -> bool {
+    fn may_another_begin(&self, b: &Backend, owner: TaskOwner) -> bool {
+        let is_there = |p: &Pending| match b.settings().is_remote {
+            true => self.backends.get(&p.backend()).is_some_and(|other| other.server() == b.server()),
+            false => p.backend() == b.id(),
+        };
+        let is_call = |p: &Pending| p.method() == Method::ToolsCall && p.waiting().is_none() && is_there(p);
         let is_others = |p: &Pending| p.client().is_some_and(|client| self.task_owner(client) != owner);
-        let is_call = |p: &Pending| p.was_sent_to(backend) && p.method() == Method::ToolsCall;
         self.pending.iter().any(|(_, p)| is_call(p) && is_others(p))
+    }
+
+    /// Whether others use a process, or the remote server that it stands for.
+    fn is_shared_with_others(&self, b: &Backend, client: ClientId) -> bool {
+        let is_other =
+            |other: &&Backend| other.server() == b.server() && other.key().principal != b.key().principal;
+        b.users().has_others(self.connection_of(client))
+            || (b.settings().is_remote && self.backends.values().any(|other| is_other(&other)))
+    }
+
+    /// Whether a notification is about a task that is not its client's.
+    pub(crate) fn tells_of_anothers_task(
+        &self,
+        backend: BackendId,
+        client: ClientId,
+        message: &Message,
+    ) -> bool {
+        let Some(b) = self.backends.get(&backend).filter(|_| message.method() == Method::TaskNotice) else {
+            return false;
+        };
+        let task = message.part(Part::TaskId).unwrap_or_default();
+        let owner = self.task_owner(client);
+        match self.task_owner_at(b, task) {
+            Some(known) => known != owner,
+            None => self.is_shared_with_others(b, client),
+        }
     }
 
     /// The refusal in place of a server's answer about a task that is not its client's: one that was started while the
@@ -132,8 +173,8 @@ impl Core {
     ) -> Option<ErrorAnswer> {
         let task = pending.task().filter(|_| names_task(pending.method()))?;
         let b = self.backends.get(&backend)?;
-        let is_own = b.tasks().is_owned(task, self.task_owner(client));
-        let is_shared = b.users().has_others(self.connection_of(client));
+        let is_own = self.task_owner_at(b, task) == Some(self.task_owner(client));
+        let is_shared = self.is_shared_with_others(b, client);
         let name = || serde_json::from_slice::<String>(task).unwrap_or_default();
         (!is_own && is_shared).then(|| self.unknown_task(&name()))
     }

@@ -8,7 +8,7 @@ use hyper::header::{ALLOW, CONNECTION, HeaderValue, RETRY_AFTER};
 use serde_json::json;
 use smallvec::SmallVec;
 use switchboard_protocol::hunt::Glimpse;
-use switchboard_protocol::modern::MODERN_VERSIONS;
+use switchboard_protocol::modern::{MAX_DECLARED_BYTES, MODERN_VERSIONS};
 use switchboard_protocol::{
     Broken, Dialect, Era, ErrorAnswer, ErrorKind, HANDSHAKE_VERSIONS, Kind, Message, Parsed, RawId,
 };
@@ -96,6 +96,12 @@ impl HttpRefusal {
         let text = format!("`params._meta[\"{key}\"]` is missing, or has the wrong type");
         Self::new(StatusCode::BAD_REQUEST, ErrorKind::MissingMeta, text)
             .hint("declare the protocol version (a string) and the client's capabilities (an object) in each request")
+    }
+
+    /// A declaration that is too long to be kept.
+    pub(super) fn long_meta(key: &str) -> Self {
+        let text = format!("`params._meta[\"{key}\"]` has more than {MAX_DECLARED_BYTES} bytes");
+        Self::new(StatusCode::BAD_REQUEST, ErrorKind::MissingMeta, text).hint("declare less")
     }
 
     /// An `initialize` that declares a modern version.

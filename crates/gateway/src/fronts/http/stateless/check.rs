@@ -40,10 +40,11 @@ pub(super) fn check(said: Parsed, headers: &HeaderMap) -> Result<Checked, HttpRe
             http_headers::check_standard(&message, |name| header(headers, name))
                 .map_err(|mismatch| HttpRefusal::header_mismatch(&mismatch.to_string()))?;
         }
-        Err(Undeclared::Missing(_)) => {}
+        Err(Undeclared::Missing(_) | Undeclared::TooLong(_)) => {}
     }
     declared.map_err(|undeclared| match undeclared {
         Undeclared::Missing(key) => HttpRefusal::missing_meta(key),
+        Undeclared::TooLong(key) => HttpRefusal::long_meta(key),
         Undeclared::Version(version) => HttpRefusal::unsupported_version(&version),
     })?;
     // A wrong one is not ignored: requests of one client must compare equal.
