@@ -88,3 +88,34 @@ fn news_of_a_task_reach_its_client() {
         "#,
     );
 }
+
+/// A server that announces no changes says how long its lists are good.
+#[test]
+fn stale_list_is_fetched_again() {
+    play(
+        r#"
+        given era modern; idle_ttl 10min; linger 10min
+        A comes; folder /p; server all
+        A> {"id":"a","method":"tools/list","params":{$M}}
+            start 1 at /p
+        1 spawns
+            1< {"id":2,"method":"server/discover","params":{$M}}
+        1> {"id":2,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}
+            1< {"id":3,"method":"tools/list","params":{$M}}
+        1> {"id":3,"result":{"tools":[{"name":"x"}],"ttlMs":6000}}
+            store 0
+            A< {"id":"a","result":{"resultType":"complete","ttlMs":6000,…
+        +3s
+        A> {"id":"b","method":"tools/list","params":{$M}}
+            A< {"id":"b","result":{"resultType":"complete","ttlMs":6000,…
+        +3s
+        A> {"id":"c","method":"tools/list","params":{$M}}
+            1< {"id":6,"method":"tools/list","params":{$M}}
+            A< {"id":"c","result":{"resultType":"complete","ttlMs":0,…
+        1> {"id":6,"result":{"tools":[{"name":"y"}],"ttlMs":6000}}
+            store 0
+        A> {"id":"d","method":"tools/list","params":{$M}}
+            A< {"id":"d","result":{"resultType":"complete","ttlMs":6000,…"files__y"…
+        "#,
+    );
+}

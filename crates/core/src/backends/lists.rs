@@ -13,6 +13,8 @@ pub(crate) struct BackendLists {
     offer: Option<Arc<Offer>>,
     /// A list could not be fetched. A partial offer is forgotten with the process.
     is_partial: bool,
+    /// Time at which the lists were fetched from a process.
+    fetched_at: Moment,
     fetch: Option<ListFetch>,
     rounds: u32,
     check: ToolsCheck,
@@ -40,9 +42,16 @@ impl BackendLists {
         self.offer.as_ref()
     }
 
-    pub(crate) fn set_offer(&mut self, offer: Arc<Offer>, is_partial: bool) {
+    pub(crate) fn set_offer(&mut self, offer: Arc<Offer>, is_partial: bool, now: Moment) {
         self.offer = Some(offer);
         self.is_partial = is_partial;
+        self.fetched_at = now;
+    }
+
+    /// Whether a list is older than its server said that it would stay fresh.
+    pub(crate) fn is_stale(&self, list: List, now: Moment) -> bool {
+        let ttl = self.offer.as_ref().and_then(|offer| offer.list(list)?.hints().ttl());
+        ttl.is_some_and(|ttl| now.since(self.fetched_at) >= ttl)
     }
 
     /// Applies another naming to the same lists.

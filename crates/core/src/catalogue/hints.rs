@@ -3,6 +3,7 @@
 
 use super::scan;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Hints of one server about one list, as far as it gave any.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,11 @@ impl Hints {
 
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The time for which a list is fresh, if its server has said so.
+    pub(crate) fn ttl(self) -> Option<Duration> {
+        self.ttl_ms.map(Duration::from_millis)
     }
 
     /// The hints with defaults where the server gave none.

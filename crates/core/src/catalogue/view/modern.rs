@@ -15,17 +15,18 @@ impl View {
     pub fn modern_answer(
         &self,
         list: List,
-        page: Page,
-        page_size: Option<usize>,
+        page: (Page, Option<usize>),
+        is_stale: bool,
         id: &RawId,
         dialect: Dialect,
     ) -> Outgoing {
         let Freshness { ttl_ms, scope } = self.freshness(list);
+        let ttl_ms = if is_stale { 0 } else { ttl_ms };
         let (scope, info) = (scope.name(), server_info());
         let members = format!(
             r#""resultType":"complete","ttlMs":{ttl_ms},"cacheScope":"{scope}","_meta":{{"{SERVER_INFO}":{info}}},"#
         );
-        self.answer_with(&members, list, (page, page_size), id, dialect)
+        self.answer_with(&members, list, page, id, dialect)
     }
 
     /// Cache hints for a merged list: those of the member that expires first, private if one member is.
@@ -130,8 +131,13 @@ mod tests {
     }
 
     fn ask(view: &View) -> Value {
-        let answer =
-            view.modern_answer(List::Tools, Page::First, None, &RawId::from_number(7), Dialect::Standard);
+        let answer = view.modern_answer(
+            List::Tools,
+            (Page::First, None),
+            false,
+            &RawId::from_number(7),
+            Dialect::Standard,
+        );
         assert_eq!(answer.len(), answer.to_vec().len());
         serde_json::from_slice(&answer.to_vec()).unwrap()
     }

@@ -9,6 +9,7 @@ use crate::event::Action;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::Asker;
 use crate::pins::Pinning;
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::{Message, Method, Part};
@@ -53,6 +54,27 @@ impl Core {
             // The pause since the last round may be over already.
             self.tick_fetches();
         }
+    }
+
+    /// Fetches a list again from servers that announce no changes, if it is no longer fresh. Returns whether one is not.
+    pub(super) fn refresh_stale(&mut self, client: ClientId, list: List) -> bool {
+        let now = self.clock.now();
+        let homes: Vec<BackendId> =
+            self.delegates(client).iter().filter_map(|delegate| self.clients.get(delegate)?.home()).collect();
+        let is_stale = |b: &Backend| b.lists().is_stale(list, now) && !announces_changes(b, list);
+        let stale = homes.into_iter().filter(|home| self.backends.get(home).is_some_and(is_stale));
+        let stale: Vec<BackendId> = stale.collect();
+        for backend in &stale {
+            let Some(b) = self.backends.get_mut(backend) else { continue };
+            b.lists_mut().mark_changed(&[list]);
+            if let Some(due) = b.lists().next_round_at() {
+                self.clock.wake_at(due);
+            }
+        }
+        if !stale.is_empty() {
+            self.tick_fetches();
+        }
+        !stale.is_empty()
     }
 
     /// Continues with backends whose pause is over.
@@ -156,7 +178,7 @@ impl Core {
         // A partial offer must not replace a complete one on disk.
         let offer = if is_partial { offer } else { self.store_offer(launch.backend, offer) };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
-            b.lists_mut().set_offer(offer.clone(), is_partial);
+            b.lists_mut().set_offer(offer.clone(), is_partial, self.clock.now());
             b.touch(now);
         }
         if is_partial {
@@ -199,4 +221,11 @@ fn is_not_offered(answer: &Message) -> bool {
     const METHOD_NOT_FOUND: i64 = -32601;
     let answer = serde_json::from_slice::<serde_json::Value>(answer.bytes());
     answer.is_ok_and(|answer| answer["error"]["code"] == METHOD_NOT_FOUND)
+}
+
+/// Whether a server has promised to announce changes of a list.
+fn announces_changes(b: &Backend, list: List) -> bool {
+    let welcome = b.handshake().welcome().and_then(|welcome| welcome.part(Part::Result));
+    let found: Option<Value> = welcome.and_then(|welcome| serde_json::from_slice(welcome).ok());
+    found.is_some_and(|found| found["capabilities"][list.capability()]["listChanged"] == true)
 }

@@ -145,11 +145,13 @@ impl Core {
             let error = self.stale_cursor();
             return self.refuse(client, &id, batch, &message, &error);
         };
+        let is_modern = self.clients.get(&client).is_some_and(|c| c.is_modern());
+        let is_stale = is_modern && self.refresh_stale(client, list);
         let Some(c) = self.clients.get(&client) else { return };
         let page_size = self.settings.aggregates.page_size;
         let out = match c.era() {
             Era::Legacy => view.answer(list, page, page_size, &id, c.dialect()),
-            Era::Modern => view.modern_answer(list, page, page_size, &id, c.dialect()),
+            Era::Modern => view.modern_answer(list, (page, page_size), is_stale, &id, c.dialect()),
         };
         // Accepted and closed at once, so that it counts and is reported like any other request.
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
