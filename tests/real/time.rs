@@ -26,10 +26,9 @@ fn time_server_is_equal() {
     assert!(mentions("2026-07-28T08:00:00-04:00") && mentions("-5.75h"), "{heard:#?}");
 }
 
-/// The server also supports the era without a handshake. We do not yet, and decline it, so that clients fall
-/// back.
+/// The server also speaks the era without a handshake.
 #[test]
-fn newest_era_is_declined() {
+fn newest_era_is_found() {
     let server = Server::time();
     let ask = |link| {
         let heard = hold(&server, link, &|talk| {
@@ -41,6 +40,8 @@ fn newest_era_is_declined() {
         });
         serde_json::from_str::<serde_json::Value>(&heard[0]).unwrap()
     };
-    assert!(ask(Link::Direct)["result"]["supportedVersions"].is_array());
-    assert_eq!(ask(Link::Through)["error"]["code"], -32601);
+    let versions = |link| ask(link)["result"]["supportedVersions"].clone();
+    let direct = versions(Link::Direct);
+    assert!(direct.as_array().is_some_and(|versions| versions.contains(&json!("2026-07-28"))), "{direct}");
+    assert_eq!(versions(Link::Through), direct);
 }

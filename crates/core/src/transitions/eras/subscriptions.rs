@@ -10,7 +10,7 @@ use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::{own_message, own_result, same_spelling, version_member};
 use crate::moment::Moment;
 use crate::pending::{Asker, Listens, NOWHERE, Pending};
-use crate::transitions::Screened;
+use crate::transitions::{Route, Screened};
 use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_protocol::modern::SUBSCRIPTION_ID;
@@ -92,8 +92,15 @@ impl Core {
         let mut request = own_message(request.to_string().into())?;
         let delegate = self.owner_to_subscribe(client, &mut request)?;
         let uri = request.part(Part::Uri).map(|uri| same_spelling(uri).into_owned());
-        let home = self.clients.get(&delegate).and_then(|c| c.home());
-        let (uri, home) = (uri?, home?);
+        // A client that was answered from stored lists may not have a backend yet.
+        let home = match self.clients.get(&delegate)?.home() {
+            Some(home) => home,
+            None => match self.find_home(delegate) {
+                Route::To(home) => home,
+                Route::Wait | Route::Refused(_) => return None,
+            },
+        };
+        let uri = uri?;
         if !self.may_subscribe(delegate, &uri) {
             return None;
         }

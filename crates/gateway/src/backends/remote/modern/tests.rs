@@ -43,7 +43,7 @@ struct Recorder(Arc<Monitor<Heard>>);
 impl CoreSide for Recorder {
     fn handle(&self, event: Event) {
         self.0.update(|heard| match event {
-            Event::FromBackend { message, .. } => {
+            Event::FromBackend { message, .. } | Event::LogOfRequest { message, .. } => {
                 heard.messages.push(serde_json::from_slice(message.bytes()).unwrap());
             }
             other => heard.events.push(format!("{other:?}")),
