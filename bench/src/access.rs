@@ -3,9 +3,9 @@
 //! processes run on one processor: on two, the scheduler's choices differ by more than the checks cost.
 
 use crate::caller::{Caller, listed};
+use crate::one_processor::stay_on_one_processor;
 use crate::procfs;
 use crate::spread::Spread;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
@@ -94,15 +94,6 @@ pub(crate) fn run(switchboard: &Path) -> io::Result<()> {
     check_audit(&scratch.home())?;
     figures.show();
     Ok(())
-}
-
-/// Holds for the programs that are started too.
-fn stay_on_one_processor() -> io::Result<()> {
-    let mut allowed = sched_getaffinity(None)?;
-    let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).unwrap_or(0);
-    allowed.clear();
-    allowed.set(last);
-    Ok(sched_setaffinity(None, &allowed)?)
 }
 
 /// Fails unless the calls of the token, and only they, were recorded.

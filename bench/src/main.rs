@@ -3,7 +3,7 @@
 //! # Layout
 //! - [`backend`]: `backend` and `soak-backend`, the servers of all measurements.
 //! - [`caller`]: timed calls over one connection; [`callers`]: over many; [`listening`]: where to connect over HTTP.
-//! - [`procfs`]: CPU time and memory of processes. [`spread`]: median and quartiles.
+//! - [`procfs`]: CPU time and memory of processes. [`spread`]: median and quartiles. [`one_processor`]: everything on one.
 //! - [`pump`]: `pump`, the floor: two copy loops without parsing.
 //! - [`aggregate`]: `aggregate`, the floor for many servers: a prefix is cut off, an id is swapped.
 //! - [`bridge`]: `bridge`, the floor over HTTP: requests go to a server's pipe, with another id.
@@ -48,6 +48,8 @@ mod cost;
 mod eras;
 #[cfg(target_os = "linux")]
 mod listening;
+#[cfg(target_os = "linux")]
+mod one_processor;
 #[cfg(target_os = "linux")]
 mod procfs;
 #[cfg(target_os = "linux")]

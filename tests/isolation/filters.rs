@@ -19,7 +19,7 @@ const OFFER: &str = r#"{
     "pageSize": 2
 }"#;
 
-fn filters() -> Value {
+pub(crate) fn filters() -> Value {
     json!({
         "tools": { "deny": ["write*"], "rename": { "echo": "repeat" } },
         "prompts": { "allow": ["hello"], "rename": { "hello": "greet" } },
@@ -29,7 +29,7 @@ fn filters() -> Value {
 
 /// Checks the error for a hidden name. A profile restricts rights, and then all refusals are the same.
 #[track_caller]
-pub(super) fn hidden<'a>(route: Route, answer: &'a Value, code: i64, kind: &str) -> &'a Value {
+pub(crate) fn hidden<'a>(route: Route, answer: &'a Value, code: i64, kind: &str) -> &'a Value {
     match route {
         Route::HttpProfile => error(answer, -32603, "forbidden"),
         _ => error(answer, code, kind),

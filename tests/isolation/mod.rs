@@ -6,7 +6,7 @@
 mod guest;
 pub(crate) mod routes;
 
-mod filters;
+pub(crate) mod filters;
 mod logs;
 mod questions;
 mod roots;

@@ -3,6 +3,7 @@
 
 use super::guest::{Guest, on_every_route, servers};
 use crate::access::limits::limit;
+use crate::isolation::filters::{self, filters};
 use crate::isolation::routes::{Route, SERVER, Site};
 use crate::support::{error, text};
 use serde_json::{Value, json};
@@ -22,21 +23,10 @@ const OFFER: &str = r#"{
     "pageSize": 2
 }"#;
 
-fn filters() -> Value {
-    json!({
-        "tools": { "deny": ["write*"], "rename": { "echo": "repeat" } },
-        "prompts": { "allow": ["hello"], "rename": { "hello": "greet" } },
-        "resources": { "deny": ["*.env"] },
-    })
-}
-
-/// Checks the error for a hidden name. A profile restricts rights, and then all refusals are the same.
+/// Checks the error for a hidden name.
 #[track_caller]
 fn hidden<'a>(route: Route, answer: &'a Value, kind: &str) -> &'a Value {
-    match route {
-        Route::HttpProfile => error(answer, -32603, "forbidden"),
-        _ => error(answer, -32602, kind),
-    }
+    filters::hidden(route, answer, -32602, kind)
 }
 
 #[track_caller]

@@ -11,8 +11,8 @@ mod subject;
 mod front;
 mod table;
 
+use crate::one_processor::stay_on_one_processor;
 use front::{Front, SUBJECTS};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -109,13 +109,4 @@ fn round(front: Front, switchboard: &Path, slices: usize, table: &mut Table) -> 
 
 fn turn(subject: &mut Subject) -> io::Result<Sample> {
     subject.measure(CALLS, CALLS_AT_ONCE)
-}
-
-/// Holds for the programs that are started too.
-fn stay_on_one_processor() -> io::Result<()> {
-    let mut allowed = sched_getaffinity(None)?;
-    let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).unwrap_or(0);
-    allowed.clear();
-    allowed.set(last);
-    Ok(sched_setaffinity(None, &allowed)?)
 }

@@ -45,6 +45,11 @@ pub(crate) fn initialized_notice() -> Option<Message> {
     NOTICE.clone()
 }
 
+/// A root, as the answer to `roots/list` names it.
+pub(crate) fn root_entry(uri: &str) -> String {
+    serde_json::json!({ "uri": uri }).to_string()
+}
+
 /// A message of our own, as if a client had sent it.
 pub(crate) fn own_message(text: Bytes) -> Option<Message> {
     match parse(text) {

@@ -36,6 +36,18 @@ fn open(story: &str) {
     play(&format!("{OPEN}{story}"));
 }
 
+/// A modern client, and a process of unknown era that is asked for it.
+const ASKED: &str = r#"
+    A starts 1
+    A> {"id":"a","method":"tools/list","params":{$M}}
+        1< {"id":2,"method":"server/discover","params":{$M}}
+"#;
+
+#[track_caller]
+fn ask(story: &str) {
+    play(&format!("{ASKED}{story}"));
+}
+
 #[test]
 fn modern_pair_passes_untouched() {
     open(
@@ -215,34 +227,24 @@ fn legacy_server_ends_before_it_is_told() {
 
 #[test]
 fn server_that_wants_our_version_is_modern() {
-    play(
-        r#"
-        A starts 1
-        A> {"id":"a","method":"tools/list","params":{$M}}
-            1< {"id":2,"method":"server/discover","params":{$M}}
+    ask(r#"
         1> {"id":2,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}
             1< {"id":3,"method":"server/discover","params":{$M}}
         1> {"id":3,"result":$D}
             record 0: modern
             1< {"id":1,"method":"tools/list","params":{$M}}
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn version_is_refused_twice() {
-    play(
-        r#"
-        A starts 1
-        A> {"id":"a","method":"tools/list","params":{$M}}
-            1< {"id":2,"method":"server/discover","params":{$M}}
+    ask(r#"
         1> {"id":2,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}
             1< {"id":3,"method":"server/discover","params":{$M}}
         1> {"id":3,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}
             - it does not speak the modern era
             stop 1 now
-        "#,
-    );
+        "#);
 }
 
 #[test]
@@ -265,11 +267,7 @@ fn silent_server_gets_the_handshake() {
 
 #[test]
 fn slow_server_may_still_be_modern() {
-    play(
-        r#"
-        A starts 1
-        A> {"id":"a","method":"tools/list","params":{$M}}
-            1< {"id":2,"method":"server/discover","params":{$M}}
+    ask(r#"
         +5s
             1< {"id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25",…}}
         +5s
@@ -278,18 +276,13 @@ fn slow_server_may_still_be_modern() {
             1< {"id":1,"method":"tools/list","params":{$M}}
         1> {"id":3,"error":{"code":-32601,"message":"no"}}
         1> {"id":1,"result":{"tools":[]}} -> A as "a"
-        "#,
-    );
+        "#);
 }
 
 /// It may have ended for another reason, so the verdict is stored when it has answered `initialize`.
 #[test]
 fn process_may_end_on_the_question() {
-    play(
-        r#"
-        A starts 1
-        A> {"id":"a","method":"tools/list","params":{$M}}
-            1< {"id":2,"method":"server/discover","params":{$M}}
+    ask(r#"
         1 ends: exit code 1
             A< {"id":"a","error":{"code":-32022,…
         A> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}
@@ -299,25 +292,19 @@ fn process_may_end_on_the_question() {
         2> {"id":3,"result":{"capabilities":{}}}
             record 0: legacy
             A< {"id":0,"result":{"capabilities":{}}}
-        "#,
-    );
+        "#);
 }
 
 /// A broken start says nothing about the era for long.
 #[test]
 fn supposed_era_is_asked_again() {
-    play(
-        r#"
-        A starts 1
-        A> {"id":"a","method":"tools/list","params":{$M}}
-            1< {"id":2,"method":"server/discover","params":{$M}}
+    ask(r#"
         1 ends: exit code 1
             A< {"id":"a","error":{"code":-32022,…
         +1min
         A> {"id":"b","method":"tools/list","params":{$M}}
             start 2 at nowhere
-        "#,
-    );
+        "#);
 }
 
 #[test]

@@ -246,37 +246,43 @@ fn unknown_task_while_starting() {
     "#);
 }
 
-/// Some servers number their tasks, so the next id can be guessed.
-#[test]
-fn task_started_meanwhile_is_withheld() {
-    run(r#"
+/// Two clients of a process. B asks for a task that nobody has started.
+#[track_caller]
+fn guess(story: &str) {
+    let opening = r#"
         given shared
         A opens 1
         B joins 1
         A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
         1> {"id":3,"result":{}} -> A as 1
         B> {"id":7,"method":"tasks/get","params":{"taskId":"t1"}} -> 1 as 4
+    "#;
+    run(&format!("{opening}{story}"));
+}
+
+/// Some servers number their tasks, so the next id can be guessed.
+#[test]
+fn task_started_meanwhile_is_withheld() {
+    guess(
+        r#"
         A> {"id":2,"method":"tools/call","params":{"task":{}}} -> 1 as 5
         1> {"id":5,"result":{"task":{"taskId":"t1","status":"working"}}} -> A as 2
         1> {"id":4,"result":{"taskId":"t1","status":"working"}}
             B< {"id":7,"error":…"Unknown task: t1"…}
         B> {"id":8,"method":"tasks/cancel","params":{"taskId":"t1"}}
             B< {"id":8,"error":…"Unknown task: t1"…}
-    "#);
+    "#,
+    );
 }
 
 /// The server says itself that it has no such task, or no tasks at all.
 #[test]
 fn server_answers_for_unknown_tasks() {
-    run(r#"
-        given shared
-        A opens 1
-        B joins 1
-        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 3
-        1> {"id":3,"result":{}} -> A as 1
-        B> {"id":7,"method":"tasks/get","params":{"taskId":"t1"}} -> 1 as 4
+    guess(
+        r#"
         1> {"id":4,"error":{"code":-32601,"message":"no tasks"}} -> B as 7
-    "#);
+    "#,
+    );
 }
 
 #[test]

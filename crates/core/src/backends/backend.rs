@@ -14,13 +14,14 @@ use crate::backends::{
     Breaker, Counters, FramingGuess, Health, Lifecycle, Quarantine, Subscriptions, Tasks, Usage, Users,
     takes_turn,
 };
-use crate::catalogue::{List, Offer, RawOffer};
+use crate::catalogue::{List, Offer, RawOffer, Wishes};
 use crate::environment::Environment;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::pins::Pinning;
 use crate::settings::ServerSettings;
 use bytes::Bytes;
+use serde_json::Value;
 use std::sync::Arc;
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Framing, Kind, Message, Method, Part, RawId};
@@ -113,6 +114,13 @@ impl Backend {
     pub(crate) fn rename(&mut self, settings: &Arc<ServerSettings>) {
         self.settings = settings.clone();
         self.lists.rename(&settings.naming);
+    }
+
+    /// The changes of lists that the server has promised to announce.
+    pub(crate) fn announced_changes(&self) -> Wishes {
+        let welcome = self.handshake.welcome().and_then(|welcome| welcome.part(Part::Result));
+        let welcome: Value = welcome.and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
+        Wishes::of_lists(&welcome["capabilities"])
     }
 
     pub(crate) fn key(&self) -> &BackendKey {

@@ -46,6 +46,15 @@ impl Wishes {
         }
     }
 
+    /// Whether changes of this list are included.
+    pub(crate) fn includes_list(&self, list: List) -> bool {
+        match list {
+            List::Tools => self.tools_list_changed,
+            List::Prompts => self.prompts_list_changed,
+            List::Resources | List::Templates => self.resources_list_changed,
+        }
+    }
+
     /// Whether changes of a resource are included.
     pub(crate) fn includes_resource(&self, uri: &str) -> bool {
         self.resource_subscriptions.iter().any(|wanted| wanted == uri)

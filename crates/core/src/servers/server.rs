@@ -14,6 +14,30 @@ use crate::settings::{Capabilities, EraChoice, Scope, ScopeReason, ServerSetting
 use std::sync::Arc;
 use switchboard_protocol::{Era, Framing, Message};
 
+/// What is known of the era of a server, and for how long.
+#[derive(Debug, Clone, Copy)]
+enum EraVerdict {
+    Unknown,
+    Seen {
+        era: Era,
+        until: Moment,
+    },
+    /// It refused the other era, or ended on the question, but has not yet answered `initialize`.
+    SupposedLegacy {
+        until: Moment,
+    },
+}
+
+impl EraVerdict {
+    fn at(self, now: Moment) -> Option<Era> {
+        match self {
+            Self::Seen { era, until } if until > now => Some(era),
+            Self::SupposedLegacy { until } if until > now => Some(Era::Legacy),
+            Self::Unknown | Self::Seen { .. } | Self::SupposedLegacy { .. } => None,
+        }
+    }
+}
+
 /// One entry of the config, with everything learnt from its backends.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -28,10 +52,7 @@ pub(crate) struct Server {
     tools: PinnedTools,
     /// The facts learnt from starts, as stored.
     record: Record,
-    /// The era that it was seen to speak, and the end of that verdict.
-    era: Option<(Era, Moment)>,
-    /// Whether that is only supposed, since a process ended on the question.
-    is_supposed_legacy: bool,
+    era: EraVerdict,
     /// Tasks of a remote server, which all connections to it can reach.
     remote_tasks: Tasks,
     /// The next attempt, while the lists cannot be fetched.
@@ -65,8 +86,10 @@ impl Server {
             tools: PinnedTools::new(settings.pinning, settings.pins.clone()),
             retry: Retry::planned(&settings.record, now),
             insight: Insight::of(&settings),
-            era: settings.record.era.map(|seen| (seen.era, now + seen.good_for)),
-            is_supposed_legacy: false,
+            era: settings.record.era.map_or(EraVerdict::Unknown, |seen| EraVerdict::Seen {
+                era: seen.era,
+                until: now + seen.good_for,
+            }),
             remote_tasks: Tasks::default(),
             record: settings.record.clone(),
             call_limits: settings.call_limits.clone(),
@@ -162,29 +185,27 @@ impl Server {
     pub(crate) fn era(&self, now: Moment) -> Option<Era> {
         match self.settings.era {
             EraChoice::Fixed(era) => Some(era),
-            EraChoice::Auto => self.era.filter(|(_, until)| *until > now).map(|(era, _)| era),
+            EraChoice::Auto => self.era.at(now),
         }
     }
 
     /// Records the era that it was seen to speak.
     pub(crate) fn set_era(&mut self, era: Era, until: Moment) {
-        self.era = Some((era, until));
-        self.is_supposed_legacy = false;
+        self.era = EraVerdict::Seen { era, until };
     }
 
     /// Whether it was seen to speak this era, and the verdict still holds.
     pub(crate) fn is_seen(&self, era: Era, now: Moment) -> bool {
-        !self.is_supposed_legacy && self.era(now) == Some(era)
+        !self.is_supposed_legacy() && self.era(now) == Some(era)
     }
 
     /// Lets it count as legacy for a while, although that is not certain.
     pub(crate) fn suppose_legacy(&mut self, until: Moment) {
-        self.era = Some((Era::Legacy, until));
-        self.is_supposed_legacy = true;
+        self.era = EraVerdict::SupposedLegacy { until };
     }
 
     pub(crate) fn is_supposed_legacy(&self) -> bool {
-        self.is_supposed_legacy
+        matches!(self.era, EraVerdict::SupposedLegacy { .. })
     }
 
     /// Tasks of a remote server.
@@ -259,7 +280,7 @@ impl Server {
             self.settings = Arc::new(settings);
         }
         self.insight = Insight::default();
-        (self.era, self.is_supposed_legacy) = (None, false);
+        self.era = EraVerdict::Unknown;
         self.offers = Offers::default();
         self.forget_retry();
         self.failure = None;

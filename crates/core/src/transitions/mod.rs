@@ -35,6 +35,7 @@ pub use backends::MEMORY_CHECK_INTERVAL;
 pub use owner::{Change, Done, Order};
 pub use pool::StandbyState;
 
+pub(crate) use aggregate::TaskMeant;
 pub(crate) use audit::{CallEnd, item_of};
 pub(crate) use clients::Screened;
 pub(crate) use routing::{Addressee, Forget, Route, names_task};

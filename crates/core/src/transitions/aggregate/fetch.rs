@@ -9,7 +9,6 @@ use crate::event::Action;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::Asker;
 use crate::pins::Pinning;
-use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::{Message, Method, Part};
@@ -61,7 +60,8 @@ impl Core {
         let now = self.clock.now();
         let homes: Vec<BackendId> =
             self.delegates(client).iter().filter_map(|delegate| self.clients.get(delegate)?.home()).collect();
-        let is_stale = |b: &Backend| b.lists().is_stale(list, now) && !announces_changes(b, list);
+        let is_stale =
+            |b: &Backend| b.lists().is_stale(list, now) && !b.announced_changes().includes_list(list);
         let stale = homes.into_iter().filter(|home| self.backends.get(home).is_some_and(is_stale));
         let stale: Vec<BackendId> = stale.collect();
         for backend in &stale {
@@ -221,11 +221,4 @@ fn is_not_offered(answer: &Message) -> bool {
     const METHOD_NOT_FOUND: i64 = -32601;
     let answer = serde_json::from_slice::<serde_json::Value>(answer.bytes());
     answer.is_ok_and(|answer| answer["error"]["code"] == METHOD_NOT_FOUND)
-}
-
-/// Whether a server has promised to announce changes of a list.
-fn announces_changes(b: &Backend, list: List) -> bool {
-    let welcome = b.handshake().welcome().and_then(|welcome| welcome.part(Part::Result));
-    let found: Option<Value> = welcome.and_then(|welcome| serde_json::from_slice(welcome).ok());
-    found.is_some_and(|found| found["capabilities"][list.capability()]["listChanged"] == true)
 }

@@ -23,3 +23,5 @@ mod lists;
 mod prefetch;
 mod server_messages;
 mod unavailable;
+
+pub(crate) use tasks::TaskMeant;

@@ -7,6 +7,7 @@ use crate::ids::ClientId;
 use crate::messages::{initialized_notice, own_message, same_spelling};
 use crate::pending::NOWHERE;
 use crate::routing::NamedPath;
+use crate::transitions::TaskMeant;
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_protocol::modern;
@@ -247,7 +248,7 @@ impl Core {
     fn owner_of_task(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
         let task = message.text(Part::TaskId).unwrap_or_default().into_owned();
         match self.task_meant(client, &task) {
-            Some((delegate, own)) => {
+            Some(TaskMeant { delegate, own, .. }) => {
                 if own != task {
                     message.rename(Part::TaskId, quoted(&own));
                 }

@@ -4,7 +4,7 @@
 use crate::catalogue::NameStyle;
 use crate::clients::Client;
 use crate::core::Core;
-use crate::ids::ClientId;
+use crate::ids::{BackendId, ClientId};
 use crate::pending::Pending;
 use crate::text::percent;
 use crate::transitions::names_task;
@@ -14,6 +14,14 @@ use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
 /// Ends the name of the server. Percent-encoding leaves none in the name itself.
 const SEPARATOR: char = ':';
 
+/// A task of an aggregate client.
+pub(crate) struct TaskMeant {
+    pub(crate) delegate: ClientId,
+    /// The server's own id.
+    pub(crate) own: String,
+    pub(crate) backend: BackendId,
+}
+
 impl Core {
     /// Text before the ids of a server's tasks; `None` for a client that sees the server alone.
     pub(crate) fn task_prefix(&self, c: &Client) -> Option<String> {
@@ -22,21 +30,21 @@ impl Core {
         is_named.then(|| prefix(&c.naming().server))
     }
 
-    /// The delegate and the server's own id for a task that an aggregate client names.
-    pub(crate) fn task_meant(&self, client: ClientId, public: &str) -> Option<(ClientId, String)> {
+    /// The task that an aggregate client names.
+    pub(crate) fn task_meant(&self, client: ClientId, public: &str) -> Option<TaskMeant> {
         let delegates = self.delegates(client);
-        let owns = |delegate: ClientId, own: &str| {
-            let own = serde_json::Value::from(own).to_string();
-            self.backend_of_task(delegate, own.as_bytes()).is_some()
+        let owned = |delegate: ClientId, own: &str| {
+            let quoted = serde_json::Value::from(own).to_string();
+            let backend = self.backend_of_task(delegate, quoted.as_bytes())?;
+            Some(TaskMeant { delegate, own: own.to_owned(), backend })
         };
         let named = |delegate: &ClientId| {
             let c = self.clients.get(delegate)?;
-            let own = public.strip_prefix(&prefix(&c.naming().server))?;
-            owns(*delegate, own).then(|| (*delegate, own.to_owned()))
+            owned(*delegate, public.strip_prefix(&prefix(&c.naming().server))?)
         };
         // Ids without a name are from the time when there was one server.
-        let unnamed = || delegates.iter().find(|delegate| owns(**delegate, public));
-        delegates.iter().find_map(named).or_else(|| unnamed().map(|delegate| (*delegate, public.to_owned())))
+        let unnamed = |delegate: &ClientId| owned(*delegate, public);
+        delegates.iter().find_map(named).or_else(|| delegates.iter().find_map(unnamed))
     }
 
     /// Names the server in the ids of its tasks, in a request or notification of the server.

@@ -10,11 +10,10 @@ use crate::core::Core;
 use crate::event::{Action, MemberPath};
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId};
-use crate::messages::{own_result, same_spelling};
+use crate::messages::{own_result, root_entry, same_spelling};
 use crate::pending::{Asker, NOWHERE, Pending, RequestState, name_of};
 use crate::routing::{NamedPath, path};
 use crate::transitions::{Route, Screened, item_of};
-use serde_json::json;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{
     Broken, Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, dialect,
@@ -526,9 +525,9 @@ impl Core {
         if said.has(Part::MetaVersion) && pending.client().is_some_and(is_elsewhere) {
             // As in the answer to `roots/list`.
             let style = self.settings.roots.policy.style;
-            let root = b.key().root.as_ref();
-            let own = root.map(|root| json!({ "uri": path::to_uri(root, style) }).to_string());
-            replace_roots(said, &format!("[{}]", own.unwrap_or_default()), &mut out);
+            let root = b.key().root.as_ref().map(|root| path::to_uri(root, style));
+            let own = root.map(|uri| root_entry(&uri)).unwrap_or_default();
+            replace_roots(said, &format!("[{own}]"), &mut out);
         }
         pending.set_deadline(deadline);
         if let Asker::Client { client, id, .. } = pending.asker()

@@ -65,14 +65,18 @@ impl Core {
         if !is_permitted {
             return Some(self.forbidden(c, Asked::Method(&method)));
         }
-        let wishes = Wishes::of(message).filter(|_| message.method() == Method::Listen)?;
+        if message.method() != Method::Listen {
+            return None;
+        }
+        let wishes = Wishes::of(message)?;
         // A subscription to resources or tasks is a use of them, whatever the method is called.
         let used = [
             (!wishes.resource_subscriptions.is_empty(), Method::Subscribe),
             (!wishes.task_ids.is_empty(), Method::TasksGet),
         ];
-        let names = used.into_iter().filter(|(is_used, _)| *is_used).filter_map(|(_, method)| method.name());
-        let denied = names.into_iter().find(|name| !c.identity().allows_method(name))?;
+        let mut names =
+            used.into_iter().filter(|(is_used, _)| *is_used).filter_map(|(_, method)| method.name());
+        let denied = names.find(|name| !c.identity().allows_method(name))?;
         Some(self.forbidden(c, Asked::Method(denied)))
     }
 

@@ -5,7 +5,7 @@ use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
-use crate::messages::version_member;
+use crate::messages::{root_entry, version_member};
 use crate::pending::{AskedBy, Question};
 use crate::routing::path;
 use crate::transitions::Route;
@@ -209,7 +209,7 @@ impl Core {
         let roots: Vec<Cow<'_, str>> = match &only {
             Some(root) => {
                 let named = told.iter().find(|told| told.path() == Some(root));
-                let own = || json!({ "uri": path::to_uri(root, style) }).to_string().into();
+                let own = || root_entry(&path::to_uri(root, style)).into();
                 vec![named.map_or_else(own, |named| Cow::Borrowed(named.raw()))]
             }
             None if is_elsewhere => Vec::new(),

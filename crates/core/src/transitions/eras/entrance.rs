@@ -119,8 +119,7 @@ impl Core {
         let is_alone = !self.has_aggregate(client);
         for server in self.servers_behind(client) {
             let era = match (self.era_of(server), unknown) {
-                (Some(era), _) => era,
-                (None, Unknown::CountsAs(era)) => era,
+                (Some(era), _) | (None, Unknown::CountsAs(era)) => era,
                 // Its first request asks the same.
                 (None, Unknown::MustBeKnown) if is_alone => Era::Modern,
                 (None, Unknown::MustBeKnown) => {

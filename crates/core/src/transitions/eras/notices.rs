@@ -41,9 +41,7 @@ impl Core {
                 {
                     pending.acknowledge();
                 }
-                let mut out = self.for_client(client, message);
-                out.replace(message.span(Part::MetaSubscriptionId), Patch::Id(id.clone()));
-                self.tell_client_about(client, out, About::Request(id));
+                self.tell_listener(client, id, message);
             }
             Asker::Listen if message.method() == Method::ResourceUpdated => {
                 self.resource_updated(backend, message)
@@ -64,11 +62,16 @@ impl Core {
             let Some(client) = self.clients.get(&delegate).map(|c| c.connection()) else { continue };
             let public = self.public_uri(client, delegate, &uri);
             for listen in self.listens(client).into_iter().filter(|it| it.wishes.includes_resource(&public)) {
-                let mut out = self.for_client(delegate, message);
-                out.replace(message.span(Part::MetaSubscriptionId), Patch::Id(listen.id.clone()));
-                self.tell_client_about(delegate, out, About::Request(listen.id));
+                self.tell_listener(delegate, listen.id, message);
             }
         }
+    }
+
+    /// Passes a notification on a client's subscription, under the client's id.
+    pub(super) fn tell_listener(&mut self, client: ClientId, listen: RawId, message: &Message) {
+        let mut out = self.for_client(client, message);
+        out.replace(message.span(Part::MetaSubscriptionId), Patch::Id(listen.clone()));
+        self.tell_client_about(client, out, About::Request(listen));
     }
 
     /// Passes a log message to the request that it came with.

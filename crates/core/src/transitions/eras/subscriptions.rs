@@ -218,12 +218,7 @@ impl Core {
         let backend = launch.backend;
         let Some(b) = self.backends.get(&backend).filter(|b| b.is_current(launch)) else { return };
         let is_for_us = self.lessees(backend).any(|client| self.wants_offer(client));
-        let welcome = b.handshake().welcome().and_then(|welcome| welcome.part(Part::Result));
-        let discovered: Value = welcome.and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
-        let mut wishes = match is_for_us {
-            true => Wishes::of_lists(&discovered["capabilities"]),
-            false => Wishes::default(),
-        };
+        let mut wishes = if is_for_us { b.announced_changes() } else { Wishes::default() };
         let uris = b.subscriptions().iter().filter_map(|(uri, _)| serde_json::from_slice(uri).ok());
         wishes.resource_subscriptions = uris.collect();
         wishes.task_ids = self.heard_tasks(backend);

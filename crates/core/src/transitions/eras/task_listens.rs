@@ -3,20 +3,16 @@
 
 use crate::backends::Backend;
 use crate::core::Core;
-use crate::event::About;
 use crate::ids::{BackendId, ClientId};
 use crate::pending::{NOWHERE, Pending};
-use serde_json::Value;
-use switchboard_protocol::{Message, Method, Part, Patch, RawId};
+use crate::transitions::TaskMeant;
+use switchboard_protocol::{Message, Method, Part, RawId};
 
 /// A task that a client of several servers listens to.
 struct HeardTask {
-    connection: ClientId,
-    delegate: ClientId,
+    task: TaskMeant,
     /// The id of the client's subscription.
     listen: RawId,
-    /// The server's own id of the task.
-    own: String,
 }
 
 impl Core {
@@ -27,11 +23,8 @@ impl Core {
 
     /// The backends of a client's tasks.
     fn backends_of_tasks(&self, client: ClientId, tasks: &[String]) -> Vec<BackendId> {
-        let home = |task: &String| {
-            let (delegate, own) = self.task_meant(client, task)?;
-            self.backend_of_task(delegate, Value::from(own).to_string().as_bytes())
-        };
-        let mut found: Vec<BackendId> = tasks.iter().filter_map(home).collect();
+        let meant = tasks.iter().filter_map(|task| self.task_meant(client, task));
+        let mut found: Vec<BackendId> = meant.map(|task| task.backend).collect();
         found.sort_unstable();
         found.dedup();
         found
@@ -39,7 +32,7 @@ impl Core {
 
     /// The tasks at a backend that clients of several servers listen to, under the server's own ids.
     pub(super) fn heard_tasks(&self, backend: BackendId) -> Vec<String> {
-        let mut tasks: Vec<String> = self.heard_at(backend).into_iter().map(|heard| heard.own).collect();
+        let mut tasks: Vec<String> = self.heard_at(backend).into_iter().map(|heard| heard.task.own).collect();
         tasks.sort_unstable();
         tasks.dedup();
         tasks
@@ -54,13 +47,10 @@ impl Core {
         let mut heard = Vec::new();
         for connection in connections {
             for listen in self.listens(connection) {
-                for task in &listen.wishes.task_ids {
-                    let Some((delegate, own)) = self.task_meant(connection, task) else { continue };
-                    let home = self.backend_of_task(delegate, Value::from(&*own).to_string().as_bytes());
-                    if home == Some(backend) {
-                        heard.push(HeardTask { connection, delegate, listen: listen.id.clone(), own });
-                    }
-                }
+                let meant =
+                    listen.wishes.task_ids.iter().filter_map(|task| self.task_meant(connection, task));
+                let here = meant.filter(|task| task.backend == backend);
+                heard.extend(here.map(|task| HeardTask { task, listen: listen.id.clone() }));
             }
         }
         heard
@@ -69,13 +59,10 @@ impl Core {
     /// Passes the news of a task to the clients that listen to it.
     pub(super) fn task_told(&mut self, backend: BackendId, message: &Message) {
         let Some(task) = message.text(Part::TaskId) else { return };
-        for heard in self.heard_at(backend).into_iter().filter(|heard| heard.own == task) {
-            if !self.may_hear_of(heard.delegate, backend, message) {
-                continue;
+        for heard in self.heard_at(backend).into_iter().filter(|heard| heard.task.own == task) {
+            if self.may_hear_of(heard.task.delegate, backend, message) {
+                self.tell_listener(heard.task.delegate, heard.listen, message);
             }
-            let mut out = self.for_client(heard.delegate, message);
-            out.replace(message.span(Part::MetaSubscriptionId), Patch::Id(heard.listen.clone()));
-            self.tell_client_about(heard.connection, out, About::Request(heard.listen));
         }
     }
 

@@ -154,7 +154,12 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         let is_late = b.starting_since().is_some_and(|since| since + PATIENCE <= now);
         let Some(launch) = b.launch().filter(|_| is_late && !b.settings().is_remote) else { return };
-        if !self.is_tentative(backend) || self.is_asked_both(backend) || !self.is_discovering(backend) {
+        let is_open = |asker: fn(&Asker) -> bool| {
+            self.pending.iter().any(|(_, p)| p.backend() == backend && asker(p.asker()))
+        };
+        let is_asked_once =
+            is_open(|asker| matches!(asker, Asker::Replay)) && !is_open(|asker| matches!(asker, Asker::Era));
+        if !self.is_tentative(backend) || !is_asked_once {
             return;
         }
         let Some(declaration) = self.declaration_at(backend) else { return };
@@ -167,14 +172,6 @@ impl Core {
             declaration.legacy_initialize(minted).into(),
         );
         self.send_to_backend(launch, out);
-    }
-
-    fn is_asked_both(&self, backend: BackendId) -> bool {
-        self.pending.iter().any(|(_, p)| matches!(p.asker(), Asker::Era) && p.backend() == backend)
-    }
-
-    fn is_discovering(&self, backend: BackendId) -> bool {
-        self.pending.iter().any(|(_, p)| matches!(p.asker(), Asker::Replay) && p.backend() == backend)
     }
 
     /// Handles the answer to that `initialize`.
