@@ -7,11 +7,19 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use switchboard_protocol::envelope::Fault;
+use switchboard_protocol::envelope::{Fault, parse_repeated};
 use switchboard_protocol::json::What;
 use switchboard_protocol::{
-    Broken, Dialect, ErrorAnswer, Kind, Message, Outgoing, Parsed, Part, Patch, RawId, dialect, parse,
+    Broken, Dialect, ErrorAnswer, Kind, Message, MetaCache, Outgoing, Parsed, Part, Patch, RawId, dialect,
+    parse,
 };
+
+/// A sender may repeat its `_meta`: the second time it is not scanned, and must be read the same.
+fn is_read_the_same_again(data: &[u8]) {
+    let (mut cache, plain) = (MetaCache::default(), data.is_ascii());
+    let mut read = || format!("{:?}", parse_repeated(Bytes::copy_from_slice(data), plain, &mut cache));
+    assert_eq!(read(), read());
+}
 
 /// Paths of the parts that we replace.
 const REPLACED: &[(Part, &[&str])] = &[
@@ -38,6 +46,7 @@ const READ: &[(Part, &[&str])] = &[
 
 fuzz_target!(|data: &[u8]| {
     let is_json = serde_json::from_slice::<&RawValue>(data).is_ok();
+    is_read_the_same_again(data);
     match parse(Bytes::copy_from_slice(data)) {
         Ok(Parsed::One(message)) => {
             assert!(is_json);

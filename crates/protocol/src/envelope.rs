@@ -8,6 +8,7 @@ use crate::hunt::{self, Glimpse};
 use crate::id::RawId;
 use crate::json::{self, MAX_DEPTH, Next, NotJson, What};
 use crate::message::{Kind, Message};
+use crate::meta_cache::MetaCache;
 use crate::method::{self, Method};
 use crate::touch::{Branch, ENVELOPE, PARTS, Part, Span};
 use bytes::Bytes;
@@ -120,12 +121,21 @@ pub fn parse(bytes: Bytes) -> Result<Parsed, Broken> {
 
 /// Same as [`parse`], for callers that already know whether the bytes are ASCII.
 pub fn parse_knowing(bytes: Bytes, plain: bool) -> Result<Parsed, Broken> {
+    parse_by(bytes, plain, None)
+}
+
+/// Same as [`parse_knowing`], for messages of one sender, which may repeat the `_meta` of an earlier one.
+pub fn parse_repeated(bytes: Bytes, plain: bool, cache: &mut MetaCache) -> Result<Parsed, Broken> {
+    parse_by(bytes, plain, Some(cache))
+}
+
+fn parse_by(bytes: Bytes, plain: bool, cache: Option<&mut MetaCache>) -> Result<Parsed, Broken> {
     if !plain && let Err(error) = std::str::from_utf8(&bytes) {
         return Err(broken(Fault::NotUtf8 { at: error.valid_up_to() as u32 }, &bytes));
     }
     let start = json::space(&bytes, 0);
     match json::next(&bytes, start) {
-        Ok(Next::Object) => parse_object(bytes, start).map(Parsed::One),
+        Ok(Next::Object) => parse_object(bytes, start, cache).map(Parsed::One),
         Ok(Next::Array) => parse_batch(&bytes, start),
         Ok(Next::String | Next::Number | Next::Literal) => {
             // `12 apples` is not JSON; `12` is JSON, but not a message.
@@ -136,17 +146,22 @@ pub fn parse_knowing(bytes: Bytes, plain: bool) -> Result<Parsed, Broken> {
     }
 }
 
-fn parse_object(bytes: Bytes, start: usize) -> Result<Message, Broken> {
+fn parse_object(bytes: Bytes, start: usize, cache: Option<&mut MetaCache>) -> Result<Message, Broken> {
     let mut message = Message::blank(bytes);
-    match message.fill(|bytes, spans| read_object(bytes, start, spans)) {
+    match message.fill(|bytes, spans| read_object(bytes, start, spans, cache)) {
         Ok(()) => Ok(message),
         // The strict scan stops at the first fault; the tolerant one may still find the id to answer.
         Err(fault) => Err(broken(fault, message.bytes())),
     }
 }
 
-fn read_object(bytes: &[u8], start: usize, spans: &mut [Span; PARTS]) -> Result<(Kind, Method), Fault> {
-    let mut walk = Walk { bytes, spans, alike: 0 };
+fn read_object(
+    bytes: &[u8],
+    start: usize,
+    spans: &mut [Span; PARTS],
+    cache: Option<&mut MetaCache>,
+) -> Result<(Kind, Method), Fault> {
+    let mut walk = Walk { bytes, spans, alike: 0, cache };
     let pos = walk.object(start, ENVELOPE, Level::Envelope)?;
     json::end(bytes, pos)?;
     walk.judge()
@@ -167,7 +182,7 @@ fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
     let parsed = members.into_iter().map(|member| {
         let bytes = bytes.slice(member.range());
         match bytes.first() {
-            Some(b'{') => parse_object(bytes, 0),
+            Some(b'{') => parse_object(bytes, 0, None),
             // JSON-RPC wants one error per member here, under a null id.
             _ => Err(as_a_whole(Fault::NotAnObject)),
         }
@@ -214,6 +229,7 @@ struct Walk<'a> {
     spans: &'a mut [Span; PARTS],
     /// One bit per part: set when a key differs from the part's key only in letter case.
     alike: u64,
+    cache: Option<&'a mut MetaCache>,
 }
 
 const _: () = assert!(PARTS <= 64, "`Walk::alike` has a bit per part");
@@ -235,8 +251,11 @@ impl Walk<'_> {
             };
             pos = match branch {
                 Some(branch) if !branch.below.is_empty() && json::byte(bytes, start) == Some(b'{') => {
-                    // Recursion only follows the touch table; all other values are stepped over.
-                    self.object(start, branch.below, Level::Inner)?
+                    match branch.part {
+                        Part::Meta => self.meta(start, branch)?,
+                        // Recursion only follows the touch table; all other values are stepped over.
+                        _ => self.object(start, branch.below, Level::Inner)?,
+                    }
                 }
                 _ => json::value(bytes, start)?,
             };
@@ -249,6 +268,26 @@ impl Walk<'_> {
             }
             pos = json::space(bytes, pos + 1);
         }
+    }
+
+    /// Scans the `_meta` of a request, unless the sender repeats itself.
+    fn meta(&mut self, start: usize, branch: &'static Branch) -> Result<usize, Fault> {
+        // A second `_meta` is refused when it is recorded; until then it must not overwrite the first.
+        let is_first = self.spans[Part::Meta as usize].is_absent();
+        if is_first
+            && let Some(cache) = &self.cache
+            && let Some(behind) = cache.recall(self.bytes, start, self.spans)
+        {
+            return Ok(behind);
+        }
+        let behind = self.object(start, branch.below, Level::Inner)?;
+        if let Some(cache) = &mut self.cache
+            && is_first
+            && self.alike == 0
+        {
+            cache.keep(self.bytes, start..behind, self.spans);
+        }
+        Ok(behind)
     }
 
     /// Handles a key that does not match byte for byte: the same key written with escapes, or a look-alike

@@ -9,6 +9,7 @@
 //! - [`framing`]: frames in a byte stream (newline or `Content-Length`), in both directions.
 //! - [`sse`]: the parser for server-sent events.
 //! - [`touch`]: the touch table, with every part of a message that we may read or replace.
+//! - [`meta_cache`]: the `_meta` that a modern client repeats in each request.
 //! - [`message`]: one message with its bytes, its kind and the spans of its parts.
 //! - [`envelope`]: the parser from frame to message.
 //! - [`prune`]: messages without some of their members.
@@ -34,6 +35,7 @@ pub mod hunt;
 pub mod framing;
 pub mod sse;
 pub mod touch;
+pub mod meta_cache;
 pub mod message;
 pub mod envelope;
 pub mod prune;
@@ -53,6 +55,7 @@ pub use error_kind::ErrorKind;
 pub use framing::{Frame, Framer, Framing};
 pub use id::RawId;
 pub use message::{Kind, Message};
+pub use meta_cache::MetaCache;
 pub use method::Method;
 pub use modern::Era;
 pub use outgoing::{Outgoing, OutgoingKind, Patch, Refusal};

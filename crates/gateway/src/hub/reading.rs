@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use switchboard_core::{ClientId, Event, Launch, Peer};
 use switchboard_process::aside;
-use switchboard_protocol::{Broken, Frame, Framer, Framing, Parsed};
+use switchboard_protocol::{Broken, Frame, Framer, Framing, MetaCache, Parsed};
 
 /// Reads a client to its end.
 pub(crate) async fn read_client(
@@ -23,13 +23,15 @@ pub(crate) async fn read_client(
 ) {
     // The stream may have begun before us; the tap counts positions from its start.
     let source = FrameSource { read: reader.tap().map_or(0, |tap| tap.start()), ..FrameSource::default() };
-    Reading { hub, peer: Peer::Client(client), framer, source, reader }.read_all(input.into()).await;
+    let (peer, cache) = (Peer::Client(client), MetaCache::default());
+    Reading { hub, peer, framer, source, reader, cache }.read_all(input.into()).await;
 }
 
 /// Reads a backend to its end.
 pub(crate) async fn read_backend(hub: &Arc<Hub>, launch: Launch, input: impl Into<Input>, framer: Framer) {
+    let (peer, cache) = (Peer::Backend(launch), MetaCache::default());
     let (source, reader) = (FrameSource::default(), ClientReader::default());
-    Reading { hub, peer: Peer::Backend(launch), framer, source, reader }.read_all(input.into()).await;
+    Reading { hub, peer, framer, source, reader, cache }.read_all(input.into()).await;
 }
 
 /// Passes a message to the core that an earlier process received from the client. The tap is not
@@ -53,6 +55,7 @@ struct Reading<'a> {
     framer: Framer,
     source: FrameSource,
     reader: ClientReader,
+    cache: MetaCache,
 }
 
 /// Frame that cannot be handled inside the turn.
@@ -155,12 +158,12 @@ impl Reading<'_> {
     /// Handles a client's frame. Breaks with a frame whose paths must be looked up, or with `None` if the
     /// tap leaves the rest to another reader.
     fn take_from_client(
-        &self,
+        &mut self,
         turn: &mut Turn<'_>,
         client: ClientId,
         frame: Frame,
     ) -> ControlFlow<Option<Held>> {
-        let event = match from_client(client, frame, self.source) {
+        let event = match from_client(client, frame, self.source, &mut self.cache) {
             Event::FromClient { frame, .. } => {
                 let unresolved = self.reader.names(&frame);
                 match self.reader.known(&unresolved) {

@@ -5,11 +5,14 @@
 
 use super::listen::CallerOrigin;
 use super::refusal::HttpRefusal;
+use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use switchboard_process::lock::{Lock, LockGuard};
+use switchboard_protocol::envelope::{parse_knowing, parse_repeated};
+use switchboard_protocol::{Broken, MetaCache, Parsed};
 use tokio::sync::{Notify, watch};
 
 /// Connections of known clients at a time.
@@ -47,6 +50,8 @@ pub(crate) struct Guest {
     number: u64,
     is_known: AtomicBool,
     notice: Arc<Notice>,
+    /// Of the requests on this connection.
+    cache: Lock<MetaCache>,
 }
 
 /// Origin of a request.
@@ -78,7 +83,8 @@ impl Guests {
         list.next += 1;
         list.all += 1;
         list.strangers.insert(number, notice.clone());
-        Arc::new(Guest { guests: self.clone(), number, is_known: AtomicBool::new(false), notice })
+        let (is_known, cache) = (AtomicBool::new(false), Lock::default());
+        Arc::new(Guest { guests: self.clone(), number, is_known, notice, cache })
     }
 
     /// Frees a descriptor for another connection.
@@ -180,6 +186,15 @@ impl Caller {
     /// A request of our own, without a connection.
     pub(super) fn ourselves() -> Self {
         Self { origin: CallerOrigin::Here, guest: None }
+    }
+
+    /// Parses a body. Clients repeat the `_meta` of their requests on a connection.
+    pub(super) fn parse(&self, body: Bytes) -> Result<Parsed, Broken> {
+        let plain = body.is_ascii();
+        match &self.guest {
+            Some(guest) => parse_repeated(body, plain, &mut guest.cache.lock()),
+            None => parse_knowing(body, plain),
+        }
     }
 
     /// Marks the caller's connection as known.

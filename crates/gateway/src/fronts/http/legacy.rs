@@ -54,7 +54,7 @@ impl Front {
             Ok(session) => session,
             Err(refusal) => return self.refuse(request, &refusal).await,
         };
-        match self.read(request.into_body(), self.host.max_message_bytes()).await {
+        match self.read(request.into_body(), self.host.max_message_bytes(), None).await {
             Ok(Ok(said)) => {
                 let asked = Asked::of(&said);
                 // Refused here, since the core accepts no new requests.

@@ -5,6 +5,7 @@ use super::body::Events;
 use super::events::EventId;
 use super::gate::text;
 use super::gather::{Unread, gather};
+use super::guests::Caller;
 use super::refusal::{Asked, HttpRefusal};
 use super::reply::{accepted, message, stream};
 use super::route::RouteTarget;
@@ -58,7 +59,7 @@ impl Front {
         let (head, body) = request.into_parts();
         // Where there is no token, a session proves a known client. Checked before a long body is read.
         let session = text(&head.headers, &SESSION).map(|id| self.find(id, &target, &from));
-        match self.read_post(body, self.host.max_message_bytes()).await {
+        match self.read_post(body, self.host.max_message_bytes(), from.caller).await {
             Ok(said) => self.serve_post(head.headers, said, takes_streams, session, (target, from)).await,
             Err(refusal) => *refusal,
         }
@@ -93,8 +94,13 @@ impl Front {
     }
 
     /// The messages of a POST, or the answer to what is not one.
-    pub(super) async fn read_post(&self, body: Incoming, limit: usize) -> Result<Parsed, Box<HttpReply>> {
-        match self.read(body, limit).await {
+    pub(super) async fn read_post(
+        &self,
+        body: Incoming,
+        limit: usize,
+        caller: &Caller,
+    ) -> Result<Parsed, Box<HttpReply>> {
+        match self.read(body, limit, Some(caller)).await {
             Ok(Ok(said)) => Ok(said),
             // Answered here: the core could only answer on a stream, and this POST waits for a response.
             Ok(Err(broken)) => Err(HttpRefusal::broken(&broken).reply(&Asked::of_broken(&broken))),
@@ -141,7 +147,7 @@ impl Front {
         if *request.method() != HttpMethod::POST || check_type(request.headers()).is_err() {
             return refusal.unread();
         }
-        let asked = match self.read(request.into_body(), self.host.max_message_bytes()).await {
+        let asked = match self.read(request.into_body(), self.host.max_message_bytes(), None).await {
             Ok(Ok(said)) => Asked::of(&said),
             Ok(Err(broken)) => Asked::of_broken(&broken),
             Err((_, asked)) => asked,
@@ -154,6 +160,7 @@ impl Front {
         &self,
         body: Incoming,
         limit: usize,
+        caller: Option<&Caller>,
     ) -> Result<Result<Parsed, Broken>, (HttpRefusal, Asked)> {
         let bytes = match gather(body, limit).await {
             Ok(bytes) => bytes,
@@ -174,7 +181,10 @@ impl Front {
             }
         };
         Ok(match bytes.len() {
-            0..MAX_INLINE_BYTES => parse(bytes),
+            0..MAX_INLINE_BYTES => match caller {
+                Some(caller) => caller.parse(bytes),
+                None => parse(bytes),
+            },
             _ => aside::run(move || parse(bytes)).await,
         })
     }

@@ -30,7 +30,8 @@ impl Front {
             Err(refusal) => return refusal.unread(),
         };
         let (head, body) = request.into_parts();
-        let said = match self.read_post(body, MAX_UNPROVEN_BYTES.min(self.host.max_message_bytes())).await {
+        let limit = MAX_UNPROVEN_BYTES.min(self.host.max_message_bytes());
+        let said = match self.read_post(body, limit, caller).await {
             Ok(said) => said,
             Err(refusal) => return *refusal,
         };

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use switchboard_core::{ClientId, Event, Launch, Peer};
 use switchboard_process::aside;
-use switchboard_protocol::envelope::parse_knowing;
+use switchboard_protocol::envelope::{parse_knowing, parse_repeated};
 use switchboard_protocol::recover::recover;
-use switchboard_protocol::{Broken, Frame, Framing, Message, Parsed, parse};
+use switchboard_protocol::{Broken, Frame, Framing, Message, MetaCache, Parsed};
 
 /// Longer messages are parsed on another thread, so that they do not hold up other clients.
 pub(crate) const MAX_INLINE_BYTES: usize = 256 << 10;
@@ -24,7 +24,17 @@ pub(crate) struct FrameSource {
 
 impl FrameSource {
     pub(crate) fn parse(self, bytes: Bytes) -> Result<Parsed, Broken> {
-        let mut parsed = if self.plain { parse_knowing(bytes, true) } else { parse(bytes) };
+        let plain = self.plain || bytes.is_ascii();
+        self.understood(parse_knowing(bytes, plain))
+    }
+
+    /// Parses a message of a client, which may repeat the `_meta` of its last one.
+    pub(crate) fn parse_repeated(self, bytes: Bytes, cache: &mut MetaCache) -> Result<Parsed, Broken> {
+        let plain = self.plain || bytes.is_ascii();
+        self.understood(parse_repeated(bytes, plain, cache))
+    }
+
+    fn understood(self, mut parsed: Result<Parsed, Broken>) -> Result<Parsed, Broken> {
         // Only this framing lets line breaks through, which must not reach a newline-delimited peer.
         if let (Some(Framing::ContentLength), Ok(parsed)) = (self.framing, &mut parsed) {
             mark_multiline(parsed);
@@ -55,16 +65,21 @@ pub(crate) fn understand_short(launch: Launch, frame: Frame) -> Vec<Event> {
 /// Events of a frame.
 pub(crate) fn understand(peer: Peer, frame: Frame, source: FrameSource, tell: &mut dyn FnMut(Event)) {
     match peer {
-        Peer::Client(client) => tell(from_client(client, frame, source)),
+        Peer::Client(client) => tell(from_client(client, frame, source, &mut MetaCache::default())),
         Peer::Backend(launch) => from_backend(launch, frame, source, tell),
     }
 }
 
-pub(crate) fn from_client(client: ClientId, frame: Frame, source: FrameSource) -> Event {
+pub(crate) fn from_client(
+    client: ClientId,
+    frame: Frame,
+    source: FrameSource,
+    cache: &mut MetaCache,
+) -> Event {
     match frame {
         // Noise is parsed as well: a client is owed an error for whatever is not JSON.
         Frame::Message(bytes) | Frame::Noise(bytes) => {
-            Event::FromClient { client, frame: source.parse(bytes), paths: Vec::new() }
+            Event::FromClient { client, frame: source.parse_repeated(bytes, cache), paths: Vec::new() }
         }
         Frame::TooLong { length, glimpses } => Event::ClientTooLong { client, length, glimpses },
     }
