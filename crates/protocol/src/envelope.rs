@@ -4,6 +4,9 @@
 //! Strict where two parsers could disagree and let something be smuggled past us (duplicate keys, look-alike
 //! keys); tolerant towards everything that we only carry.
 
+#[cfg(test)]
+mod repeated;
+
 use crate::hunt::{self, Glimpse};
 use crate::id::RawId;
 use crate::json::{self, MAX_DEPTH, Next, NotJson, What};
