@@ -10,7 +10,6 @@
 //! - [`moment`]: time as a value. [`text`]: nearest names and percent-encoding. [`redact`]: removal of secrets
 //!   from texts. `ids`: numbers of clients, backends, servers.
 //! - `messages`: messages of our own, and comparison of message parts.
-//! - `translation`: the other era of MCP, for one process.
 //! - [`access`]: identities of clients, their rights and limits, and what servers may ask.
 //! - [`environment`]: environment variables, compared between clients of one backend.
 //! - [`routing`]: the workspace of a request.
@@ -30,7 +29,6 @@ pub mod text;
 pub mod redact;
 mod ids;
 mod messages;
-mod translation;
 pub mod access;
 pub mod environment;
 pub mod routing;

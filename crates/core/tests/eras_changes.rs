@@ -30,6 +30,7 @@ fn handshake_refuses_modern_requests() {
 fn plain_client_may_turn_modern() {
     play(
         r#"
+        given era modern
         A starts 1
         A> {"id":"a","method":"tools/list"}
             1< {"id":2,"method":"initialize","params":{"protocolVersion":"2024-11-05",…}}

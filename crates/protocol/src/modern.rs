@@ -18,12 +18,6 @@ pub const VERSION: &str = touch::VERSION;
 /// `_meta` key of the capabilities of a client.
 pub const CLIENT_CAPABILITIES: &str = touch::CAPABILITIES;
 
-/// `_meta` key of the name and version of a client.
-pub const CLIENT_INFO: &str = touch::INFO;
-
-/// `_meta` key of the lowest level of log messages about a request.
-pub const LOG_LEVEL: &str = touch::LOG_LEVEL;
-
 /// `_meta` key of the subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = touch::SUBSCRIPTION_ID;
 

@@ -3,8 +3,7 @@
 //!
 //! - `rmcp_peer serve (stdio | PORT)`: offers the same as `tests/real/drivers/modern_server.{py,mjs}`.
 //! - `rmcp_peer talk URL`, `rmcp_peer talk COMMAND ARGS…`: holds the conversation of
-//!   `tests/real/drivers/modern_client.{py,mjs}`, and prints one line of JSON a step. With $ERA=legacy it makes a handshake,
-//!   and leaves out what only the modern era has.
+//!   `tests/real/drivers/modern_client.{py,mjs}`, and prints one line of JSON a step.
 #![expect(deprecated, reason = "log messages are to be removed, and are still in use")]
 #![expect(clippy::print_stdout, reason = "the steps are the output of this program")]
 
@@ -307,17 +306,12 @@ async fn serve(way: &str) {
 struct Person {
     notices: mpsc::Sender<(&'static str, Value)>,
     progressed: Arc<Notify>,
-    changed: Arc<Notify>,
-}
-
-fn is_legacy() -> bool {
-    std::env::var("ERA").is_ok_and(|era| era == "legacy")
 }
 
 impl ClientHandler for Person {
     fn get_info(&self) -> ClientConfig {
         made(json!({
-            "protocolVersion": if is_legacy() { "2025-11-25" } else { "2026-07-28" },
+            "protocolVersion": "2026-07-28",
             "capabilities": { "elicitation": { "form": {} } },
             "clientInfo": { "name": "rmcp", "version": "1" },
         }))
@@ -338,10 +332,6 @@ impl ClientHandler for Person {
         params["progressToken"] = Value::Null;
         let _ = self.notices.try_send(("progress", params));
         self.progressed.notify_one();
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
     }
 
     async fn on_logging_message(
@@ -366,8 +356,6 @@ fn attempt<T: serde::Serialize>(step: &str, result: Result<T, ServiceError>) {
 
 struct Talk {
     client: RunningService<RoleClient, Person>,
-    /// The server has told of another list of tools.
-    changed: Arc<Notify>,
     prefix: String,
 }
 
@@ -376,9 +364,7 @@ impl Talk {
         let mut params =
             CallToolRequestParams::new(format!("{}{tool}", self.prefix)).with_arguments(made(arguments));
         let mut meta = RequestMetaObject::new();
-        if !is_legacy() {
-            meta.set_log_level(made(json!("warning")));
-        }
+        meta.set_log_level(made(json!("warning")));
         params.meta = Some(meta);
         params
     }
@@ -395,13 +381,9 @@ impl Talk {
 async fn connect(words: &[String]) -> (Talk, mpsc::Receiver<(&'static str, Value)>, Arc<Notify>) {
     let (notices, heard) = mpsc::channel(1000);
     let progressed = Arc::new(Notify::new());
-    let changed = Arc::new(Notify::new());
-    let person = Person { notices, progressed: progressed.clone(), changed: changed.clone() };
-    // No fallback to the other era.
-    let lifecycle = match is_legacy() {
-        true => ClientLifecycleMode::Initialize,
-        false => ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] },
-    };
+    let person = Person { notices, progressed: progressed.clone() };
+    // No fallback to a handshake.
+    let lifecycle = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
     let client = if words[0].starts_with("http:") {
         let token = std::env::var("TOKEN").unwrap_or_else(|_| "none".to_owned());
         let config = StreamableHttpClientTransportConfig::with_uri(words[0].clone()).auth_header(token);
@@ -417,18 +399,13 @@ async fn connect(words: &[String]) -> (Talk, mpsc::Receiver<(&'static str, Value
         person.serve_with_lifecycle((stdout, stdin), lifecycle).await
     };
     let client = client.expect("the server is modern");
-    (Talk { client, changed, prefix: std::env::var("PREFIX").unwrap_or_default() }, heard, progressed)
+    (Talk { client, prefix: std::env::var("PREFIX").unwrap_or_default() }, heard, progressed)
 }
 
 async fn talk(words: &[String]) {
     let (talk, mut heard, progressed) = connect(words).await;
     let client = &talk.client;
-    if is_legacy() {
-        print("server", &client.peer_info().as_deref());
-        client.set_level(made(json!({ "level": "warning" }))).await.expect("the level is set");
-    } else {
-        print("discover", &client.discover(RequestMetaObject::new()).await.expect("it is discovered"));
-    }
+    print("discover", &client.discover(RequestMetaObject::new()).await.expect("it is discovered"));
     print("tools", &client.list_tools(None).await.expect("tools are listed"));
     print("add", &talk.call("add", json!({ "a": 2, "b": 3 })).await);
 
@@ -480,27 +457,17 @@ async fn cancel(talk: &Talk, progressed: &Notify) {
 }
 
 async fn listen(talk: &Talk) {
-    if is_legacy() {
-        talk.call("change", json!({ "shown": true })).await;
-        talk.changed.notified().await;
-        print("told", &true);
-        return print_tools(talk).await;
-    }
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     let mut listening = talk.client.listen(filter).await.expect("it is acknowledged");
     print("listens", listening.acknowledged());
     talk.call("change", json!({ "shown": true })).await;
     let told = listening.next().await.expect("the listen is open").map(|told| shown(&told)["method"].clone());
     print("told", &told);
-    print_tools(talk).await;
-    listening.cancel().await.expect("the listen ends");
-}
-
-async fn print_tools(talk: &Talk) {
     let tools = talk.client.list_tools(None).await.expect("tools are listed").tools;
     let mut names: Vec<String> = tools.into_iter().map(|tool| tool.name.into_owned()).collect();
     names.sort();
     print("changed", &names);
+    listening.cancel().await.expect("the listen ends");
 }
 
 #[tokio::main(flavor = "current_thread")]

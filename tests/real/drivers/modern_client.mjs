@@ -1,5 +1,4 @@
-// Holds the modern conversation with the TypeScript SDK, and prints one line of JSON a step. With $ERA=legacy it makes a
-// handshake, and leaves out what only the modern era has.
+// Holds the modern conversation with the TypeScript SDK, and prints one line of JSON a step.
 //
 //   node modern_client.mjs URL
 //   node modern_client.mjs COMMAND ARGS…
@@ -10,7 +9,6 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const [target, ...args] = process.argv.slice(2);
 const prefix = process.env.PREFIX ?? "";
-const isLegacy = process.env.ERA === "legacy";
 const print = (step, value) => console.log(JSON.stringify({ step, value }));
 const attempt = async (step, promise) => {
   try {
@@ -22,8 +20,8 @@ const attempt = async (step, promise) => {
 
 const options = {
   capabilities: { elicitation: { form: {} } },
-  // No fallback to the other era.
-  versionNegotiation: { mode: isLegacy ? "legacy" : { pin: "2026-07-28" } },
+  // No fallback to a handshake.
+  versionNegotiation: { mode: { pin: "2026-07-28" } },
 };
 const client = new Client({ name: "typescript", version: "1" }, options);
 client.setRequestHandler("elicitation/create", ({ params }) => {
@@ -42,16 +40,10 @@ const transport = target.startsWith("http:")
   : new StdioClientTransport({ command: target, args, env: process.env, stderr: "inherit" });
 await client.connect(transport);
 
-const _meta = isLegacy ? {} : { "io.modelcontextprotocol/logLevel": "warning" };
+const _meta = { "io.modelcontextprotocol/logLevel": "warning" };
 const call = (name, args, more) => client.callTool({ name: prefix + name, arguments: args, _meta }, more);
 
-if (isLegacy) {
-  print("server", [client.getServerVersion(), client.getServerCapabilities(), client.getInstructions()]);
-  await client.setLoggingLevel("warning");
-  print("ping", await client.ping());
-} else {
-  print("discover", await client.discover());
-}
+print("discover", await client.discover());
 print("version", client.getNegotiatedProtocolVersion());
 print("tools", await client.listTools());
 print("add", await call("add", { a: 2, b: 3 }));
@@ -80,12 +72,12 @@ await attempt("cancelled", call("wait", {}, { signal: stop.signal, onprogress })
 while ((await call("was_cancelled", {})).content[0].text !== "yes") await new Promise((resolve) => setTimeout(resolve, 10));
 print("server knows", true);
 
-const listening = isLegacy ? undefined : await client.listen({ toolsListChanged: true });
-print("listens", listening?.honoredFilter);
+const listening = await client.listen({ toolsListChanged: true });
+print("listens", listening.honoredFilter);
 await call("change", { shown: true });
 print("told", await changed);
 print("changed", (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map((tool) => tool.name).sort());
-await listening?.close();
+await listening.close();
 print("restored", await call("change", { shown: false }));
 await client.close();
 print("closed", true);

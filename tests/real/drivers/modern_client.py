@@ -1,5 +1,4 @@
-"""Holds the modern conversation with the Python SDK, and prints one line of JSON a step. With $ERA=legacy it makes a handshake,
-and leaves out what only the modern era has.
+"""Holds the modern conversation with the Python SDK, and prints one line of JSON a step.
 
     python modern_client.py URL
     python modern_client.py COMMAND ARGS…
@@ -11,7 +10,6 @@ import json
 import os
 import sys
 import warnings
-from contextlib import nullcontext
 
 import anyio
 import mcp.types as types
@@ -25,9 +23,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 warnings.simplefilter("ignore")
 target, *args = sys.argv[1:]
 prefix = os.environ.get("PREFIX", "")
-is_legacy = os.environ.get("ERA") == "legacy"
 logs = []
-changed = anyio.Event()
 
 
 def plain(value):
@@ -54,11 +50,6 @@ async def elicit(context, params):
     return types.ElicitResult(action="accept", content={"sure": True})
 
 
-async def told(message):
-    if isinstance(message, types.ToolListChangedNotification):
-        changed.set()
-
-
 async def log(params):
     logs.append(plain(params))
 
@@ -71,20 +62,13 @@ def connection():
 
 
 async def main():
-    options = {"elicitation_callback": elicit, "logging_callback": log, "message_handler": told, "cache": None}
-    if not is_legacy:
-        options["log_level"] = "warning"
-    async with Client(connection(), mode="legacy" if is_legacy else "auto", **options) as client:
+    options = {"elicitation_callback": elicit, "logging_callback": log, "log_level": "warning", "cache": None}
+    async with Client(connection(), mode="auto", **options) as client:
 
         def call(name, arguments, **more):
             return client.call_tool(prefix + name, arguments, **more)
 
-        if is_legacy:
-            show("server", [client.server_info, client.server_capabilities, client.instructions])
-            await client.set_logging_level("warning")
-            show("ping", await client.send_ping())
-        else:
-            show("discover", await client.session.discover())
+        show("discover", await client.session.discover())
         show("version", client.protocol_version)
         show("tools", await client.list_tools())
         show("add", await call("add", {"a": 2, "b": 3}))
@@ -123,10 +107,10 @@ async def main():
             await anyio.sleep(0.01)
         show("server knows", True)
 
-        async with nullcontext() if is_legacy else client.listen(tools_list_changed=True) as listening:
-            show("listens", listening and listening.honored)
+        async with client.listen(tools_list_changed=True) as listening:
+            show("listens", listening.honored)
             await call("change", {"shown": True})
-            show("told", await changed.wait() if is_legacy else (await anext(listening)) == ToolsListChanged())
+            show("told", (await anext(listening)) == ToolsListChanged())
             show("changed", sorted(tool.name for tool in (await client.list_tools()).tools))
         show("restored", await call("change", {"shown": False}))
     show("closed", True)

@@ -12,13 +12,13 @@ use switchboard_testkit::client::Start;
 
 /// A server, started by us or elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Backend {
+enum Backend {
     Stdio,
     Http,
 }
 
 /// A server's entry in a config file, and its process if we do not start it.
-pub(super) fn entry(server: Sdk, backend: Backend) -> (Value, Option<Elsewhere>) {
+fn entry(server: Sdk, backend: Backend) -> (Value, Option<Elsewhere>) {
     match backend {
         Backend::Stdio => {
             let words = server.over_stdio();
@@ -47,13 +47,13 @@ fn all(backend: Backend) -> (House, Vec<Elsewhere>) {
 }
 
 /// The command line of a window of this house.
-pub(super) fn window(house: &House, more: &[&str]) -> Vec<OsString> {
+fn window(house: &House, more: &[&str]) -> Vec<OsString> {
     let words = [env!("CARGO_BIN_EXE_switchboard"), "stdio", "--config"].map(OsString::from);
     let more = more.iter().map(OsString::from);
     words.into_iter().chain([house.config().into()]).chain(more).collect()
 }
 
-pub(super) fn at_home(house: &House, start: Start) -> Start {
+fn at_home(house: &House, start: Start) -> Start {
     start.home(house.path("home")).env("XDG_RUNTIME_DIR", house.path("r")).cwd(house.path("home"))
 }
 
@@ -131,7 +131,7 @@ fn check_aggregated(client: Sdk, backend: Backend) {
 
 /// The parts of a conversation that are the server's own: items of lists whose names have this prefix, without it. Where
 /// there are several servers, the discovery, errors about unknown names, addresses in lists, and `_meta` of lists are ours.
-pub(super) fn alone(prefix: &str, steps: &Steps) -> Steps {
+fn alone(prefix: &str, steps: &Steps) -> Steps {
     steps.map(|name, value| match name {
         "discover" | "unknown tool" | "unknown resource" | "read config://nothing" => None,
         "tools" | "prompts" => {

@@ -20,7 +20,6 @@ use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::pins::Pinning;
 use crate::settings::ServerSettings;
-use crate::translation::Translator;
 use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
@@ -59,8 +58,6 @@ pub(crate) struct Backend {
     has_answered: bool,
     breaker: Breaker,
     quarantine: Quarantine,
-    /// Stands before the current process, if the process does not speak the era of its clients.
-    translator: Option<Translator>,
 }
 
 impl Backend {
@@ -97,7 +94,6 @@ impl Backend {
             has_answered: false,
             breaker: Breaker::default(),
             quarantine: Quarantine::default(),
-            translator: None,
         }
     }
 
@@ -125,19 +121,6 @@ impl Backend {
         let welcome = self.handshake.welcome().and_then(|welcome| welcome.part(Part::Result));
         let welcome: Value = welcome.and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
         Wishes::of_lists(&welcome["capabilities"])
-    }
-
-    pub(crate) fn is_translated(&self) -> bool {
-        self.translator.is_some()
-    }
-
-    pub(crate) fn translator_mut(&mut self) -> Option<&mut Translator> {
-        self.translator.as_mut()
-    }
-
-    /// Lets a translator stand before the current process.
-    pub(crate) fn translate(&mut self, translator: Translator) {
-        self.translator = Some(translator);
     }
 
     pub(crate) fn key(&self) -> &BackendKey {

@@ -29,14 +29,12 @@ use crate::catalogue::Narrowings;
 use crate::clients::Clients;
 use crate::event::Action;
 use crate::fact::Fact;
-use crate::ids::{BackendId, Launch, Peer};
+use crate::ids::{BackendId, Peer};
 use crate::moment::Moment;
 use crate::pending::{EraWaits, Merging, PendingRequests, Questions};
 use crate::redact::Secrets;
 use crate::servers::{Server, Servers};
 use crate::settings::{ServerSettings, Settings};
-use crate::translation::Step;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use switchboard_protocol::ErrorAnswer;
 
@@ -73,8 +71,6 @@ pub struct Core {
     pub(crate) ending: Ending,
     pub(crate) random: Random,
     pub(crate) followups: Followups,
-    /// Messages that translators have made of others, oldest first.
-    pub(crate) translated: VecDeque<(Launch, Step)>,
     pub(crate) actions: Vec<Action>,
 }
 
@@ -107,7 +103,6 @@ impl Core {
             ending: Ending::Running,
             random: Random::new(seed),
             followups: Followups::default(),
-            translated: VecDeque::new(),
             actions: Vec::new(),
         }
     }

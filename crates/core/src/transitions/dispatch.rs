@@ -33,13 +33,7 @@ impl Core {
         // Transitions append to the caller's list directly.
         std::mem::swap(&mut self.actions, actions);
         let result = change(self);
-        self.run_translated();
         self.run_followups();
-        // A request that was sent last may be answered by a translator.
-        while !self.translated.is_empty() {
-            self.run_translated();
-            self.run_followups();
-        }
         std::mem::swap(&mut self.actions, actions);
         result
     }

@@ -128,19 +128,7 @@ impl Core {
         self.backends.get(&backend).is_some_and(|b| b.outbox().has_room(bytes, limit))
     }
 
-    pub(crate) fn send_to_backend(&mut self, launch: Launch, out: Outgoing) {
-        if out.method() == Method::Initialize {
-            self.choose_translator(launch);
-        }
-        match self.backends.get(&launch.backend) {
-            Some(b) if b.is_translated() => self.translate_to_backend(launch, &out),
-            Some(_) => self.write_to_backend(launch, out),
-            None => {}
-        }
-    }
-
-    /// Puts a message into a backend's outbox as it is.
-    pub(crate) fn write_to_backend(&mut self, launch: Launch, mut out: Outgoing) {
+    pub(crate) fn send_to_backend(&mut self, launch: Launch, mut out: Outgoing) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         // Meant for a process that is gone: the next one must not get it.
         if !b.is_current(launch) {

@@ -137,7 +137,6 @@ impl Backend {
         self.lists.begin_process();
         self.roots.forget_questions();
         self.level = None;
-        self.translator = None;
         // Tasks ended with the previous process; the next may reuse their ids.
         self.tasks.end_all(now);
         self.held_tasks = Tasks::default();

@@ -33,17 +33,9 @@ impl Core {
         let answers = matches!(message.kind(), Kind::Response { .. });
         let is_ours = answers && message.part(Part::Id).and_then(RawId::minted).is_some();
         self.backend_spoke(launch, is_ours);
-        match self.backends.get(&launch.backend).is_some_and(|b| b.is_translated()) {
-            true => self.translate_from_backend(launch, message),
-            false => self.backend_says(launch, message),
-        }
-    }
-
-    /// Handles a message of a backend, in the era of its clients.
-    pub(crate) fn backend_says(&mut self, launch: Launch, message: Message) {
         match message.kind() {
             Kind::Response { failed } => self.backend_response(launch, message, failed),
-            Kind::Request => self.backend_request(launch, &message, None),
+            Kind::Request => self.backend_request(launch, &message),
             Kind::Notification => self.backend_notification(launch, &message),
         }
     }
@@ -225,8 +217,7 @@ impl Core {
         }
     }
 
-    /// Handles a request of a backend. `about`: the client's request that it belongs to, where that is known.
-    pub(crate) fn backend_request(&mut self, launch: Launch, message: &Message, about: Option<u64>) {
+    fn backend_request(&mut self, launch: Launch, message: &Message) {
         let Some(id) = message.id() else { return };
         let backend = launch.backend;
         if self.is_modern(backend) {
@@ -243,13 +234,8 @@ impl Core {
             return;
         }
         // Determined before the question is recorded, which may separate the clients.
-        let asker = about.and_then(|minted| self.pending.get(minted)?.client());
-        let addressee = match asker {
-            Some(client) => self.if_here(client),
-            None => self.addressee(launch, message),
-        };
-        let is_question =
-            !relays && about.is_none() && !matches!(message.method(), Method::Ping | Method::RootsList);
+        let addressee = self.addressee(launch, message);
+        let is_question = !relays && !matches!(message.method(), Method::Ping | Method::RootsList);
         if is_question {
             self.record_question(backend, &addressee);
         }

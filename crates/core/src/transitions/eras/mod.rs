@@ -7,11 +7,9 @@
 //! - `subscriptions`: `subscriptions/listen`, and what belongs to it.
 //! - `task_listens`: news of tasks for clients of several servers.
 //! - `notices`: notifications of modern servers.
-//! - `translated`: processes that do not speak the era of their clients.
 
 mod verdict;
 mod entrance;
 mod subscriptions;
 mod task_listens;
 mod notices;
-mod translated;

@@ -78,9 +78,6 @@ impl Core {
     pub(crate) fn log_of_request(&mut self, launch: Launch, about: u64, message: &Message) {
         let Some(b) = self.backends.get(&launch.backend).filter(|b| b.is_current(launch)) else { return };
         let backend = b.id();
-        if b.is_translated() {
-            return self.backend_sent(launch, message.clone());
-        }
         self.backend_spoke(launch, false);
         let is_its = |p: &&Pending| p.was_sent_to(backend) && p.is_wanted() && p.wants_log();
         match self.pending.get(about).filter(is_its).map(|pending| pending.asker().clone()) {

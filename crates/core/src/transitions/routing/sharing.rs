@@ -114,7 +114,7 @@ impl Core {
         if is_anyone_meant { Addressee::Several } else { Addressee::Absent }
     }
 
-    pub(crate) fn if_here(&self, client: ClientId) -> Addressee {
+    fn if_here(&self, client: ClientId) -> Addressee {
         let is_here = self.clients.get(&client).is_some_and(|c| {
             // A server may be ready before the aggregate client has its answer to `initialize`.
             c.is_here() && c.may_use_server() && (!c.is_delegate() || self.may_be_asked(client))
