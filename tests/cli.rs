@@ -267,7 +267,7 @@ fn stdio_is_the_default_command() {
 #[test]
 fn default_command_serves_the_config_file() {
     let start = program();
-    let server = json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] });
+    let server = json!({ "command": crate::support::switchboard(), "args": ["example-server"] });
     let config = json!({ "mcpServers": { "example": server } }).to_string();
     let path = start.scratch().file("config.json", config);
     let mut client = start.arg("--config").arg(path).start();

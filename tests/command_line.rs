@@ -12,7 +12,7 @@ fn example(words: &[&str]) -> Start {
 
 /// `switchboard COMMAND… --config config.json`, with the example server as the only one.
 fn configured(words: &[&str]) -> Start {
-    let server = json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] });
+    let server = json!({ "command": crate::support::switchboard(), "args": ["example-server"] });
     let start = program().args(words).args(["--config", "config.json"]);
     start.scratch().file("config.json", json!({ "mcpServers": { "example": server } }).to_string());
     start
@@ -96,7 +96,7 @@ fn commands_see_all_servers_as_one() {
     let many = |words: &[&str]| {
         let start = program().args(words).args(["--config", "config.json"]);
         let record = start.record();
-        let example = json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] });
+        let example = json!({ "command": crate::support::switchboard(), "args": ["example-server"] });
         let fake =
             json!({ "command": fake_backend(), "args": ["--record", record.folder()], "tools": ["echo"] });
         let servers = json!({ "example": example, "fake": fake });

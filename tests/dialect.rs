@@ -2,7 +2,8 @@
 
 use crate::support::{Mode, configured, fake, greeted, say_with_id, text};
 use serde_json::{Value, json};
-use switchboard_testkit::client::Client;
+use switchboard_testkit::client::{Client, Modern};
+use switchboard_testkit::patience;
 use switchboard_testkit::record::Record;
 use switchboard_testkit::web::{Web, mcp};
 
@@ -122,6 +123,70 @@ fn bare_server_among_others() {
     check_bare(&servers.record("old"));
     let heard = servers.record("new").all_lines();
     assert!(heard.iter().all(|line| line.contains(r#""jsonrpc":"2.0""#)), "{heard:?}");
+}
+
+/// What a modern client can say, and cancel. Returns when the server has heard of it all.
+fn use_modern(client: &mut Modern, record: &Record, prefix: &str) {
+    client.profile.capabilities = json!({ "elicitation": { "form": {} } });
+    let tool = |name: &str| format!("{prefix}{name}");
+    assert!(client.discover().get("result").is_some());
+    assert!(client.request("tools/list", json!({})).get("result").is_some());
+    assert_eq!(text(&client.call(&tool("echo"), json!({ "jsonrpc": "2.0" }))), r#"{"jsonrpc":"2.0"}"#);
+    let input = json!({ "name": tool("input"), "arguments": { "kind": "form" } });
+    let given = json!({ "who": { "action": "decline" } });
+    let answer = client.request_with_input("tools/call", input, &given);
+    assert_eq!(answer["result"]["structuredContent"]["inputResponses"], given, "{answer}");
+    let listen = client.ask("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
+    let call = client.start_call(&tool("hang"), json!({ "label": "hung" }));
+    patience::until_true("it hangs", || record.all_lines().iter().any(|line| line.contains("hung")));
+    [listen, call].into_iter().for_each(|id| client.cancel(id));
+    let is_cancelled = |line: &String| line.contains("notifications/cancelled");
+    patience::until_true("it is cancelled", || record.all_lines().iter().any(is_cancelled));
+}
+
+#[test]
+fn bare_modern_server_gets_no_jsonrpc() {
+    let keys = json!({ "dialect": "bare", "era": "modern" });
+    for mode in [Mode::Solo, Mode::Daemon] {
+        let start = mode.configured(json!({}), keys.clone(), &["--bare", "--era", "modern"]);
+        let record = start.record();
+        let mut client = Modern::start(start);
+        use_modern(&mut client, &record, "");
+        check_bare(&record);
+    }
+}
+
+/// With our own subscription and the lists that we fetch.
+#[cfg(target_os = "linux")]
+#[test]
+fn bare_modern_server_among_others() {
+    use crate::aggregate::servers::Servers;
+    let keys = json!({ "dialect": "bare", "era": "modern" });
+    let servers = Servers::none().and("old", keys, &["--bare", "--era", "modern"]);
+    let servers = servers.and("new", json!({}), &["--era", "modern"]);
+    for start in [servers.start(), servers.shared()] {
+        let mut client = Modern::start(start);
+        use_modern(&mut client, &servers.record("old"), "old__");
+        assert!(client.call("new__echo", json!({})).get("result").is_some());
+    }
+    check_bare(&servers.record("old"));
+    assert!(servers.told("old", "subscriptions/listen") > 0, "ours");
+    let heard = servers.record("new").all_lines();
+    assert!(heard.iter().all(|line| line.contains(r#""jsonrpc":"2.0""#)), "{heard:?}");
+}
+
+/// A legacy client, whose messages are translated.
+#[test]
+fn bare_modern_server_of_a_legacy_client() {
+    for mode in [Mode::Solo, Mode::Daemon] {
+        let keys = json!({ "dialect": "bare", "era": "modern" });
+        let mut client = mode.configured(json!({}), keys, &["--bare", "--era", "modern"]).start();
+        client.initialize();
+        assert!(client.request("tools/list", json!({})).get("result").is_some());
+        assert_eq!(text(&client.call("echo", json!({ "jsonrpc": "2.0" }))), r#"{"jsonrpc":"2.0"}"#);
+        client.call("echo", json!({}));
+        check_bare(&client.record());
+    }
 }
 
 /// Also the messages that restore a lost session, which are not the core's.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use switchboard_testkit::client::Start;
 
 fn example() -> Value {
-    json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] })
+    json!({ "command": crate::support::switchboard(), "args": ["example-server"] })
 }
 
 /// `switchboard WORDS…` with the user's config file.

@@ -7,7 +7,7 @@ use switchboard_testkit::client::Start;
 use switchboard_testkit::patience;
 
 fn example() -> Value {
-    json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] })
+    json!({ "command": crate::support::switchboard(), "args": ["example-server"] })
 }
 
 /// `switchboard WORDS…` with the user's config file.

@@ -7,11 +7,18 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 use switchboard_testkit::client::{Client, Start};
-use switchboard_testkit::{daemons, patience};
+use switchboard_testkit::{daemons, patience, wine};
 
 /// The program under test, without arguments yet.
 pub(crate) fn program() -> Start {
-    Start::new(env!("CARGO_BIN_EXE_switchboard"))
+    Start::new(switchboard())
+}
+
+/// The path of the program: the one of this system or, under Wine, the one for Windows.
+pub(crate) fn switchboard() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    let own = || PathBuf::from(env!("CARGO_BIN_EXE_switchboard"));
+    BINARY.get_or_init(|| wine::executable("switchboard").unwrap_or_else(own))
 }
 
 /// The process that serves a window. The promises in `tests/modes` hold in both modes.
@@ -138,10 +145,11 @@ pub(crate) fn gateway_pid(client: &Client) -> u32 {
     daemons::of(client.scratch().path()).first().copied().unwrap_or(client.pid())
 }
 
-/// The fake backend's binary.
+/// The fake backend's binary, as the program sees it.
 pub(crate) fn fake_backend() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| testkit_binary("fake-backend"))
+    let own = || testkit_binary("fake-backend");
+    BINARY.get_or_init(|| wine::executable("fake-backend").map_or_else(own, |path| wine::path(&path).into()))
 }
 
 /// The binary of a client in its own process.

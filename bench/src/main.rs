@@ -85,6 +85,7 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
        switchboard-bench soak …                  everybody is killed at random, for a long time
        switchboard-bench attached …              latency, start and memory of a window, next to `--solo`
        switchboard-bench eras …                  legacy and modern pass-through on every front
+       switchboard-bench translated …            calls between the eras, next to calls that pass through
        switchboard-bench access …                rights, limits, pins and audit, per call
        switchboard-bench cost …                  memory per window, wake-ups when idle, calls/s in the default mode
        switchboard-bench windows …               the same of several windows with four servers each
@@ -103,6 +104,7 @@ fn main() -> ExitCode {
         Some("backend") => backend::main(&rest),
         Some("cost") => cost::main(&rest),
         Some("eras") => eras::main(&rest),
+        Some("translated") => eras::translated::main(&rest),
         Some("pump") => pump::main(&rest),
         Some("projects") => projects::main(&rest),
         Some("windows") => windows::main(&rest),

@@ -2,8 +2,8 @@
 
 use clap::ValueEnum;
 use std::time::Duration;
+use switchboard_gateway::config::{CAN_KEEP, is_process_name, parse_time};
 use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel, Packages};
-use switchboard_gateway::config::{is_process_name, parse_time};
 
 /// A year: the longest time that a flag in seconds accepts.
 pub(super) const MAX_SECONDS: u64 = 365 * 24 * 3600;
@@ -23,6 +23,7 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
 /// Process name as `ps` shows it.
 pub(super) fn process_name(name: &str) -> Result<String, String> {
     match is_process_name(name) {
+        _ if !CAN_KEEP => Err("not possible on Windows, where a server's processes end together".to_owned()),
         true => Ok(name.to_owned()),
         false => Err("write a name as `ps` shows it, such as `adb`".to_owned()),
     }

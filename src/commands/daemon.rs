@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use switchboard_gateway::config::discover::{ConfigOrigin, DiscoverError, Discovery, discover, reread};
 use switchboard_gateway::config::environment::Inherited;
 use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{Config, InheritEnv, Preset, ServerConfig, expand, spell_time};
+use switchboard_gateway::config::{Config, InheritEnv, Preset, ServerConfig, expand, real, spell_time};
 use switchboard_gateway::control::{self, Request};
 use switchboard_gateway::presets::{auggie, table::AUGGIE};
 use switchboard_gateway::runtime::daemon::{self, Daemon, Served};
@@ -30,7 +30,7 @@ const PASSED: [&str; 7] = [
     "MCP_PROXY_LOG",
     AUGGIE.template_variable,
     "SWITCHBOARD_PANIC_IN",
-    "SWITCHBOARD_PRETEND_VERSION",
+    "SWITCHBOARD_PRETEND_*",
 ];
 
 /// Properties that distinguish a user's daemons.
@@ -86,7 +86,7 @@ impl What {
 /// Canonical path of a config file. A link is not followed: a project's file is trusted in its folder.
 fn canonical(path: &Path) -> OsString {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let whole = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    let whole = real(folder).ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
     whole.unwrap_or_else(|| path.to_owned()).into()
 }
 

@@ -40,7 +40,7 @@ use switchboard_gateway::RootOptions;
 use switchboard_gateway::Source;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{Config, Problem, ServerConfig, Severity, expand, preset};
+use switchboard_gateway::config::{Config, Problem, ServerConfig, Severity, expand, preset, real};
 use switchboard_gateway::secrets::{learn_config, mask_values};
 use switchboard_gateway::tokens::TOKEN_VARIABLE;
 use switchboard_gateway::{check_room, nearest_name};
@@ -220,7 +220,7 @@ fn root_options(args: &RootArgs, config: &Config, config_file: Option<&Path>) ->
 
 fn folder(what: &str, path: &Path) -> anyhow::Result<PathBuf> {
     let shown = path.display();
-    match path.canonicalize() {
+    match real(path) {
         Ok(found) if found.is_dir() => Ok(found),
         Ok(_) => Err(fatal(Exit::Usage, format!("{what} {shown}: not a folder"))),
         Err(error) => Err(fatal(Exit::Usage, format!("{what} {shown}: {error}"))),

@@ -12,6 +12,7 @@ use std::time::Duration;
 use switchboard_gateway::Address;
 use switchboard_gateway::config::discover::{ConfigFile, ConfigOrigin, discover, reread};
 use switchboard_gateway::config::owners::Owners;
+use switchboard_gateway::config::real;
 use switchboard_gateway::control::{self, Answer, Request};
 
 /// Interval of `--watch`.
@@ -84,10 +85,9 @@ fn config_error(daemons: &[Value]) -> Option<String> {
         Ok(found) => found.file?,
         Err(error) => return Some(error.to_string()),
     };
-    let real = |path: &Path| path.canonicalize().ok();
-    let is_served = |daemon: &Value| {
-        daemon["config"].as_str().is_some_and(|path| real(Path::new(path)) == real(&file.path))
-    };
+    let own = real(&file.path).ok();
+    let is_served =
+        |daemon: &Value| daemon["config"].as_str().is_some_and(|path| real(Path::new(path)).ok() == own);
     if daemons.iter().any(is_served) {
         return None;
     }
@@ -265,7 +265,8 @@ fn show_instance(text: &mut String, instance: &Value) -> anyhow::Result<()> {
     let pid = instance["pid"].as_u64().map_or("-".to_owned(), |pid| pid.to_string());
     let memory =
         instance["memoryBytes"].as_u64().map_or("-".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
-    write_with_folder(text, &format!("      {state:<9} pid {pid:<8} {memory:>8}"), root)?;
+    let cpu = instance["cpuSeconds"].as_f64().map_or("-".to_owned(), cpu_time);
+    write_with_folder(text, &format!("      {state:<9} pid {pid:<8} {memory:>8}  cpu {cpu:>8}"), root)?;
     let restarts = instance["launches"].as_u64().unwrap_or(1).saturating_sub(1);
     let number = |key: &str| instance[key].as_u64().unwrap_or(0);
     let counts = [
@@ -285,6 +286,15 @@ fn show_instance(text: &mut String, instance: &Value) -> anyhow::Result<()> {
 
 fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// CPU time, precise enough to grow visibly in `--watch`.
+fn cpu_time(seconds: f64) -> String {
+    match seconds {
+        ..60.0 => format!("{seconds:.1} s"),
+        ..3600.0 => format!("{:.1} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
 }
 
 /// Tools that are defined otherwise than approved, and the command that helps.
@@ -385,6 +395,21 @@ fn age(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpu_time_has_one_decimal() {
+        for (seconds, expect) in [
+            (0.0, "0.0 s"),
+            (1.25, "1.2 s"),
+            (59.9, "59.9 s"),
+            (60.0, "1.0 min"),
+            (3594.0, "59.9 min"),
+            (3600.0, "1.0 h"),
+            (1e6, "277.8 h"),
+        ] {
+            assert_eq!(cpu_time(seconds), expect);
+        }
+    }
 
     #[test]
     fn only_running_instances_count() {

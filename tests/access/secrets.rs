@@ -386,12 +386,13 @@ fn other_values_can_be_read() {
     let mut window = window(&house);
     let text = "production critical 80808080 true /srv/app-2026 claude-sonnet-4-20250514";
     window.call("readable__complain", json!({ "text": text }));
-    let words = patience::until("the words", || {
+    // A line may be read while it is written.
+    patience::until_true("the words are written", || {
         let log =
             files(&house.state("logs")).into_iter().map(|path| fs::read_to_string(path).unwrap_or_default());
-        Some(log.collect::<String>()).filter(|log| log.contains("claude"))
+        let log: String = log.collect();
+        log.contains(text) && log.contains("server=\"readable\"")
     });
-    assert!(words.contains(text) && words.contains("server=\"readable\""), "{words}");
     assert_eq!(window.finish().code, Some(0));
 }
 

@@ -16,4 +16,4 @@ mod troubles;
 mod failed;
 mod changes;
 mod shared;
-mod slow;
+pub(crate) mod slow;

@@ -74,7 +74,7 @@ fn stored(servers: &Servers, folder: &str) -> usize {
 }
 
 #[track_caller]
-fn wait_until_stored(servers: &Servers, folder: &str, count: usize) {
+pub(crate) fn wait_until_stored(servers: &Servers, folder: &str, count: usize) {
     patience::until_true(format_args!("{count} files in {folder}"), || stored(servers, folder) == count);
 }
 

@@ -18,7 +18,7 @@ fn show(house: &House, text: &str) -> String {
     for line in text.lines() {
         let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         for at in 0..words.len() {
-            let is_number = |word: &str| word.trim_end_matches([',', ')']).parse::<u64>().is_ok();
+            let is_number = |word: &str| word.trim_end_matches([',', ')']).parse::<f64>().is_ok();
             let after = |name: &str| at > 0 && words[at - 1].trim_start_matches('(') == name;
             let before = |names: &[&str]| {
                 names.contains(&words.get(at + 1).map_or("", |next| next.trim_end_matches(',')))
@@ -26,10 +26,11 @@ fn show(house: &House, text: &str) -> String {
             let is_pid = after("pid") || after("\"pid\":");
             let is_measure = before(&["s", "MiB"])
                 || after("\"memoryBytes\":")
+                || after("\"cpuSeconds\":")
                 || after("\"seconds\":")
                 || after("\"idleSeconds\":");
             if is_number(&words[at]) && (is_pid || is_measure) {
-                let tail = words[at].trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
+                let tail = words[at].trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned();
                 words[at] = format!("[n]{tail}");
             }
         }
@@ -76,6 +77,34 @@ fn status_explains_separate_instances() {
     });
     assert_snapshot!("status", show(&house, &house.say(&["status"])));
     assert_snapshot!("status_json", show(&house, &house.say(&["status", "--json"])));
+}
+
+/// Of the instance that works, and not of another.
+#[test]
+fn status_shows_growing_cpu_time() {
+    let house = House::new();
+    let (mut busy, mut idle) = (house.open("a"), house.open("b"));
+    let (busy_server, idle_server) = (server_of(&mut busy), server_of(&mut idle));
+    let cpu_of = |pid: u32| {
+        let status = house.status();
+        let instances = status["daemons"][0]["servers"][0]["instances"].as_array().cloned().unwrap();
+        let instance = instances.into_iter().find(|instance| instance["pid"] == pid);
+        instance.unwrap()["cpuSeconds"].as_f64().unwrap()
+    };
+    let before = (cpu_of(busy_server), cpu_of(idle_server));
+    patience::until_true("the time it works", || {
+        busy.call("burn", json!({ "ms": 100 }));
+        cpu_of(busy_server) >= before.0 + 0.2
+    });
+    assert!(cpu_of(idle_server) < before.1 + 0.1);
+    // A new process begins at zero.
+    house.say(&["restart", "fake"]);
+    assert!(cpu_of(server_of(&mut busy)) < before.0 + 0.2);
+    house.say(&["stop", "fake"]);
+    patience::until_true("its end", || {
+        let instance = &house.status()["daemons"][0]["servers"][0]["instances"][0];
+        ["pid", "memoryBytes", "cpuSeconds"].iter().all(|key| instance[key].is_null())
+    });
 }
 
 #[test]

@@ -2,11 +2,11 @@
 //! are requested again; another daemon serves what follows; nothing of the old one is left.
 
 use super::house::{House, server_of};
-use crate::support::error;
+use crate::support::{error, text};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
-use switchboard_testkit::client::Client;
+use switchboard_testkit::client::{Client, Modern};
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
@@ -90,6 +90,21 @@ fn check(house: &House, first: Client, end: impl FnOnce()) {
 fn killed_daemon_is_replaced() {
     let house = House::new();
     check(&house, house.open("a"), || house.daemon().tell(Word::Kill));
+}
+
+/// 2026-07-28 reserves the code that legacy clients get.
+#[test]
+fn modern_client_gets_modern_errors() {
+    let house = House::with(json!({}), json!({ "era": "modern" }), &["--era", "modern"]);
+    let mut client = Modern::start(house.window("a"));
+    let open = client.start_call("hang", json!({ "label": "open" }));
+    house.record().wait_for(1, "\"hang\"");
+    house.daemon().tell(Word::Kill);
+    let answer = client.answer(open);
+    let told = error(&answer, -32603, "backend_unavailable");
+    assert!(told["message"].as_str().unwrap().contains("daemon"), "{answer}");
+    assert_eq!(text(&client.call("echo", json!({}))), "{}", "the next daemon serves it");
+    assert_eq!(house.record().lines(2).iter().filter(|line| line.contains("\"hang\"")).count(), 0);
 }
 
 #[test]

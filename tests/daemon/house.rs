@@ -13,6 +13,7 @@ use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::record::Record;
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::tree::Process;
+use switchboard_testkit::wine;
 
 /// Windows whose streams the daemon reads and writes itself where possible.
 pub(crate) type House = Home<false>;
@@ -112,9 +113,11 @@ impl<const RELAYED: bool> Home<RELAYED> {
 
     /// Running daemons.
     pub(crate) fn daemons(&self) -> Vec<Process> {
+        // Under Wine the name is that of a thread.
+        let is_program = |process: &Process| process.name == "switchboard" || wine::loader().is_some();
         let is_daemon = |process: &Process| {
             let line = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
-            line.split(|byte| *byte == 0).nth(1) == Some(b"daemon") && process.name == "switchboard"
+            line.split(|byte| *byte == 0).nth(1) == Some(b"daemon") && is_program(process)
         };
         self.processes().into_iter().filter(is_daemon).collect()
     }
@@ -130,8 +133,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
 
     /// Running server processes.
     pub(crate) fn servers(&self) -> Vec<u32> {
-        let record = self.record();
-        (1..=record.launches()).map(|launch| record.pid(launch)).filter(|&pid| pids::is_alive(pid)).collect()
+        self.record().alive()
     }
 
     /// Extensions of the files in the runtime folder.

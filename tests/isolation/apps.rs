@@ -8,7 +8,7 @@ use crate::support::error;
 use serde_json::{Value, json};
 
 /// One tool refers to a listed app in both forms, the other to an app that the server does not list.
-const OFFER: &str = r#"{
+pub(crate) const OFFER: &str = r#"{
     "capabilities": {
         "tools": {}, "resources": { "subscribe": true }, "extensions": { "io.modelcontextprotocol/ui": {} }
     },
@@ -30,7 +30,7 @@ fn alike(keys: Value) -> Servers {
 
 impl Route {
     /// URI of an app on this route.
-    fn app(self, rest: &str) -> String {
+    pub(crate) fn app(self, rest: &str) -> String {
         match self.is_to_one() {
             true => format!("ui://{rest}"),
             false => format!("ui://switchboard/{SERVER}/{rest}"),
@@ -38,7 +38,7 @@ impl Route {
     }
 }
 
-fn ui() -> Value {
+pub(crate) fn ui() -> Value {
     json!({ "extensions": { "io.modelcontextprotocol/ui": { "mimeTypes": ["text/html;profile=mcp-app"] } } })
 }
 

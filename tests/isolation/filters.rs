@@ -6,7 +6,7 @@ use crate::support::error;
 use serde_json::{Value, json};
 use switchboard_testkit::patience;
 
-const OFFER: &str = r#"{
+pub(crate) const OFFER: &str = r#"{
     "capabilities": { "tools": {}, "prompts": {}, "resources": { "subscribe": true }, "completions": {} },
     "tools": [
         { "name": "write_all", "n": 0.70 }, { "name": "say" }, { "x": 1.0, "name": "echo" }, { "name": "write" }, { "name": "facts" }
@@ -38,7 +38,7 @@ pub(crate) fn hidden<'a>(route: Route, answer: &'a Value, code: i64, kind: &str)
 
 /// Checks the filtered lists of a route.
 #[track_caller]
-fn check_lists(client: &mut Guest) {
+pub(crate) fn check_lists(client: &mut Guest) {
     let route = client.route;
     assert_eq!(client.names("tools"), ["say", "repeat", "facts"].map(|name| route.tool(name)));
     assert_eq!(client.names("prompts"), [route.tool("greet")]);

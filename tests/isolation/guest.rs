@@ -115,12 +115,24 @@ impl Guest {
         id
     }
 
-    /// Sends a request, answers the server's question about it, and returns the answer to the request.
+    /// Calls a tool, answers the server's question about it, and returns the answer to the call.
     #[track_caller]
-    pub(crate) fn request_with(&mut self, params: Value, question: &str, mut answer: Value) -> Value {
+    pub(crate) fn request_with(&mut self, params: Value, question: &str, answer: Value) -> Value {
+        self.asked_about("tools/call", params, question, answer).1
+    }
+
+    /// Sends a request and answers the server's question about it. Returns the question, and the answer to the request.
+    #[track_caller]
+    pub(crate) fn asked_about(
+        &mut self,
+        method: &str,
+        params: Value,
+        question: &str,
+        mut answer: Value,
+    ) -> (Value, Value) {
         let id = 1_000_000 + self.next;
         self.next += 1;
-        let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         answer["jsonrpc"] = json!("2.0");
         match &mut self.line {
             Line::Pipe(client) => {
@@ -128,17 +140,19 @@ impl Guest {
                 let asked = client.recv_where(question, |message| message["method"] == question);
                 answer["id"] = asked["id"].clone();
                 client.send(answer.to_string());
-                client.answer(id)
+                (asked, client.answer(id))
             }
             Line::Web { talk, .. } => {
                 let mut reply = talk.say(&message).send();
+                let mut asked = Value::Null;
                 loop {
                     let Some(message) = reply.message() else { panic!("no answer to {message}") };
                     if message["method"] == question {
                         answer["id"] = message["id"].clone();
                         assert_eq!(talk.say(&answer).send().status, 202);
+                        asked = message;
                     } else if message["id"] == id && message.get("method").is_none() {
-                        return message;
+                        return (asked, message);
                     }
                 }
             }

@@ -13,4 +13,4 @@ mod roots;
 mod state;
 mod tasks;
 mod uris;
-mod apps;
+pub(crate) mod apps;

@@ -16,6 +16,7 @@
 pub(crate) use super::guest::Guest;
 use super::guest::{Line, listen};
 use crate::aggregate::servers::Servers;
+use crate::aggregate::slow::wait_until_stored;
 use crate::http::served::address;
 use serde_json::{Value, json};
 use std::fmt::Debug;
@@ -131,6 +132,8 @@ pub(crate) struct Site {
     pub(crate) route: Route,
     // Drop order: processes end before the servers check for leftovers.
     served: Option<(Client, Web)>,
+    /// Whether windows relay every message, as they do where streams cannot be handed over to the daemon.
+    relays: bool,
     pub(crate) servers: Servers,
 }
 
@@ -169,9 +172,14 @@ pub(crate) fn on_shared_routes(servers: impl Fn() -> Servers + Sync, check: impl
 /// The server `s` with these keys and this offer, behind a gate, beside another server with other names.
 pub(crate) fn servers(keys: Value, offer: &str) -> Servers {
     let servers = Servers::none().and_offer("other", json!({}), r#"{ "tools": [{ "name": "else" }] }"#);
+    gated(servers, keys, offer).with("profiles", json!({ PROFILE: [SERVER] }))
+}
+
+/// Adds the server `s` behind the gate of [`Site`].
+pub(crate) fn gated(servers: Servers, keys: Value, offer: &str) -> Servers {
     let (path, gate) = (servers.offers(SERVER, offer), servers.path(GATE));
     let options = ["--offer", &path.display().to_string(), "--gate", &gate.display().to_string()];
-    servers.and(SERVER, keys, &options).with("profiles", json!({ PROFILE: [SERVER] }))
+    servers.and(SERVER, keys, &options)
 }
 
 const GATE: &str = "gate";
@@ -194,7 +202,8 @@ impl Site {
         servers: Servers,
         ask: impl Fn(&Self, Route) -> C,
     ) -> Self {
-        let mut site = Self { route, served: None, servers };
+        // Both ways of a window are tested: the first visit hands its streams over.
+        let mut site = Self { route, served: None, relays: visit == Visit::Second, servers };
         site.open_gate();
         if visit == Visit::Second {
             site.store_lists(ask);
@@ -218,8 +227,7 @@ impl Site {
     fn store_lists<C>(&mut self, ask: impl Fn(&Self, Route) -> C) {
         self.serve();
         let client = ask(self, self.route.to_all());
-        let folder = self.servers.state("catalogue");
-        patience::until_true("the lists of both servers are stored", || files_in(&folder) == 2);
+        wait_until_stored(&self.servers, "catalogue", 2);
         drop(client);
         self.served = None;
         patience::until_true("everything has ended", || self.servers.processes().is_empty());
@@ -248,39 +256,46 @@ impl Site {
         self.open_on(self.route, capabilities)
     }
 
+    /// A client of this version on a route.
+    #[track_caller]
+    pub(crate) fn open_version(&self, route: Route, version: &str, capabilities: Value) -> Guest {
+        self.open_by(route, (version, capabilities), (None, None))
+    }
+
     /// A client with the rights of a profile. Not for HTTP paths without a profile.
     #[track_caller]
     pub(crate) fn open_profile(&self, profile: &str) -> Guest {
-        self.open_by(self.route, json!({}), (Some(profile), None))
+        self.open_by(self.route, (VERSION, json!({})), (Some(profile), None))
     }
 
     /// A client with a token, over HTTP in a header. `profile` is for HTTP paths with one.
     #[track_caller]
     pub(crate) fn open_token(&self, token: ShownBy<'_>, profile: Option<&str>) -> Guest {
-        self.open_by(self.route, json!({}), (profile, Some(token)))
+        self.open_by(self.route, (VERSION, json!({})), (profile, Some(token)))
     }
 
     #[track_caller]
     fn open_on(&self, route: Route, capabilities: Value) -> Guest {
-        self.open_by(route, capabilities, (None, None))
+        self.open_version(route, VERSION, capabilities)
     }
 
     #[track_caller]
     fn open_by(
         &self,
         route: Route,
-        capabilities: Value,
+        (version, capabilities): (&str, Value),
         (profile, token): (Option<&str>, Option<ShownBy<'_>>),
     ) -> Guest {
         match self.reach(route, profile, token) {
             Reach::Web { web, path } => {
-                let talk = Talk::open_as(&web, &path, VERSION, capabilities);
+                let talk = Talk::open_as(&web, &path, version, capabilities);
                 let (told, greeting) = (listen(&talk), talk.greeting.clone());
                 Guest::new(route, Line::Web { talk, told }, greeting)
             }
             Reach::Window(start) => {
                 let mut client = start.start();
                 let mut hello = initialize_params();
+                hello["protocolVersion"] = json!(version);
                 hello["capabilities"] = capabilities;
                 if let Some(ShownBy::Meta(token)) = token {
                     hello["_meta"] = json!({ "switchboard/authToken": token });
@@ -303,7 +318,8 @@ impl Site {
                 Route::WindowAll | Route::HttpOne | Route::HttpAll | Route::HttpProfile => Vec::new(),
             };
             flags.extend(profile.iter().flat_map(|profile| ["--profile", profile]));
-            let start = self.servers.shared().args(flags);
+            let relays = if self.relays { "1" } else { "0" };
+            let start = self.servers.shared().args(flags).env("SWITCHBOARD_RELAY", relays);
             return Reach::Window(match token {
                 Some(ShownBy::Variable(token)) => start.env("SWITCHBOARD_TOKEN", token),
                 Some(ShownBy::Meta(_)) | None => start,
@@ -334,11 +350,6 @@ pub(crate) fn wrapped(server: &str, uri: &str) -> String {
         public.extend(letters.map(char::from));
     }
     public
-}
-
-fn files_in(folder: &std::path::Path) -> usize {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.map(|path| if path.is_dir() { files_in(&path) } else { 1 }).sum()
 }
 
 /// Test of the harness: names are as a client sees them, and the second start is answered from the store.

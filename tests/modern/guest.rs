@@ -5,11 +5,11 @@ use crate::aggregate::servers::Servers;
 use crate::isolation::routes::{self, Reach, Route, SERVER, ShownBy, Site};
 use serde_json::{Value, json};
 use switchboard_testkit::client::Client;
-use switchboard_testkit::http::{self, Reply};
+use switchboard_testkit::http::{self, Reply, Wire};
 use switchboard_testkit::message::{self, Profile};
 
-/// Options of a fake server that speaks this era only.
-const ERA: [&str; 2] = ["--era", "modern"];
+/// Options of a fake server that speaks this era only, and whose lists are for everybody unless its offer says otherwise.
+const ERA: [&str; 4] = ["--era", "modern", "--cache-scope", "public"];
 
 /// Runs a check on every route, at the first and the second start.
 pub(super) fn on_every_route(servers: impl Fn() -> Servers + Sync, check: impl Fn(&mut Site) + Sync) {
@@ -63,6 +63,12 @@ pub(super) struct Guest {
 enum Line {
     Pipe(Box<Client>, Profile),
     Web(http::Modern),
+}
+
+/// A request whose answer is not awaited.
+pub(super) enum Asked {
+    Pipe(u64),
+    Web(Wire),
 }
 
 /// An open subscription.
@@ -130,6 +136,51 @@ impl Guest {
         answer
     }
 
+    /// Wants log messages of this level with each request from now on.
+    pub(super) fn want_logs(&mut self, level: &str) {
+        let profile = match &mut self.line {
+            Line::Pipe(_, profile) => profile,
+            Line::Web(modern) => &mut modern.profile,
+        };
+        profile.log_level = Some(level.to_owned());
+    }
+
+    /// Begins a call of a tool by the server's own name.
+    #[track_caller]
+    pub(super) fn begin_call(&mut self, tool: &str, arguments: Value) -> Asked {
+        let params = json!({ "name": self.route.tool(tool), "arguments": arguments });
+        match &mut self.line {
+            Line::Pipe(client, profile) => Asked::Pipe(client.ask("tools/call", profile.dress(params))),
+            Line::Web(modern) => Asked::Web(modern.say(&modern.message("tools/call", params).1).begin()),
+        }
+    }
+
+    /// All messages with a request, up to its answer. Over a pipe also those without one.
+    #[track_caller]
+    pub(super) fn messages_of(&mut self, asked: Asked) -> Vec<Value> {
+        let mut messages = Vec::new();
+        let is_over = |messages: &[Value]| messages.last().is_some_and(|last| last.get("method").is_none());
+        match (&mut self.line, asked) {
+            (Line::Pipe(client, _), Asked::Pipe(id)) => {
+                while !is_over(&messages) {
+                    messages.push(client.recv_json());
+                }
+                assert_eq!(messages.last().unwrap()["id"], id, "{messages:?}");
+            }
+            (_, Asked::Web(wire)) => {
+                let mut reply = Reply::read(wire).unwrap();
+                if !reply.is_stream() {
+                    return vec![reply.json()];
+                }
+                while !is_over(&messages) {
+                    messages.push(reply.message().unwrap());
+                }
+            }
+            (Line::Web(_), Asked::Pipe(_)) => panic!("a request of another client"),
+        }
+        messages
+    }
+
     /// Calls a tool by the server's own name.
     #[track_caller]
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Value {
@@ -142,24 +193,34 @@ impl Guest {
         self.request("resources/read", json!({ "uri": self.route.uri(uri) }))
     }
 
-    /// A member of the items on all pages of a list: `tools`, `prompts`, `resources` or `resourceTemplates`.
+    /// The items on all pages of a list: `tools`, `prompts`, `resources` or `resourceTemplates`.
     #[track_caller]
-    pub(super) fn listed(&mut self, list: &str) -> Vec<String> {
-        let (method, member) = match list {
-            "resourceTemplates" => ("resources/templates/list".to_owned(), "uriTemplate"),
-            "resources" => ("resources/list".to_owned(), "uri"),
-            other => (format!("{other}/list"), "name"),
+    pub(super) fn items(&mut self, list: &str) -> Vec<Value> {
+        let method = match list {
+            "resourceTemplates" => "resources/templates/list".to_owned(),
+            other => format!("{other}/list"),
         };
         let (mut items, mut params) = (Vec::new(), json!({}));
         loop {
             let answer = self.request(&method, params);
             let Some(page) = answer["result"][list].as_array() else { panic!("no list: {answer}") };
-            items.extend(page.iter().map(|item| item[member].as_str().unwrap().to_owned()));
+            items.extend(page.iter().cloned());
             match &answer["result"]["nextCursor"] {
                 Value::Null => return items,
                 cursor => params = json!({ "cursor": cursor }),
             }
         }
+    }
+
+    /// The names, URIs or templates of a list.
+    #[track_caller]
+    pub(super) fn listed(&mut self, list: &str) -> Vec<String> {
+        let member = match list {
+            "resourceTemplates" => "uriTemplate",
+            "resources" => "uri",
+            _ => "name",
+        };
+        self.items(list).into_iter().map(|item| item[member].as_str().unwrap().to_owned()).collect()
     }
 
     /// The items of the server under test in a list.

@@ -2,6 +2,8 @@
 
 use crate::http::served::{FAKE, Served};
 use crate::support::text;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::thread;
 use switchboard_testkit::http::{Modern, Reply, answer};
@@ -39,6 +41,32 @@ fn requests_are_answered_alone() {
         let called = modern.call(&format!("{prefix}echo"), json!({ "path": path }));
         assert_eq!(text(&called), json!({ "path": path }).to_string());
         assert_eq!(called["result"]["resultType"], "complete", "{called}");
+    }
+}
+
+/// A name that a header cannot carry as it is comes encoded; any other may.
+#[test]
+fn encoded_names_are_accepted() {
+    let word = "größe\u{1f600}";
+    let served = Served::with(json!({}), json!({}), &["--era", "modern", "--tool", word]);
+    let encoded = |name: &str| format!("=?base64?{}?=", STANDARD.encode(name));
+    for (path, tool) in [(FAKE, word), (FAKE, "echo"), ("/mcp", "fake__echo")] {
+        let modern = Modern::at(&served.web, path);
+        let mark = json!({ "at": format!("{path} {tool}") });
+        let (id, message) = modern.message("tools/call", json!({ "name": tool, "arguments": mark }));
+        let mut reply = modern.say(&message).header("Mcp-Name", &encoded(tool)).send();
+        let answer = reply.json();
+        assert_eq!((reply.status, &answer["id"]), (200, &json!(id)), "{answer}");
+        let expect = match tool {
+            "echo" | "fake__echo" => mark.to_string(),
+            // The fake server lists the name, and has nothing behind it.
+            _ => format!("no such tool: {word}"),
+        };
+        assert_eq!(text(&answer), expect);
+        // The encoding of another name is a mismatch.
+        let mut reply = modern.say(&message).header("Mcp-Name", &encoded("gr\u{f6}sse")).send();
+        let answer = reply.json();
+        assert_eq!((reply.status, &answer["error"]["code"]), (400, &json!(-32020)), "{answer}");
     }
 }
 

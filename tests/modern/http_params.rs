@@ -4,6 +4,7 @@ use crate::http::served::{FAKE, Served};
 use crate::support::text;
 use serde_json::{Value, json};
 use switchboard_testkit::http::{Ask, Modern, header_value};
+use switchboard_testkit::patience;
 use switchboard_testkit::scratch::Scratch;
 
 const ANNOTATED: &str = r#"{ "tools": [
@@ -60,13 +61,21 @@ impl Page<'_> {
     }
 }
 
-/// Runs a check on each path. No call that it has refused may reach the server.
+/// Runs a check on each path, for a client that has listed the tools. No call that it has refused may reach the server.
 #[track_caller]
 fn on_each_path(check: impl Fn(&Page<'_>)) {
+    on_each_path_with(|page| {
+        page.modern.request("tools/list", json!({}));
+        check(page);
+    });
+}
+
+/// The same for a client that has listed nothing.
+#[track_caller]
+fn on_each_path_with(check: impl Fn(&Page<'_>)) {
     let Annotated { served, _offer } = annotated();
     for (path, prefix) in PATHS {
         let page = Page { modern: Modern::at(&served.web, path), prefix };
-        page.modern.request("tools/list", json!({}));
         check(&page);
         // Everything forwarded before this call has arrived by its answer.
         page.passes(json!({ "mark": "the last one" }), &[]);
@@ -124,6 +133,87 @@ fn other_headers_are_refused() {
         }
         page.is_refused(json!({ "region": "west", "dry": true }), &[("Mcp-Param-Region", "west")]);
     });
+}
+
+/// A client that calls without a list is checked against the list that it would see.
+#[test]
+fn unlisted_tools_are_checked() {
+    on_each_path_with(|page| {
+        let west = || json!({ "region": "west" });
+        page.is_refused(west(), &[("Mcp-Param-Region", "east")]);
+        page.is_refused(west(), &[("mcp-param-region", "east")]);
+        page.passes(west(), &[("Mcp-Param-Region", "west")]);
+        // From now on the tool is known.
+        page.is_refused(west(), &[]);
+        let unknown = [("Mcp-Param-Region", "west"), ("Mcp-Param-Other", "anything")];
+        page.passes(west(), &unknown);
+    });
+}
+
+/// One server is not asked for its tools because of a call that repeats nothing. Several have been asked anyway.
+#[test]
+fn missing_headers_are_noticed_if_known() {
+    let Annotated { served, _offer } = annotated();
+    for (path, prefix) in PATHS {
+        let page = Page { modern: Modern::at(&served.web, path), prefix };
+        match path == FAKE {
+            true => page.passes(json!({ "region": "west" }), &[]),
+            false => page.is_refused(json!({ "region": "west" }), &[]),
+        }
+    }
+    let lists = served.record().all_lines().iter().filter(|line| line.contains("tools/list")).count();
+    assert_eq!(lists, 1, "for the clients of several servers");
+}
+
+/// Definitions that change after they were listed in the name of a client do not cost it a call.
+#[test]
+fn changed_annotations_are_fetched_again() {
+    let Annotated { served, _offer } = annotated();
+    let page = Page { modern: Modern::at(&served.web, FAKE), prefix: "" };
+    let west = || json!({ "region": "west" });
+    page.passes(west(), &[("Mcp-Param-Region", "west")]);
+    _offer.file("offer.json", ANNOTATED.replace("\"Region\"", "\"Place\""));
+    page.passes(west(), &[("Mcp-Param-Place", "west")]);
+    page.is_refused(west(), &[("Mcp-Param-Place", "east")]);
+}
+
+/// Tools on later pages are known as well, and a token sees only its own.
+#[test]
+fn every_page_is_looked_at() {
+    let scratch = Scratch::new();
+    let paged =
+        ANNOTATED.replacen('{', r#"{ "pageSize": 1,"#, 1).replace("echo", "first").replace("facts", "echo");
+    let paged = paged.replace(
+        r#""region": { "type": "string" }"#,
+        r#""region": { "type": "string", "x-mcp-header": "Place" }"#,
+    );
+    let offer = scratch.file("offer.json", paged);
+    let served = Served::with(json!({}), json!({}), &["--era", "modern", "--offer", offer.to_str().unwrap()]);
+    for (path, prefix) in [(FAKE, ""), ("/mcp", "fake__")] {
+        let page = Page { modern: Modern::at(&served.web, path), prefix };
+        page.is_refused(json!({ "region": "west" }), &[("Mcp-Param-Place", "east")]);
+        page.passes(json!({ "region": "west" }), &[("Mcp-Param-Place", "west")]);
+    }
+}
+
+/// The lists that a server stored at an earlier start are known at once.
+#[test]
+fn stored_tools_are_checked() {
+    let Annotated { served, _offer } = annotated();
+    let path = "/mcp";
+    Page { modern: Modern::at(&served.web, path), prefix: "fake__" }.modern.request("tools/list", json!({}));
+    let folder = served.house.state("catalogue");
+    patience::until_true("the lists are stored", || {
+        std::fs::read_dir(&folder).is_ok_and(|files| files.count() > 0)
+    });
+    let Served { program, web, house } = served;
+    drop((program, web));
+    let served = Served::start(house, &[]);
+    let page = Page { modern: Modern::at(&served.web, path), prefix: "fake__" };
+    page.is_refused(json!({ "region": "west" }), &[]);
+    page.is_refused(json!({ "region": "west" }), &[("Mcp-Param-Region", "east")]);
+    assert_eq!(served.record().launches(), 1, "nothing was started for a refusal");
+    page.passes(json!({ "region": "west" }), &[("Mcp-Param-Region", "west")]);
 }
 
 /// Headers that no annotation names say nothing, and those of another tool neither.

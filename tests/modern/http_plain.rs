@@ -4,7 +4,7 @@ use crate::access::token::{kind, web_of};
 use crate::http::served::{FAKE, Served};
 use crate::support::text;
 use serde_json::{Value, json};
-use switchboard_testkit::http::{Modern, Web, call};
+use switchboard_testkit::http::{Modern, Reply, Web, call};
 use switchboard_testkit::message;
 
 const PATHS: [(&str, &str); 3] = [("/mcp", "fake__"), (FAKE, ""), ("/profiles/some/mcp", "fake__")];
@@ -82,4 +82,42 @@ fn modern_requests_can_be_turned_off() {
         answered(&served.web, path, &message::request("list", "tools/list", json!({})));
     }
     assert_eq!(text(&served.open().call("echo", json!({}))), "{}");
+}
+
+/// The stream of HTTP+SSE is a session; its messages need no handshake either.
+#[test]
+fn plain_requests_are_served_on_a_stream() {
+    let served = served();
+    let limited = web_of(&served, &["ci", "--tools", "echo"]);
+    for (path, prefix) in [("/servers/fake/sse", ""), ("/sse", "fake__")] {
+        let open = |web: &Web| {
+            let mut stream = web.get(path).send();
+            let to = stream.event().unwrap();
+            assert_eq!(to.kind.as_deref(), Some("endpoint"));
+            (stream, to.data)
+        };
+        let ask = |web: &Web, (stream, to): &mut (Reply, String), message: &Value| {
+            assert_eq!(web.post(to, message.to_string()).send().status, 202, "{message}");
+            let answer = stream.message().unwrap();
+            assert_eq!(answer["id"], message["id"], "{answer}");
+            answer
+        };
+        let mut line = open(&served.web);
+        let listed = ask(&served.web, &mut line, &message::request("list", "tools/list", json!({})));
+        let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
+        assert!(tools.iter().any(|tool| tool["name"] == format!("{prefix}facts")), "{listed}");
+        let echo = call(1, &format!("{prefix}echo"), json!({ "path": path }));
+        assert_eq!(text(&ask(&served.web, &mut line, &echo)), json!({ "path": path }).to_string());
+        // A handshake may still follow.
+        let hello = message::initialize_params("late", "2024-11-05", json!({}));
+        let greeted = ask(&served.web, &mut line, &message::request(2, "initialize", hello));
+        assert_eq!(greeted["result"]["protocolVersion"], "2024-11-05", "{greeted}");
+        let mut line = open(&limited);
+        assert_eq!(text(&ask(&limited, &mut line, &echo)), json!({ "path": path }).to_string());
+        let facts = call(2, &format!("{prefix}facts"), json!({}));
+        assert_eq!(kind(&ask(&limited, &mut line, &facts)), "forbidden");
+    }
+    let heard = served.record().all_lines();
+    let is_plain = |line: &&String| line.contains("\"initialize\"") && line.contains("\"unknown\"");
+    assert!(heard.iter().any(|line| is_plain(&line)), "the server gets a handshake of ours: {heard:?}");
 }

@@ -11,7 +11,7 @@ use switchboard_testkit::monitor::Monitor;
 use switchboard_testkit::web::{Seen, Web, Wire, answer, mcp};
 
 /// A modern server: its tool `sql` needs a header, `hang` streams until its client is gone.
-fn modern(seen: &Seen, wire: &mut Wire<'_>, closed: &Monitor<u32>) {
+pub(super) fn modern(seen: &Seen, wire: &mut Wire<'_>, closed: &Monitor<u32>) {
     match (seen.what(), seen.tool()) {
         ("server/discover", _) => {
             let capabilities = json!({ "tools": { "listChanged": true } });
@@ -82,7 +82,7 @@ fn modern(seen: &Seen, wire: &mut Wire<'_>, closed: &Monitor<u32>) {
 }
 
 /// A modern server, and the number of its streams that clients have closed.
-fn web() -> (Web, Arc<Monitor<u32>>) {
+pub(super) fn web() -> (Web, Arc<Monitor<u32>>) {
     let closed = Arc::new(Monitor::default());
     let counted = closed.clone();
     (Web::start(move |seen, wire| modern(seen, wire, &counted)), closed)
@@ -93,7 +93,7 @@ fn client(web: &Web) -> Modern {
 }
 
 #[track_caller]
-fn wait_for_close(closed: &Monitor<u32>) {
+pub(super) fn wait_for_close(closed: &Monitor<u32>) {
     let deadline = Instant::now() + Duration::from_secs(30);
     assert!(closed.wait_for(Some(deadline), |closed| (*closed > 0).then_some(())).is_some());
 }
@@ -145,7 +145,7 @@ fn cancellation_closes_the_response() {
 fn log_messages_reach_their_own_window() {
     let (web, _) = web();
     let one = client(&web).log_level("error");
-    let again = Start::inside(one.scratch(), env!("CARGO_BIN_EXE_switchboard")).env("FAR_TOKEN", SECRET);
+    let again = Start::inside(one.scratch(), crate::support::switchboard()).env("FAR_TOKEN", SECRET);
     let config = one.scratch().join("config.json");
     let again = again.arg("stdio").arg("--config").arg(config).args(["--server", "far"]);
     let mut windows = [one, Modern::start(again).log_level("error")];
@@ -169,6 +169,53 @@ fn subscription_lasts_until_cancelled() {
     finish(client.into_client());
 }
 
+/// A proxy may close a stream at any time. Changes until it is open again are found in the lists.
+#[test]
+fn closed_listen_is_opened_again() {
+    let (closed, may_close) = (Monitor::default(), Arc::new(Monitor::new(false)));
+    let (gate, listens) = (may_close.clone(), Monitor::new(0));
+    let far = Web::start(move |seen, wire| match seen.what() {
+        "subscriptions/listen" => {
+            let is_first = listens.update(|count| std::mem::replace(count, *count + 1)) == 0;
+            wire.begin_events(&[]);
+            let meta = json!({ "io.modelcontextprotocol/subscriptionId": seen.body["id"] });
+            let params = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
+            let method = "notifications/subscriptions/acknowledged";
+            wire.event(None, &json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+            if is_first {
+                gate.wait_for(None, |may| may.then_some(()));
+                wire.end_events();
+            } else {
+                wire.until_closed();
+            }
+        }
+        "tools/list" if *listens.lock() > 1 => {
+            let tools = json!([{ "name": "later", "inputSchema": { "type": "object" } }]);
+            wire.answer(
+                seen,
+                &json!({ "resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private" }),
+            );
+        }
+        _ => modern(seen, wire, &closed),
+    });
+    let (other, _) = web();
+    let start = program();
+    let servers = json!({ "far": { "url": far.url("/mcp") }, "other": { "url": other.url("/mcp") } });
+    let path = start.scratch().file("config.json", json!({ "mcpServers": servers }).to_string());
+    let mut client = Modern::start(start.arg("stdio").arg("--config").arg(path));
+    client.request("tools/list", json!({}));
+    let (id, _) = client.listen(json!({ "toolsListChanged": true }));
+    may_close.update(|may| *may = true);
+    let is_new = |client: &mut Modern| {
+        client.heard(id, "notifications/tools/list_changed");
+        let listed = client.request("tools/list", json!({}));
+        listed["result"]["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "far__later")
+    };
+    // The other server announces a change as soon as it is listened to.
+    while !is_new(&mut client) {}
+    assert_eq!(client.finish().code, Some(0));
+}
+
 #[test]
 fn aggregate_sends_the_servers_own_names() {
     let (one, _) = web();
@@ -189,12 +236,14 @@ fn aggregate_sends_the_servers_own_names() {
 }
 
 #[test]
-fn legacy_server_is_not_forced() {
+fn legacy_server_is_translated() {
     let web = Web::start(|seen, wire| mcp(seen, wire, "s-1"));
     let mut client = client(&web);
-    let refused = client.request("tools/list", json!({}));
-    assert_eq!(refused["error"]["code"], -32022, "{refused}");
-    assert_eq!(web.count("tools/list"), 0);
+    let listed = client.request("tools/list", json!({}));
+    assert_eq!(listed["result"]["resultType"], "complete", "{listed}");
+    let seen = web.seen().into_iter().find(|seen| seen.what() == "tools/list").unwrap();
+    assert_eq!(seen.body["params"], json!({}), "{}", seen.body);
+    // The client may still make a handshake.
     let mut client = client.into_client();
     client.initialize();
     assert_eq!(client.request("tools/list", json!({}))["result"]["tools"][0]["name"], "one");
@@ -220,7 +269,7 @@ fn both_eras_reach_one_server() {
     old.initialize();
     assert_eq!(text(&old.call("one", json!({}))), "one in s-1");
     // The second window joins the daemon of the first.
-    let again = Start::inside(old.scratch(), env!("CARGO_BIN_EXE_switchboard")).env("FAR_TOKEN", SECRET);
+    let again = Start::inside(old.scratch(), crate::support::switchboard()).env("FAR_TOKEN", SECRET);
     let config = old.scratch().join("config.json");
     let mut new = Modern::start(again.arg("stdio").arg("--config").arg(config).args(["--server", "far"]));
     assert_eq!(text(&new.call("sql", json!({ "region": "west" }))), "west");

@@ -9,7 +9,7 @@ use crate::access::rights::{
 use crate::access::token::create;
 use crate::aggregate::servers::Servers;
 use crate::daemon::house::House;
-use crate::isolation::routes::{Route, ShownBy, Site};
+use crate::isolation::routes::{self, Route, ShownBy, Site};
 use crate::support::error;
 use serde_json::{Value, json};
 use std::fs;
@@ -55,8 +55,19 @@ const OTHERS: &[(Route, By)] = &[
 /// Requests that this era does not have.
 const REMOVED: [&str; 4] = ["resources/subscribe", "resources/unsubscribe", "tasks/list", "tasks/result"];
 
+/// How the servers are made, and the scope of their lists for clients that see all of them.
+type Make = (fn() -> Servers, &'static str);
+
+const MODERN: Make = (servers, "public");
+const LEGACY: Make = (legacy_servers, "private");
+
 fn servers() -> Servers {
     with_rights(gated(beside(Servers::none(), QUARRY, QUARRY_OFFER), json!({}), OFFER))
+}
+
+/// The same with servers that speak only the legacy era.
+fn legacy_servers() -> Servers {
+    with_rights(routes::gated(Servers::none().and_offer(QUARRY, json!({}), QUARRY_OFFER), json!({}), OFFER))
 }
 
 #[track_caller]
@@ -78,6 +89,21 @@ fn open(site: &Site, by: By, kind: &str) -> Guest {
 fn check_lists(client: &mut Guest, kind: &str) {
     for list in ["tools", "prompts", "resources", "resourceTemplates"] {
         assert_eq!(client.listed(list), expected(client.route, kind, list), "{kind}, {list}");
+    }
+}
+
+/// What is left of a list is for its client only. Nothing of a server is left out if only another one is hidden.
+#[track_caller]
+fn check_scopes(client: &Guest, kind: &str, whole: &str) {
+    let scope = if kind == "servers" { whole } else { "private" };
+    let members = ["tools", "prompts", "resources", "resourceTemplates"];
+    for member in members {
+        let pages = client.received.iter().filter(|answer| answer["result"][member].is_array());
+        let scopes: Vec<&Value> = pages.map(|answer| &answer["result"]["cacheScope"]).collect();
+        // A list of which nothing is known yet is private in any case.
+        assert_eq!(scopes.last(), Some(&&json!(scope)), "{kind}, {member}");
+        let is_right = |found: &&Value| **found == scope || **found == "private";
+        assert!(scopes.iter().all(is_right), "{kind}, {member}: {scopes:?}");
     }
 }
 
@@ -163,7 +189,7 @@ fn check_received(client: &Guest, kind: &str) {
 }
 
 /// The table: every kind of right, every method, every route.
-fn check_rights(ways: &[(Route, By)]) {
+fn check_rights(ways: &[(Route, By)], (servers, whole): Make) {
     on_routes(ways, servers, |site, by| {
         // A client of one server gets the lists of the server itself; for others they come from the store.
         if site.route.is_to_one() {
@@ -182,13 +208,16 @@ fn check_rights(ways: &[(Route, By)]) {
             check_listens(client, kind);
             // Again, from the server itself.
             check_lists(client, kind);
+            check_scopes(client, kind, whole);
             check_received(client, kind);
         }
         for word in ["canary", "absent", "odd/method", "tasks/"] {
             assert_eq!(site.told(word), 0, "{word}");
         }
         let lines = site.servers.record(crate::isolation::routes::SERVER).all_lines();
-        let listens = lines.iter().find(|line| line.contains("resourceSubscriptions\":[\""));
+        let listens = lines.iter().find(|line| {
+            line.contains("resourceSubscriptions\":[\"") || line.contains("resources/subscribe")
+        });
         assert_eq!(listens, None, "nobody may subscribe");
         assert_eq!(lines.iter().find(|line| line.contains("authToken")), None);
     });
@@ -196,22 +225,46 @@ fn check_rights(ways: &[(Route, By)]) {
 
 #[test]
 fn rights_of_profiles_hold() {
-    check_rights(PROFILES);
+    check_rights(PROFILES, MODERN);
+}
+
+#[test]
+fn rights_of_profiles_hold_at_legacy_servers() {
+    check_rights(PROFILES, LEGACY);
 }
 
 #[test]
 fn rights_of_tokens_hold() {
-    check_rights(TOKENS);
+    check_rights(TOKENS, MODERN);
+}
+
+#[test]
+fn rights_of_tokens_hold_at_legacy_servers() {
+    check_rights(TOKENS, LEGACY);
 }
 
 #[test]
 fn rights_shown_otherwise_hold() {
-    check_rights(OTHERS);
+    check_rights(OTHERS, MODERN);
+}
+
+#[test]
+fn rights_shown_otherwise_hold_at_legacy_servers() {
+    check_rights(OTHERS, LEGACY);
 }
 
 /// The limit of a token on every route, alone and in all clients together.
 #[test]
 fn limits_of_tokens_hold() {
+    check_limits(MODERN);
+}
+
+#[test]
+fn limits_of_tokens_hold_at_legacy_servers() {
+    check_limits(LEGACY);
+}
+
+fn check_limits((servers, _): Make) {
     let house = House::new();
     let token = create(&house, &["ci", "--rate", "2/h"]);
     let file = fs::read_to_string(house.state("tokens.json")).unwrap();

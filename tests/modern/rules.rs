@@ -1,13 +1,17 @@
 //! Rules of the config on every route of a modern client: filters, `asks` and limits, at the first start and from the
-//! stored catalogue.
+//! stored catalogue. The checks are functions of how the server is made, for `translated_rules`.
 
 use super::guest::{Guest, on_every_route, servers};
 use crate::access::limits::limit;
+use crate::aggregate::servers::Servers;
 use crate::isolation::filters::{self, filters};
 use crate::isolation::routes::{Route, SERVER, Site};
 use crate::support::{error, text};
 use serde_json::{Value, json};
 use switchboard_testkit::patience;
+
+/// Makes the server under test with these keys and this offer.
+pub(super) type Make = fn(Value, &str) -> Servers;
 
 const OFFER: &str = r#"{
     "capabilities": { "tools": { "listChanged": true }, "prompts": {}, "resources": { "subscribe": true }, "completions": {} },
@@ -39,7 +43,7 @@ fn check_lists(client: &mut Guest) {
 }
 
 #[track_caller]
-fn check_ok(answer: &Value) {
+pub(super) fn check_ok(answer: &Value) {
     assert!(answer.get("result").is_some(), "{answer}");
 }
 
@@ -55,6 +59,10 @@ fn check_not_forwarded<const N: usize>(site: &Site, client: &mut Guest, words: [
 
 #[test]
 fn lists_are_filtered() {
+    check_filtered_lists(servers);
+}
+
+pub(super) fn check_filtered_lists(servers: Make) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -74,6 +82,10 @@ fn lists_are_filtered() {
 
 #[test]
 fn renamed_items_work() {
+    check_renamed_items(servers);
+}
+
+pub(super) fn check_renamed_items(servers: Make) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -96,6 +108,10 @@ fn renamed_items_work() {
 /// The same error as for an unknown name, and it names no hidden item.
 #[test]
 fn hidden_names_are_unknown() {
+    check_hidden_names(servers);
+}
+
+pub(super) fn check_hidden_names(servers: Make) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -120,6 +136,10 @@ fn hidden_names_are_unknown() {
 
 #[test]
 fn hidden_resources_are_not_found() {
+    check_hidden_resources(servers);
+}
+
+pub(super) fn check_hidden_resources(servers: Make) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -145,6 +165,13 @@ fn hidden_resources_are_not_found() {
 /// Hidden resources cannot be listened to: a client of one server is refused, an aggregate one gets the rest.
 #[test]
 fn hidden_resources_are_not_announced() {
+    check_hidden_announcements(servers, |client, uri| {
+        check_ok(&client.call("change", json!({ "uri": uri })));
+    });
+}
+
+/// `announce` has the server say that a resource has changed.
+pub(super) fn check_hidden_announcements(servers: Make, announce: impl Fn(&mut Guest, &str) + Sync) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -166,7 +193,7 @@ fn hidden_resources_are_not_announced() {
             // The server's own subscription exists once a change arrives.
             patience::until_true("the server knows of it", || site.told("file:///p/a") > 0);
             for uri in ["file:///p/.env", "file:///p/a"] {
-                check_ok(&client.call("change", json!({ "uri": uri })));
+                announce(&mut client, uri);
             }
             let told = client.hear(&mut listening);
             assert_eq!(
@@ -175,7 +202,9 @@ fn hidden_resources_are_not_announced() {
                 "{told}"
             );
             let lines = site.servers.record(SERVER).all_lines();
-            let is_leak = |line: &&String| line.contains("subscriptions/listen") && line.contains(".env");
+            let asks =
+                |line: &str| line.contains("subscriptions/listen") || line.contains("resources/subscribe\"");
+            let is_leak = |line: &&String| asks(line) && line.contains(".env");
             assert_eq!(lines.iter().find(is_leak), None);
         },
     );
@@ -183,6 +212,10 @@ fn hidden_resources_are_not_announced() {
 
 #[test]
 fn reload_applies_filters_and_announces() {
+    check_reload(servers);
+}
+
+pub(super) fn check_reload(servers: Make) {
     on_every_route(
         || servers(json!({}), OFFER),
         |site| {
@@ -244,6 +277,10 @@ fn denied_input_reaches_no_client() {
 
 #[test]
 fn limits_hold() {
+    check_limits(servers);
+}
+
+pub(super) fn check_limits(servers: Make) {
     let offer = r#"{ "tools": [{ "name": "echo" }], "prompts": [{ "name": "p" }],
         "resources": [{ "uri": "x://a", "name": "a" }] }"#;
     on_every_route(
@@ -273,6 +310,10 @@ fn limits_hold() {
 /// A tool whose definition has changed since it was approved is held back, from the first call to a new process on.
 #[test]
 fn changed_tools_are_held_back() {
+    check_changed_tools(servers);
+}
+
+pub(super) fn check_changed_tools(servers: Make) {
     let offer = |what: &str| {
         format!(
             r#"{{ "tools": [{{ "name": "echo" }}, {{ "name": "crash" }}, {{ "name": "read", "description": "{what}" }}] }}"#

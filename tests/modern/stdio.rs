@@ -1,5 +1,7 @@
-//! A modern client of one modern server over stdio, in both modes: messages pass untouched but for their ids.
+//! A modern client of one modern server over stdio, in both modes: messages pass untouched but for their ids. Clients
+//! without a handshake, of one server and of several.
 
+use crate::aggregate::servers::{Servers, tools};
 use crate::support::{Mode, error, text};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Modern, Start};
@@ -156,5 +158,28 @@ fn client_without_a_handshake_is_served() {
         // This server exits on any request before `initialize`.
         plain(mode.fake(&["--wants-initialize"]));
         plain(mode.configured(json!({}), json!({}), &["--wants-initialize"]));
+    }
+}
+
+#[test]
+fn plain_client_reaches_all_servers() {
+    for mode in 0..2 {
+        let servers = Servers::none().and("a", json!({}), &["--wants-initialize"]).and(
+            "b",
+            json!({}),
+            &["--wants-initialize"],
+        );
+        let starts = [servers.start(), servers.shared()];
+        let mut client = starts.into_iter().nth(mode).unwrap().start();
+        for name in ["a", "b"] {
+            let called = json!({ "name": format!("{name}__echo"), "arguments": { "at": name } });
+            let answer = client.request("tools/call", called);
+            assert_eq!(text(&answer), json!({ "at": name }).to_string());
+            assert!(answer["result"].get("resultType").is_none(), "{answer}");
+            assert_eq!(servers.told(name, r#""protocolVersion":"2024-11-05""#), 1, "the handshake is ours");
+        }
+        let tools = tools(&mut client);
+        assert!(tools.contains(&"a__echo".to_owned()) && tools.contains(&"b__echo".to_owned()), "{tools:?}");
+        assert_eq!(servers.launches(["a", "b"]), [1, 1]);
     }
 }

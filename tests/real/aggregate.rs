@@ -23,15 +23,17 @@ pub(crate) struct Aggregate {
 
 impl Aggregate {
     pub(super) fn four() -> Self {
-        Self::of(vec![
+        Self::four_with(&json!({}))
+    }
+
+    /// The same with these keys of the config file.
+    pub(super) fn four_with(keys: &Value) -> Self {
+        let servers = vec![
             ("everything", Server::everything()),
             ("filesystem", Server::filesystem()),
             ("memory", Server::memory()),
             ("time", Server::time()),
-        ])
-    }
-
-    fn of(servers: Vec<(&'static str, Server)>) -> Self {
+        ];
         let folder = Scratch::new();
         let entry = |server: &Server| {
             let words: Vec<String> =
@@ -40,7 +42,9 @@ impl Aggregate {
         };
         let entries: serde_json::Map<String, Value> =
             servers.iter().map(|(name, server)| ((*name).to_owned(), entry(server))).collect();
-        let config = folder.file("config.json", json!({ "mcpServers": entries }).to_string());
+        let mut file = keys.clone();
+        file["mcpServers"] = entries.into();
+        let config = folder.file("config.json", file.to_string());
         Self { servers, folder, config }
     }
 

@@ -24,7 +24,17 @@ fn of_everything(list: &Value) -> Vec<Value> {
 /// Compares the program's output for server-everything alone and for all four servers.
 #[track_caller]
 fn check(program: &[OsString], nested: bool) {
-    let aggregate = Aggregate::four();
+    check_with(&Aggregate::four(), program, nested);
+}
+
+/// The same for a client that knows both eras, where modern requests are turned off.
+#[track_caller]
+fn check_falling_back(program: &[OsString], nested: bool) {
+    check_with(&Aggregate::four_with(&json!({ "clientEra": "legacy" })), program, nested);
+}
+
+#[track_caller]
+fn check_with(aggregate: &Aggregate, program: &[OsString], nested: bool) {
     let everything = aggregate.server("everything");
     let lines = |printed: String| -> Vec<Value> {
         printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -92,8 +102,8 @@ fn typescript_2_sees_four_servers() {
 }
 
 #[test]
-fn typescript_2_probing_sees_four_servers() {
-    check(&typescript("2-auto"), true);
+fn typescript_2_falls_back_among_four_servers() {
+    check_falling_back(&typescript("2-auto"), true);
 }
 
 #[test]
@@ -107,8 +117,8 @@ fn python_2_sees_four_servers() {
 }
 
 #[test]
-fn python_2_probing_sees_four_servers() {
-    check(&python_program(".venv", "auto", "everything"), false);
+fn python_2_falls_back_among_four_servers() {
+    check_falling_back(&python_program(".venv", "auto", "everything"), false);
 }
 
 #[test]

@@ -104,11 +104,6 @@ fn typescript_2_works_over_http() {
 }
 
 #[test]
-fn typescript_2_probing_works_over_http() {
-    check(&typescript("2-auto"), &[Door::Streamable]);
-}
-
-#[test]
 fn python_1_works_over_http() {
     check(&python_program(".venv-1", "session", "everything"), &[Door::Streamable, Door::Events]);
 }
@@ -116,11 +111,6 @@ fn python_1_works_over_http() {
 #[test]
 fn python_2_works_over_http() {
     check(&python_program(".venv", "legacy", "everything"), &[Door::Streamable, Door::Events]);
-}
-
-#[test]
-fn python_2_probing_works_over_http() {
-    check(&python_program(".venv", "auto", "everything"), &[Door::Streamable]);
 }
 
 /// Clients that know both eras, where modern requests are turned off.

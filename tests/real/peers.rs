@@ -209,7 +209,7 @@ fn browser() -> serde_json::Value {
 }
 
 /// Node with a script and fixed time and randomness.
-fn node(script: PathBuf) -> impl Iterator<Item = OsString> {
+pub(crate) fn node(script: PathBuf) -> impl Iterator<Item = OsString> {
     ["node".into(), "--import".into(), driver("steady.mjs").into(), script.into()].into_iter()
 }
 

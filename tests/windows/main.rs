@@ -9,12 +9,19 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test, here as well as in a `#[test]`")]
 
+mod ends;
+mod ide;
+mod shims;
+mod trees;
+
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
+use switchboard_testkit::wine;
 
 /// A value that `scripts/windows` sets.
 fn given(name: &str) -> PathBuf {
@@ -23,10 +30,7 @@ fn given(name: &str) -> PathBuf {
 
 /// `switchboard.exe`, without arguments yet.
 fn program() -> Start {
-    Start::new(given("WINE"))
-        .env("WINEPREFIX", given("WINEPREFIX"))
-        .env("WINEDEBUG", "-all")
-        .arg(given("WINDOWS_EXECUTABLES").join("switchboard.exe"))
+    Start::new(given("WINDOWS_EXECUTABLES").join("switchboard.exe"))
 }
 
 /// `switchboard.exe stdio -- fake-backend.exe …`. The scratch folder is in the command lines of all processes.
@@ -75,9 +79,30 @@ fn server(client: &Client) -> u32 {
     servers[0]
 }
 
+/// Limit on the time that anything may be left: counted from the end of the process that was to end.
+const LEFTOVERS_LIMIT: Duration = Duration::from_secs(2);
+
 #[track_caller]
 fn check_nothing_left(client: &Client) {
-    patience::until_true("nothing of this test is left", || processes(client).is_empty());
+    check_gone(client.pid(), "everything of this test", || processes(client));
+}
+
+/// Waits for the end of a process, and then for the end of others within the limit.
+#[track_caller]
+fn check_gone(pid: u32, what: &str, others: impl Fn() -> Vec<u32>) {
+    patience::until_true(format_args!("process {pid} has ended"), || !pids::is_alive(pid));
+    check_soon_gone(Instant::now(), what, others);
+}
+
+#[track_caller]
+fn check_soon_gone(since: Instant, what: &str, others: impl Fn() -> Vec<u32>) {
+    let is_gone = || others().is_empty().then_some(());
+    patience::before(since + LEFTOVERS_LIMIT, format_args!("{what} is gone, but {:?}", others()), is_gone);
+}
+
+/// Those of these processes that are alive.
+fn alive(pids: &[u32]) -> Vec<u32> {
+    pids.iter().copied().filter(|pid| pids::is_alive(*pid)).collect()
 }
 
 #[track_caller]
@@ -132,7 +157,7 @@ fn kill_leaves_nothing_without_a_guard() {
         "guard": "off",
     });
     let config = start.scratch().file("config.json", json!({ "mcpServers": { "fake": server } }).to_string());
-    let client = with_family(start.args(["stdio", "--server", "fake", "--config"]).arg(config));
+    let client = with_family(start.args(["stdio", "--solo", "--server", "fake", "--config"]).arg(config));
     client.signal(Word::Kill);
     check_nothing_left(&client);
 }
@@ -154,9 +179,9 @@ fn orderly_end_stops_a_stubborn_server() {
 #[test]
 fn killed_server_ends_with_its_children() {
     let mut client = with_family(fake(&[]));
-    let before = family(&client);
-    pids::tell(server(&client), Word::Kill);
-    patience::until_true("the server's family is gone", || !before.iter().any(|pid| pids::is_alive(*pid)));
+    let (before, server) = (family(&client), server(&client));
+    pids::tell(server, Word::Kill);
+    check_gone(server, "the server's family", || alive(&before));
     // The program is still there, and restarts the server.
     patience::until_true("it serves again", || client.call("echo", json!({})).get("result").is_some());
     assert!(!client.has_ended());
@@ -193,10 +218,7 @@ fn batch_file_starts_a_server() {
 /// A real server under a real `node.exe`.
 #[test]
 fn real_node_server_works() {
-    let Some(node) = std::env::var_os("WINDOWS_NODE") else {
-        eprintln!("skipped: scripts/windows could not get node.exe");
-        return;
-    };
+    let node = given("WINDOWS_NODE");
     let script = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/real/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
@@ -212,5 +234,26 @@ fn real_node_server_works() {
     assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("42"), "{answer}");
     assert!(!family(&client).is_empty());
     client.signal(Word::Kill);
+    check_nothing_left(&client);
+}
+
+/// A real server that works on Windows paths.
+#[test]
+fn real_filesystem_server_works() {
+    let node = given("WINDOWS_NODE");
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/real/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
+    );
+    let start = program().env("NODE_SKIP_PLATFORM_CHECK", "1");
+    let folder = start.scratch().folder("größer als nötig");
+    fs::write(folder.join("note.txt"), "from a Windows path").unwrap();
+    let shown = wine::path(&folder);
+    let start = start.args(["stdio", "--pass-env", "NODE_SKIP_PLATFORM_CHECK", "--"]).arg(node);
+    let mut client = start.args([script, &shown]).start();
+    client.initialize();
+    let answer = client.call("read_text_file", json!({ "path": format!(r"{shown}\note.txt") }));
+    assert_eq!(answer["result"]["content"][0]["text"], "from a Windows path", "{answer}");
+    assert_eq!(client.finish().code, Some(0));
     check_nothing_left(&client);
 }

@@ -15,6 +15,24 @@ pub(super) const SUBJECTS: usize = 5;
 /// Servers behind the aggregated front.
 const SERVERS: usize = 10;
 
+/// Era of the clients of a comparison.
+#[derive(Clone, Copy)]
+pub(super) enum ClientEra {
+    Legacy,
+    Modern,
+}
+
+impl ClientEra {
+    pub(super) const ALL: [Self; 2] = [Self::Legacy, Self::Modern];
+
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Front {
     Solo,
@@ -77,6 +95,16 @@ impl Front {
         }
     }
 
+    /// Switchboard with this client, of a server of its own era and of one of the other.
+    pub(super) fn open_translated(self, switchboard: &Path, client: ClientEra) -> io::Result<[Subject; 2]> {
+        let speeches = match client {
+            ClientEra::Legacy => [Speech::Legacy, Speech::ToModern],
+            ClientEra::Modern => [Speech::Modern, Speech::ToLegacy],
+        };
+        let [passed, translated] = speeches.map(|speech| self.switchboard(switchboard, speech));
+        Ok([passed?, translated?])
+    }
+
     fn switchboard(self, program: &Path, speech: Speech) -> io::Result<Subject> {
         let scratch = Scratch::new();
         let servers = if self == Self::Many { SERVERS } else { 1 };
@@ -111,9 +139,9 @@ fn prefixed(servers: usize) -> Vec<String> {
 
 /// The server's words.
 fn backend(speech: Speech) -> Vec<OsString> {
-    let words: &[&str] = match speech {
-        Speech::Legacy | Speech::LongLegacy => &["backend"],
-        Speech::Modern => &["backend", "--modern"],
+    let words: &[&str] = match speech.has_modern_server() {
+        false => &["backend"],
+        true => &["backend", "--modern"],
     };
     words.iter().map(OsString::from).collect()
 }
@@ -124,7 +152,9 @@ fn config(servers: usize, speech: Speech) -> io::Result<Value> {
         let name = format!("{SERVER}{number}");
         let mut words = json!(["backend", "--name", name]);
         let mut entry = json!({ "command": this });
-        if let (Speech::Modern, Some(words)) = (speech, words.as_array_mut()) {
+        // No server is asked for its era.
+        entry["era"] = "legacy".into();
+        if let (true, Some(words)) = (speech.has_modern_server(), words.as_array_mut()) {
             words.push("--modern".into());
             entry["era"] = "modern".into();
         }

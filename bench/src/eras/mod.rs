@@ -5,11 +5,13 @@
 //! # Layout
 //! - `subject`: a running program with its client.
 //! - `front`: the programs of each front.
+//! - `translated`: a benchmark of its own, with the same programs.
 //! - `table`: the measured values and their ratios.
 
 mod subject;
 mod front;
 mod table;
+pub(crate) mod translated;
 
 use crate::one_processor::stay_on_one_processor;
 use front::{Front, SUBJECTS};
@@ -22,11 +24,12 @@ use subject::{Sample, Subject};
 use table::Table;
 
 const USAGE: &str = "\
-usage: switchboard-bench eras --switchboard FILE [OPTIONS]
+usage: switchboard-bench eras|translated --switchboard FILE [OPTIONS]
   --switchboard FILE   the program
   --front NAME         solo, daemon, many, http or http-all; may be repeated (all of them)
   --rounds N           how often every program is started (5)
   --slices N           turns of each program in a round (20)
+  --quick              two rounds of four turns: to see that it works, not to quote
   --one-processor      runs everything on one processor: on two, the scheduler's choices differ by more than the eras";
 
 /// Calls per turn, one by one and of many callers. A turn is short, so that other load meets all programs alike.
@@ -42,7 +45,14 @@ struct EraOptions {
 }
 
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
+    run_with(arguments, run)
+}
+
+fn run_with(arguments: &[OsString], run: fn(&EraOptions) -> io::Result<()>) -> Result<ExitCode, String> {
     let options = options(arguments)?;
+    if options.one_processor {
+        stay_on_one_processor().map_err(|error| error.to_string())?;
+    }
     run(&options).map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
 }
 
@@ -53,6 +63,10 @@ fn options(arguments: &[OsString]) -> Result<EraOptions, String> {
     while let Some(argument) = rest.next() {
         if argument == "--one-processor" {
             one_processor = true;
+            continue;
+        }
+        if argument == "--quick" {
+            (rounds, slices) = (2, 4);
             continue;
         }
         let value = rest.next().ok_or(USAGE)?;
@@ -75,9 +89,6 @@ fn options(arguments: &[OsString]) -> Result<EraOptions, String> {
 }
 
 fn run(options: &EraOptions) -> io::Result<()> {
-    if options.one_processor {
-        stay_on_one_processor()?;
-    }
     Table::print_head();
     for front in &options.fronts {
         let mut table = Table::new(*front);
@@ -96,16 +107,22 @@ fn round(front: Front, switchboard: &Path, slices: usize, table: &mut Table) -> 
         turn(subject)?;
     }
     for slice in 0..slices {
-        let count = subjects.len();
         let mut samples = [Sample::default(); SUBJECTS];
-        // Each begins as often as the others, since the next one finds other caches.
-        for at in (0..count).map(|step| (step + slice) % count) {
+        for at in order(slice) {
             samples[at] = turn(&mut subjects[at])?;
         }
         table.push(samples);
     }
     subjects.into_iter().try_for_each(Subject::close)
 }
+
+/// The order of the programs in a slice. Over twenty slices each follows each other one equally often: a program is faster
+/// if the one before it has left its own code in the caches, as another process of the same program does.
+fn order(slice: usize) -> impl Iterator<Item = usize> {
+    let distance = 1 + slice / SUBJECTS % (SUBJECTS - 1);
+    (0..SUBJECTS).map(move |step| (slice + step * distance) % SUBJECTS)
+}
+const _: () = assert!(SUBJECTS == 5, "with a number that is not prime, some programs would be left out");
 
 fn turn(subject: &mut Subject) -> io::Result<Sample> {
     subject.measure(CALLS, CALLS_AT_ONCE)

@@ -23,6 +23,20 @@ pub(super) enum Speech {
     /// Legacy, with calls as long as modern ones: their `_meta` has unknown keys.
     LongLegacy,
     Modern,
+    /// A legacy client with a modern server.
+    ToModern,
+    /// A modern client with a legacy server.
+    ToLegacy,
+}
+
+impl Speech {
+    pub(super) fn has_modern_server(self) -> bool {
+        matches!(self, Self::Modern | Self::ToModern)
+    }
+
+    fn has_modern_client(self) -> bool {
+        matches!(self, Self::Modern | Self::ToLegacy)
+    }
 }
 
 /// The figures of one turn.
@@ -78,11 +92,11 @@ impl Speech {
         let meta = dress(json!({}))["_meta"].take();
         let unknown = |(key, value): (&String, &Value)| (key.replacen("io.", "xx.", 1), value.clone());
         match self {
-            Self::Legacy => caller,
+            Self::Legacy | Self::ToModern => caller,
             Self::LongLegacy => {
                 caller.with_meta(&meta.as_object().into_iter().flatten().map(unknown).collect())
             }
-            Self::Modern => caller.with_meta(&meta),
+            Self::Modern | Self::ToLegacy => caller.with_meta(&meta),
         }
     }
 }
@@ -96,10 +110,10 @@ impl Subject {
         tools: Vec<String>,
     ) -> io::Result<Self> {
         let Program { child, mut pipes } = start.program()?;
-        let hello = match speech {
-            Speech::Legacy | Speech::LongLegacy => pipes.initialize(legacy_hello())?,
+        let hello = match speech.has_modern_client() {
+            false => pipes.initialize(legacy_hello())?,
             // The floor for many servers answers every request but calls with the same welcome.
-            Speech::Modern => pipes.request("server/discover", dress(json!({})))?,
+            true => pipes.request("server/discover", dress(json!({})))?,
         };
         if hello["result"].is_null() {
             return Err(io::Error::other(format!("the first request was answered with {hello}")));
@@ -122,16 +136,16 @@ impl Subject {
         let Program { child, pipes } = start.stderr(File::create(&log)?).program()?;
         let said = || fs::read_to_string(&log).unwrap_or_default();
         let web = listening::web(said, &scratch.state(""))?;
-        let web = match speech {
-            Speech::Legacy | Speech::LongLegacy => web.with("MCP-Protocol-Version", PROTOCOL_VERSION),
-            Speech::Modern => {
+        let web = match speech.has_modern_client() {
+            false => web.with("MCP-Protocol-Version", PROTOCOL_VERSION),
+            true => {
                 let web = web.with("MCP-Protocol-Version", MODERN);
                 web.with("Mcp-Method", "tools/call").with("Mcp-Name", tool)
             }
         };
         let callers = (0..CALLERS).map(|_| {
             let mut connection = KeepAlive::connect(&web, path)?;
-            if speech != Speech::Modern {
+            if !speech.has_modern_client() {
                 connection.initialize(legacy_hello())?;
             }
             let mut caller = speech.dressed(Caller::new(connection, vec![tool.to_owned()]));

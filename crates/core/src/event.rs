@@ -1,6 +1,7 @@
 //! Incoming events and resulting actions. Both enums are closed: every case is listed here.
 
 use crate::access::{Front, Identity, Proof};
+use crate::backends::ProcessUsage;
 use crate::catalogue::{Offer, OfferKey, RawOffer};
 use crate::environment::Environment;
 use crate::fact::Fact;
@@ -154,9 +155,9 @@ pub enum Event {
         offer: Arc<Offer>,
     },
 
-    /// Memory use of the processes of these launches.
+    /// Memory and CPU time of the processes of these launches.
     Measured {
-        bytes: Vec<(Launch, u64)>,
+        used: Vec<(Launch, ProcessUsage)>,
     },
 
     /// Bytes have left an outbox.
@@ -236,6 +237,12 @@ pub enum Action {
         client: ClientId,
         out: Outgoing,
         about: About,
+    },
+    /// A request that its client has cancelled gets no answer any more, so that its id is free. Only for clients that need
+    /// it ([`Surroundings::goes_by_request`]).
+    NoAnswer {
+        client: ClientId,
+        id: RawId,
     },
     /// Look up these folders on disk; answered with [`Event::RootsLookedUp`].
     LookUp {

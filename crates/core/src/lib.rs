@@ -7,9 +7,10 @@
 //!
 //! # Layout
 //! Lowest layer first: a module uses only modules listed before it.
-//! - [`moment`]: time as a value. [`text`]: nearest names and percent-encoding. [`redact`]: removal of secrets
-//!   from texts. `ids`: numbers of clients, backends, servers.
+//! - [`moment`]: time as a value. [`text`]: dates, nearest names and percent-encoding. [`redact`]: removal of
+//!   secrets from texts. `ids`: numbers of clients, backends, servers.
 //! - `messages`: messages of our own, and comparison of message parts.
+//! - `translation`: the other era of MCP, for one process.
 //! - [`access`]: identities of clients, their rights and limits, and what servers may ask.
 //! - [`environment`]: environment variables, compared between clients of one backend.
 //! - [`routing`]: the workspace of a request.
@@ -29,6 +30,7 @@ pub mod text;
 pub mod redact;
 mod ids;
 mod messages;
+mod translation;
 pub mod access;
 pub mod environment;
 pub mod routing;
@@ -51,6 +53,7 @@ mod transitions;
 pub use self::core::Core;
 pub use access::Outcome;
 pub use answers::NO_ROOT_HINT;
+pub use backends::ProcessUsage;
 pub use environment::Environment;
 pub use event::{About, Action, Event, MemberPath, StopHow, Surroundings};
 pub use fact::Fact;
@@ -60,6 +63,6 @@ pub use record::{FramingChoice, Record, SeenEra, SeenOffers, Slow};
 pub use servers::{Crowding, LastError, LastStart, Limit, StateHint, state_hint};
 pub use settings::{
     Aggregates, Capabilities, ClientEra, EraChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
-    ScopeReason, ServerSettings, Settings, StatePolicy,
+    ScopeReason, ServerSettings, Settings, StateKey, StatePolicy,
 };
 pub use transitions::{Change, Done, MEMORY_CHECK_INTERVAL, Order, StandbyState};

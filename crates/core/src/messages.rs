@@ -1,9 +1,11 @@
-//! Messages of our own, and comparison of message parts. Pure functions over bytes.
+//! Messages of our own, comparison of message parts, and members of JSON objects. Pure functions over bytes.
 
 use bytes::Bytes;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::LazyLock;
-use switchboard_protocol::{Dialect, Message, Outgoing, Parsed, Part, RawId, json, parse};
+use switchboard_protocol::json::{self, Next};
+use switchboard_protocol::{Dialect, Message, Outgoing, Parsed, Part, RawId, parse};
 
 /// Normalises a JSON string: `"\/"` becomes `"/"`, `"\u00e9"` becomes `"é"`. Percent-encoding stays, since a
 /// server treats URIs that differ in it as different resources.
@@ -12,7 +14,7 @@ pub(crate) fn same_spelling(quoted: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(quoted);
     }
     match json::decode_string(quoted) {
-        Some(text) => Cow::Owned(serde_json::Value::from(text).to_string().into_bytes()),
+        Some(text) => Cow::Owned(Value::from(text).to_string().into_bytes()),
         // Not decodable: compared as it is.
         None => Cow::Borrowed(quoted),
     }
@@ -56,4 +58,57 @@ pub(crate) fn own_message(text: Bytes) -> Option<Message> {
         Ok(Parsed::One(message)) => Some(message),
         Ok(Parsed::Batch(_)) | Err(_) => None,
     }
+}
+
+/// Sorts the keys of objects, so that equal values have the same spelling.
+pub(crate) fn in_order(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<(String, Value)> = members.into_iter().collect();
+            members.sort_by(|one, other| one.0.cmp(&other.0));
+            Value::Object(members.into_iter().map(|(key, value)| (key, in_order(value))).collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(in_order).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
+
+/// The keys and values of an object; none for another value. All of them count, in any letter case, since some parsers
+/// take the first of two equal keys, the last, or fold case.
+pub(crate) fn members(object: &[u8]) -> Vec<(&[u8], &[u8])> {
+    let mut found = Vec::new();
+    if !matches!(json::next(object, 0), Ok(Next::Object)) {
+        return found;
+    }
+    let mut pos = json::space(object, 1);
+    while let Ok((behind, start)) = json::key(object, pos) {
+        let Ok(end) = json::value(object, start) else { break };
+        found.push((&object[pos..behind], &object[start..end]));
+        pos = json::space(object, end);
+        if json::byte(object, pos) != Some(b',') {
+            break;
+        }
+        pos = json::space(object, pos + 1);
+    }
+    found
+}
+
+/// Whether a key, in quotes, has this name.
+pub(crate) fn is_key(quoted: &[u8], name: &str) -> bool {
+    json::decode_string(quoted).is_some_and(|key| key.eq_ignore_ascii_case(name))
+}
+
+/// The rank of a log level, from its JSON string: more severe levels have higher ranks.
+pub(crate) fn log_rank(level: &[u8]) -> Option<usize> {
+    const LEVELS: [&[u8]; 8] =
+        [b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency"];
+    let level = level.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    LEVELS.iter().position(|known| *known == level)
+}
+
+/// Whether a server answers that it does not know the method.
+pub(crate) fn is_not_offered(answer: &Message) -> bool {
+    const METHOD_NOT_FOUND: i64 = -32601;
+    let answer = serde_json::from_slice::<Value>(answer.bytes());
+    answer.is_ok_and(|answer| answer["error"]["code"] == METHOD_NOT_FOUND)
 }

@@ -70,7 +70,9 @@ impl Record {
             said(self.asks_roots, "asks for roots"),
             said(self.asks_questions, "asks its client questions"),
             said(self.keeps_state, "keeps client state"),
-            self.era.map(|seen| format!("speaks {} MCP", seen.era.name())),
+            self.era.map(|seen| {
+                format!("speaks {} MCP{}", seen.era.name(), if seen.is_only { " only" } else { "" })
+            }),
         ]
         .into_iter()
         .flatten()
@@ -83,6 +85,8 @@ impl Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenEra {
     pub era: Era,
+    /// Whether it has refused the handshake of the other era.
+    pub is_only: bool,
     /// Remaining time, relative to the creation of the record.
     pub good_for: Duration,
 }

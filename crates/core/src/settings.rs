@@ -9,7 +9,7 @@ use crate::routing::Policy;
 use crate::routing::path::Style;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Era};
 
@@ -151,6 +151,16 @@ pub struct Roots {
     pub policy: Policy,
 }
 
+/// A secret key, which nobody else may know or guess. Zero by default, for tests.
+#[derive(Clone, Default)]
+pub struct StateKey(pub [u8; 32]);
+
+impl fmt::Debug for StateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StateKey(..)")
+    }
+}
+
 /// One entry of the config, as far as routing needs it.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
@@ -193,6 +203,8 @@ pub struct ServerSettings {
     pub timeout: Duration,
     /// Timeout of a request regardless of progress; `None` means none.
     pub hard_timeout: Option<Duration>,
+    /// Time in which a modern client continues a call for which a legacy server wants input.
+    pub input_timeout: Duration,
     pub on_timeout: OnTimeout,
     pub retry_after_crash: RetryAfterCrash,
     pub shutdown_grace: Duration,
@@ -249,6 +261,7 @@ impl ServerSettings {
             start_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(600),
             hard_timeout: None,
+            input_timeout: Duration::from_secs(600),
             on_timeout: OnTimeout::Probe,
             retry_after_crash: RetryAfterCrash::Safe,
             shutdown_grace: Duration::from_secs(5),
@@ -416,6 +429,10 @@ pub struct Settings {
     pub stays: bool,
     /// The first id of our requests to clients. No earlier daemon has used it: a client may still answer those.
     pub first_question: u64,
+    /// The key of the states with which modern clients continue calls.
+    pub state_key: StateKey,
+    /// Calendar time at the start of the program.
+    pub started: SystemTime,
     /// Settings for aggregate clients.
     pub aggregates: Aggregates,
     /// Rights of clients with a profile, by its name.

@@ -95,6 +95,8 @@ pub struct InstanceStatus {
     pub errors: u64,
     pub quarantined: u64,
     pub memory_bytes: Option<u64>,
+    /// CPU time of the process and its descendants since the start.
+    pub cpu_seconds: Option<f64>,
 }
 
 impl Core {
@@ -222,7 +224,8 @@ impl Core {
             requests: b.counters().requests(),
             errors: b.counters().errors(),
             quarantined: b.quarantine().total(),
-            memory_bytes: b.health().memory(),
+            memory_bytes: b.health().memory().filter(|_| b.has_process()),
+            cpu_seconds: b.health().cpu().filter(|_| b.has_process()).map(|cpu| cpu.as_secs_f64()),
         }
     }
 

@@ -311,7 +311,7 @@ fn a_crash_before_a_list_starts_one_process() {
             start 2 at /p
             A< {"id":1,"result":{"tools":[]}}
         2 spawns
-            2< {"id":5,"method":"initialize",…}
+            2< {"id":…,"method":"server/discover",…}
         +1s
     "#);
 }

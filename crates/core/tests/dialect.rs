@@ -1,5 +1,6 @@
 //! Old bridges omit `jsonrpc`: servers get it all the same, and clients that send it get it back.
 
+use crate::eras::play;
 use crate::story::run;
 
 #[test]
@@ -99,4 +100,85 @@ fn a_bare_server_gets_no_jsonrpc() {
             - probe
             1< raw {"id":3,"method":"ping"}
     "#);
+}
+
+/// The modern era: the bytes of the client, and our own requests.
+#[test]
+fn a_bare_modern_server_gets_no_jsonrpc() {
+    play(
+        r#"
+        given era modern; dialect bare
+        A starts 1
+        A> {"id":"a","method":"server/discover","params":{$M}}
+            1< raw {"id":2,"method":"server/discover","params":{$M}}
+        1> raw {"id":2,"result":$D}
+            1< raw {"id":1,"method":"server/discover","params":{$M}}
+        1> raw {"id":1,"result":$D}
+            A< {"id":"a","result":$D}
+        A> {"id":"b","method":"tools/call","params":{"jsonrpc":"2.0",$M}}
+            1< raw {"id":3,"method":"tools/call","params":{"jsonrpc":"2.0",$M}}
+        1> raw {"id":3,"result":{"content":[]}}
+            A< {"id":"b","result":{"content":[]}}
+        A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$M}}
+            1< raw {"id":4,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$M}}
+        1> raw {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{$sub:4}}}
+            A< {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{$sub:"s"}}}
+        1> raw {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:4}}}
+            A< {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:"s"}}}
+        A> {"method":"notifications/cancelled","params":{"requestId":"s"}}
+            1< raw {"method":"notifications/cancelled","params":{"requestId":4}}
+        "#,
+    );
+}
+
+/// Our own subscription, for a client of several servers.
+#[test]
+fn bare_listen_of_ours_works() {
+    play(
+        r#"
+        given era modern; dialect bare
+        A comes; folder /p; server all
+        A> {"id":"a","method":"tools/list","params":{$M}}
+            start 1 at /p
+        1 spawns
+            1< raw {"id":2,"method":"server/discover","params":{$M}}
+        1> raw {"id":2,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}
+            1< raw {"id":3,"method":"subscriptions/listen","params":{$M,"notifications":{"toolsListChanged":true}}}
+            1< raw {"id":4,"method":"tools/list","params":{$M}}
+        1> raw {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{$sub:3}}}
+        1> raw {"id":4,"result":{"tools":[]}}
+            store 0
+            A< {"id":"a",…
+        +1s
+        1> raw {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:3}}}
+            1< raw {"id":6,"method":"tools/list","params":{$M}}
+        "#,
+    );
+}
+
+/// Behind a translator, for a legacy client.
+#[test]
+fn a_bare_translated_server_gets_no_jsonrpc() {
+    play(
+        r#"
+        given dialect bare
+        A starts 1
+        A> {"id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+            1< raw {"id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+        1> raw {"id":1,"error":{"code":-32601,"message":"no"}}
+            1< raw {"id":4503599627370498,"method":"server/discover","params":{$M}}
+        1> raw {"id":4503599627370498,"result":$D}
+            1< raw {"id":4503599627370499,"method":"subscriptions/listen","params":{$M,"notifications":{"toolsListChanged":true}}}
+            record 0: modern only
+            A< {"id":"i","result":{"protocolVersion":"2025-06-18",…
+        A> {"method":"notifications/initialized"}
+        1> raw {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{$sub:4503599627370499}}}
+        1> raw {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:4503599627370499}}}
+            A< {"method":"notifications/tools/list_changed","params":{}}
+        A> {"id":"a","method":"tools/call","params":{"name":"x"}}
+            1< raw {"id":2,"method":"tools/call","params":{$M,"name":"x"}}
+        1> raw {"id":2,"result":{"resultType":"complete","content":[]}}
+            A< {"id":"a","result":{"content":[]}}
+        "#,
+    );
 }

@@ -3,10 +3,13 @@
 use crate::story::run;
 
 /// `$M` in a story: the declaration of a modern request.
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 /// `$S` in a story: the declaration of a request whose client supports sampling.
 const SAMPLING: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}"#;
+
+/// `$T` in a story: the declaration of a request whose client knows tasks.
+const TASKS: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
 
 /// `$D` in a story: the result of `server/discover`.
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{}},"ttlMs":0,"cacheScope":"private"}"#;
@@ -16,7 +19,8 @@ const SUBSCRIPTION: &str = r#""io.modelcontextprotocol/subscriptionId""#;
 
 #[track_caller]
 pub(crate) fn play(story: &str) {
-    let story = story.replace("$M", META).replace("$S", SAMPLING).replace("$D", DISCOVERED);
+    let story =
+        story.replace("$M", META).replace("$S", SAMPLING).replace("$T", TASKS).replace("$D", DISCOVERED);
     run(&story.replace("$sub", SUBSCRIPTION));
 }
 
@@ -211,16 +215,13 @@ fn legacy_server_ends_before_it_is_told() {
             - it does not speak the modern era
             stop 1 now
         1 ends: killed
-            A< {"id":"a","error":{"code":-32601,…
-        A> {"id":"b","method":"tools/list","params":{$S}}
-            A< {"id":"b","error":{"code":-32022,…"supported":["2025-11-25","2025-06-18","2025-03-26","2024-11-05"]…
-        A> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}}}}
             start 2 at nowhere
         2 spawns
-            2< {"id":3,"method":"initialize",…}
-        2> {"id":3,"result":{"capabilities":{}}}
+            2< {"id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},…}}
+        2> {"id":3,"result":{"capabilities":{"tools":{}}}}
             record 0: legacy
-            A< {"id":0,"result":{"capabilities":{}}}
+            2< {"method":"notifications/initialized"}
+            A< {"id":"a","result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}}
         "#,
     );
 }
@@ -260,7 +261,7 @@ fn silent_server_gets_the_handshake() {
             - it does not speak the modern era
             stop 1 now
         1 ends: killed
-            A< {"id":"a","error":{"code":-32601,…
+            start 2 at nowhere
         "#,
     );
 }
@@ -284,14 +285,13 @@ fn slow_server_may_still_be_modern() {
 fn process_may_end_on_the_question() {
     ask(r#"
         1 ends: exit code 1
-            A< {"id":"a","error":{"code":-32022,…
-        A> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}
             start 2 at nowhere
         2 spawns
-            2< {"id":3,"method":"initialize",…}
+            2< {"id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25",…}}
         2> {"id":3,"result":{"capabilities":{}}}
             record 0: legacy
-            A< {"id":0,"result":{"capabilities":{}}}
+            2< {"method":"notifications/initialized"}
+            2< {"id":1,"method":"tools/list","params":{}}
         "#);
 }
 
@@ -300,10 +300,16 @@ fn process_may_end_on_the_question() {
 fn supposed_era_is_asked_again() {
     ask(r#"
         1 ends: exit code 1
-            A< {"id":"a","error":{"code":-32022,…
+            start 2 at nowhere
+        2 spawns
+            2< {"id":3,"method":"initialize",…}
+        2 ends: exit code 1
+            A< {"id":"a","error":{…"kind":"backend_spawn_failed"…
         +1min
         A> {"id":"b","method":"tools/list","params":{$M}}
-            start 2 at nowhere
+            start 3 at nowhere
+        3 spawns
+            3< {"id":5,"method":"initialize",…}
         "#);
 }
 
@@ -362,7 +368,7 @@ fn modern_errors_use_the_modern_codes() {
 }
 
 /// `$L` in a story: the declaration of a request that wants log messages.
-const LOGGED: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}"#;
+pub(crate) const LOGGED: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}"#;
 
 #[test]
 fn two_modern_clients_share_a_process() {
@@ -385,14 +391,18 @@ fn two_modern_clients_share_a_process() {
             B< {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:"s"}}}
         A> {"method":"notifications/cancelled","params":{"requestId":"s"}}
         1> {"id":3,"result":{"resultType":"task","taskId":"t","status":"working"}} -> B as 1
-        A> {"id":2,"method":"tasks/get","params":{"taskId":"t",$M}}
+        A> {"id":2,"method":"tasks/get","params":{"taskId":"t",$T}}
+            A< {"id":2,"error":{"code":-32602,…
+        A> {"id":2,"method":"tasks/update","params":{"taskId":"t","inputResponses":{},$T}}
+            A< {"id":2,"error":{"code":-32602,…
+        A> {"id":2,"method":"tasks/cancel","params":{"taskId":"t",$T}}
             A< {"id":2,"error":{"code":-32602,…
         A> {"id":3,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["t"]},$M}}
             A< {"id":3,"error":{"code":-32602,…
-        B> {"id":2,"method":"tasks/update","params":{"taskId":"t",$M}} -> 1 as 7
+        B> {"id":2,"method":"tasks/update","params":{"taskId":"t",$T}} -> 1 as 9
         B leaves
             1< {"method":"notifications/cancelled","params":{…"requestId":4}}
-            1< {"method":"notifications/cancelled","params":{…"requestId":7}}
+            1< {"method":"notifications/cancelled","params":{…"requestId":9}}
         1> {"method":"notifications/tools/list_changed","params":{"_meta":{$sub:4}}}
         1> {"method":"notifications/message","params":{"level":"info","data":2}}
             A< {"method":"notifications/message","params":{"level":"info","data":2}}
@@ -448,14 +458,62 @@ fn tasks_of_a_remote_server_have_owners() {
             1< {"id":1,"method":"tools/call","params":{"name":"x",$M}}
         1> {"id":1,"result":{"resultType":"task","taskId":"t","status":"working"}} -> A as "a"
         B comes; principal 2
-        B> {"id":"b","method":"tasks/get","params":{"taskId":"t",$M}}
+        B> {"id":"b","method":"tasks/get","params":{"taskId":"t",$T}}
             start 2 at nowhere
         2 spawns
-            2< {"id":4,"method":"server/discover","params":{$M}}
+            2< {"id":4,"method":"server/discover","params":{$T}}
         2> {"id":4,"result":$D}
             B< {"id":"b","error":{…"message":"Unknown task: t"…
         "#,
     );
+}
+
+/// What an input round got is for one request only, however equal the next one is.
+#[test]
+fn continued_reads_reach_the_server_twice() {
+    open(
+        r#"
+        A> {"id":"r","method":"resources/read","params":{"uri":"x:a",$M}} -> 1 as 3
+        1> {"id":3,"result":{"resultType":"input_required","requestState":"s","inputRequests":{}}} -> A as "r"
+        A> {"id":"r1","method":"resources/read","params":{"uri":"x:a","requestState":"s","inputResponses":{},$M}} -> 1 as 4
+        1> {"id":4,"result":{"resultType":"complete","contents":[],"ttlMs":60000,"cacheScope":"public"}} -> A as "r1"
+        A> {"id":"r2","method":"resources/read","params":{"uri":"x:a","requestState":"s","inputResponses":{},$M}} -> 1 as 5
+        A> {"id":"r3","method":"resources/read","params":{"uri":"x:a","requestState":"s","inputResponses":{},$M}} -> 1 as 6
+        1> {"id":6,"result":{"contents":[]}} -> A as "r3"
+        1> {"id":5,"error":{"code":-32602,"message":"used"}} -> A as "r2"
+        "#,
+    );
+}
+
+/// Its server may have used the state before it died. What continues nothing is sent again.
+#[test]
+fn crash_ends_continued_requests() {
+    let sent = |method: &str, params: &str| {
+        format!(
+            r#"
+            A> {{"id":"{method}","method":"{method}","params":{{{params},"requestState":"s",$M}}}} -> 1
+            A> {{"id":"i-{method}","method":"{method}","params":{{{params},"inputResponses":{{}},$M}}}} -> 1
+            "#
+        )
+    };
+    let ended = r#"
+        A> {"id":"fresh","method":"resources/read","params":{"uri":"x:b",$M}} -> 1 as 7
+        1 ends: exit code 1
+            A< {"id":"prompts/get","error":{"code":-32603,…"kind":"backend_unavailable"…
+            A< {"id":"i-prompts/get","error":{"code":-32603,…"kind":"backend_unavailable"…
+            A< {"id":"resources/read","error":{"code":-32603,…"kind":"backend_unavailable"…
+            A< {"id":"i-resources/read","error":{"code":-32603,…"kind":"backend_unavailable"…
+            - retry: resources/read
+            - restart after a pause
+        +1s
+            start 2 at nowhere
+        2 spawns
+            2< {"id":8,"method":"server/discover",…
+        2> {"id":8,"result":$D}
+            2< {"id":7,"method":"resources/read","params":{"uri":"x:b",$M}}
+    "#;
+    let [prompt, resource] = [("prompts/get", r#""name":"p""#), ("resources/read", r#""uri":"x:a""#)];
+    open(&format!("{}{}{ended}", sent(prompt.0, prompt.1), sent(resource.0, resource.1)));
 }
 
 /// A subscription is a use of resources and tasks.

@@ -1,4 +1,4 @@
-//! Clients that change their era, and subscriptions whose process goes away.
+//! Clients that change their era, verdicts that end, and subscriptions whose process goes away.
 
 use super::eras::play;
 
@@ -30,7 +30,6 @@ fn handshake_refuses_modern_requests() {
 fn plain_client_may_turn_modern() {
     play(
         r#"
-        given era modern
         A starts 1
         A> {"id":"a","method":"tools/list"}
             1< {"id":2,"method":"initialize","params":{"protocolVersion":"2024-11-05",…}}
@@ -117,4 +116,82 @@ fn stored_lists_are_not_for_modern_clients() {
             1< {"id":2,"method":"server/discover","params":{$M}}
         "#,
     );
+}
+
+/// The server has answered a handshake, so the verdict is certain.
+const LEGACY: &str = r#"
+    given idle_ttl 20000min
+    A starts 1
+    A> {"id":"a","method":"server/discover","params":{$M}}
+        1< {"id":2,"method":"server/discover","params":{$M}}
+    1> {"id":2,"error":{"code":-32601,"message":"no"}}
+        - it does not speak the modern era
+        stop 1 now
+    1 ends: killed
+        start 2 at nowhere
+    2 spawns
+        2< {"id":3,"method":"initialize",…}
+    2> {"id":3,"result":{"capabilities":{}}}
+        record 0: legacy
+        2< {"method":"notifications/initialized"}
+        A< {"id":"a","result":{…}}
+"#;
+
+#[test]
+fn verdict_lasts_seven_days() {
+    play(&format!(
+        r#"
+        {LEGACY}
+        +10079min
+        B comes
+        B> {{"id":"b","method":"tools/list","params":{{$M}}}}
+            2< {{"id":4,"method":"tools/list","params":{{}}}}
+        2> {{"id":4,"result":{{"tools":[]}}}}
+            B< {{"id":"b","result":{{…}}}}
+        +2min
+        C comes
+        C> {{"id":"c","method":"tools/list","params":{{$M}}}}
+            start 3 at nowhere
+        3 spawns
+            3< {{"id":6,"method":"server/discover","params":{{$M}}}}
+        "#
+    ));
+}
+
+/// While the verdict holds, a process that does not answer is a slow one; afterwards it may be a legacy one.
+#[test]
+fn modern_verdict_lasts_seven_days() {
+    let next = |number: u32, id: u32| {
+        format!(
+            r#"
+            {} ends: exit code 1
+                - restart after a pause
+            +1s
+                start {number} at nowhere
+            {number} spawns
+                {number}< {{"id":{id},"method":"server/discover","params":{{$M}}}}
+            +5s
+            "#,
+            number - 1
+        )
+    };
+    let (second, third) = (next(2, 3), next(3, 4));
+    play(&format!(
+        r#"
+        given idle_ttl 20000min; start_timeout 60s
+        A starts 1
+        A> {{"id":"a","method":"tools/list","params":{{$M}}}}
+            1< {{"id":2,"method":"server/discover","params":{{$M}}}}
+        1> {{"id":2,"result":$D}}
+            record 0: modern
+            1< {{"id":1,"method":"tools/list","params":{{$M}}}}
+        1> {{"id":1,"result":{{"tools":[]}}}} -> A as "a"
+        +10079min
+        {second}
+        2> {{"id":3,"result":$D}}
+        +1min
+        {third}
+            3< {{"id":5,"method":"initialize",…}}
+        "#
+    ));
 }

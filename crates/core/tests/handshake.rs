@@ -47,7 +47,7 @@ fn a_refused_handshake_is_not_replayed() {
     run(r#"
         A starts 1
         A> {"id":1,"method":"initialize","params":{"protocolVersion":"1999"}} -> 1 as 1
-        1> {"id":1,"error":{"code":-32602,"message":"no"}} -> A as 1
+        1> {"id":1,"error":{"code":-32600,"message":"no"}} -> A as 1
         1 ends
         A> {"id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
             start 2 at nowhere

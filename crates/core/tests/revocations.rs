@@ -80,7 +80,8 @@ impl World {
                     let how = "it was stopped".to_owned();
                     self.tell(Event::BackendEnded { launch, how, stderr: String::new(), hint: None });
                 }
-                Action::LookUp { .. }
+                Action::NoAnswer { .. }
+                | Action::LookUp { .. }
                 | Action::StoreOffer { .. }
                 | Action::StoreRecord { .. }
                 | Action::StorePins { .. }

@@ -7,10 +7,10 @@
 //! | event | meaning |
 //! |---|---|
 //! | `given shared; linger 30s` | settings, for the whole story; see `given.rs` |
-//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; identity ci; limits 5/min burst 1; proof required; front http; elsewhere yes; pinned /p; server 1; rights tools read* -read_all, servers files; profile work` | a client connects, to the first server, to another, or to all of them (`server all`) |
+//! | `A comes`, `A comes; folder /p; env A=1 B=2; principal 1; identity ci; limits 5/min burst 1; proof required; front http; session none; elsewhere yes; pinned /p; server 1; rights tools read* -read_all, servers files; profile work` | a client connects, to the first server, to another, or to all of them (`server all`) |
 //! | `A greets`, `A greets with CAPABILITIES`, `A greets as NAME` | the client sends `initialize` under the id 0 |
 //! | `A confirms` | the client sends `notifications/initialized` |
-//! | `A> MESSAGE`, `1> MESSAGE` | a client or a process sends a message; `(too long) TEXT` exceeds the limit |
+//! | `A> MESSAGE`, `1> MESSAGE` | a client or a process sends a message; `(too long) TEXT` exceeds the limit; `(about 3) TEXT` came in the response to that request |
 //! | `A at /p/x> MESSAGE` | the message names this path, whose project is its first folder |
 //! | `A stops reading`, `A reads`, `1 stops reading`, `1 reads` | the outbox fills, or drains |
 //! | `A closes its end`, `A leaves` | the client's input ends; the client is lost |
@@ -23,6 +23,9 @@
 //! | `config changes`, `config drops it`, `config adds one`, `config denies read`, `config limits 5/min burst 1`, `config is as it was` | a reload; options: `; env A 2; server 1; room 1; linger 5; audit all; profile work tools read*` |
 //! | `+5s`, `+0.1s`, `+10min` | time passes |
 //! | `drain`, `kill` | Switchboard is to end |
+//! | `switchboard restarts` | another Switchboard takes its place, without clients and processes |
+//!
+//! `$state1` in an event is the first `requestState` that a client got.
 //!
 //! `shorthand.rs` has lines that stand for several of these, outcomes included.
 //!
@@ -32,8 +35,9 @@
 //! | `start 1 at /p`, `start 1 at home with env A=1`, `start 1 at /p by content-length` | a process to start; by line, if nothing is said |
 //! | `stop 1`, `stop 1 within 5s`, `stop 1 now` | a process to stop; gently, if nothing is said |
 //! | `look up /p` | paths to resolve |
-//! | `store 0`, `record 0: slow, try 1`, `record 0: modern` | lists of the first server to store, that it was slow, or its era |
+//! | `store 0`, `record 0: slow, try 1`, `record 0: modern only` | lists of the first server to store, that it was slow, or its era |
 //! | `pins 0: first read, changed write` | changes of the first server's pins to store |
+//! | `no answer A 7` | no answer follows to a cancelled request |
 //! | `disconnect A`, `finished` | |
 //! | `- …` | a fact |
 
@@ -55,8 +59,8 @@ use switchboard_core::catalogue::Digest;
 use switchboard_core::pins::{Pin, PinNews, Pins};
 use switchboard_core::redact::MASK;
 use switchboard_core::{
-    Action, Change, ClientId, Core, Event, Fact, Launch, Moment, Order, Outcome, Peer, ServerId,
-    ServerSettings, Settings, StopHow, Surroundings,
+    Action, Change, ClientId, Core, Event, Fact, Launch, Moment, Order, Outcome, Peer, ProcessUsage,
+    ServerId, ServerSettings, Settings, StateKey, StopHow, Surroundings,
 };
 use switchboard_protocol::{Era, Framing, Method};
 use tokens::KnownTokens;
@@ -94,9 +98,20 @@ pub(crate) fn run_with(mut settings: Settings, story: &str) {
 fn is_outcome(line: &str) -> bool {
     let is_message = line.split_once("< ").is_some_and(|(who, _)| who.len() == 1);
     is_message
-        || ["start ", "stop ", "look up ", "disconnect ", "store ", "record ", "pins ", "- ", "finished"]
-            .iter()
-            .any(|&prefix| line.starts_with(prefix))
+        || [
+            "start ",
+            "stop ",
+            "look up ",
+            "disconnect ",
+            "no answer ",
+            "store ",
+            "record ",
+            "pins ",
+            "- ",
+            "finished",
+        ]
+        .iter()
+        .any(|&prefix| line.starts_with(prefix))
 }
 
 fn matches(expect: &str, got: &str) -> bool {
@@ -112,6 +127,10 @@ fn matches(expect: &str, got: &str) -> bool {
         }
         None => false,
     })
+}
+
+fn show_era((era, is_only): (Era, bool)) -> String {
+    format!("{}{}", era.name(), if is_only { " only" } else { "" })
 }
 
 fn client_of(name: &str) -> ClientId {
@@ -136,9 +155,11 @@ struct Stage {
     /// Retries of each slow server, as stored last.
     slow: BTreeMap<u32, Option<u32>>,
     /// The last stored era of each server.
-    eras: BTreeMap<u32, Option<Era>>,
+    eras: BTreeMap<u32, Option<(Era, bool)>>,
     /// The changed definition of each tool, as stored last.
     changed: BTreeMap<Arc<str>, Digest>,
+    /// The `requestState` of each answer that wants input, oldest first.
+    states: Vec<String>,
     /// Bytes in the outboxes of parties that do not read.
     unread: BTreeMap<String, (Peer, usize)>,
 }
@@ -159,13 +180,24 @@ impl Stage {
             slow: BTreeMap::new(),
             eras: BTreeMap::new(),
             changed: BTreeMap::new(),
+            states: Vec::new(),
             unread: BTreeMap::new(),
         }
+    }
+
+    /// Stores the state of an answer that wants input.
+    fn note_state(&mut self, answer: &[u8]) {
+        let text = String::from_utf8_lossy(answer);
+        let state = text.split_once(r#""requestState":""#).and_then(|(_, rest)| rest.split_once('"'));
+        self.states.extend(state.map(|(state, _)| state.to_owned()));
     }
 
     /// Handles an event; returns its outcomes.
     fn play(&mut self, line: &str) -> Vec<String> {
         let mut seen = Vec::new();
+        let states = self.states.iter().enumerate();
+        let line = &states
+            .fold(line.to_owned(), |line, (at, state)| line.replace(&format!("$state{}", at + 1), state));
         let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
         if let Some(time) = line.strip_prefix('+') {
             self.pass(duration(time), &mut seen);
@@ -174,6 +206,10 @@ impl Stage {
         } else if let Some(who) = line.strip_suffix(" reads") {
             let (peer, bytes) = self.unread.remove(who).expect("it had stopped reading");
             self.tell(Event::Flushed { peer, bytes }, &mut seen);
+        } else if line == "switchboard restarts" {
+            // As if it were killed: processes are numbered anew.
+            self.settings.state_key = StateKey([1; 32]);
+            (self.core, self.launches) = (Core::new(self.settings.clone()), Vec::new());
         } else if first == "owner" {
             self.order(rest, &mut seen);
         } else if first == "config" {
@@ -359,7 +395,10 @@ impl Stage {
                     &format!(r#"{{"id":{id},"result":{{"serverInfo":{number}{more}}}}}"#),
                 );
             }
-            "holds" => Event::Measured { bytes: vec![(launch, rest.parse().expect("a number"))] },
+            "holds" => {
+                let memory_bytes = rest.parse().expect("a number");
+                Event::Measured { used: vec![(launch, ProcessUsage { memory_bytes, cpu: Duration::ZERO })] }
+            }
             other => panic!("unknown event of a process: {other}"),
         };
         vec![event]
@@ -411,9 +450,11 @@ impl Stage {
                 Action::ToClient { client, out, .. } => {
                     check_claims(&out);
                     let (name, text) = (name_of(client), out.to_vec());
+                    self.note_state(&text);
                     flushed.push((name.to_string(), Peer::Client(client), text.len()));
                     seen.push(format!("{name}< {}", from_wire(&text)));
                 }
+                Action::NoAnswer { client, id } => seen.push(format!("no answer {} {id}", name_of(client))),
                 Action::LookUp { client, inquiry, paths } => {
                     self.inquiry = Some((client, inquiry));
                     seen.push(format!("look up {}", paths.join(" ")));
@@ -428,10 +469,10 @@ impl Stage {
                     let before = self.slow.insert(server.0, tries).flatten();
                     let new = tries.filter(|tries| before != Some(*tries));
                     seen.extend(new.map(|tries| format!("record {}: slow, try {tries}", server.0)));
-                    let era = record.era.map(|known| known.era);
+                    let era = record.era.map(|known| (known.era, known.is_only));
                     let before = self.eras.insert(server.0, era).flatten();
                     let new = era.filter(|era| before != Some(*era));
-                    seen.extend(new.map(|era| format!("record {}: {}", server.0, era.name())));
+                    seen.extend(new.map(|era| format!("record {}: {}", server.0, show_era(era))));
                 }
                 Action::StorePins { server, news } => {
                     self.changed.extend(news.iter().filter_map(|it| match it {

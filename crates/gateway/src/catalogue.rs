@@ -7,7 +7,6 @@
 use crate::config::ServerConfig;
 use crate::launches::{hash, launch_key};
 use crate::stored_file;
-use crate::telemetry::clock::Timestamp;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -17,7 +16,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
+use switchboard_core::Principal;
 use switchboard_core::catalogue::OfferKey;
+use switchboard_core::text::dates::Timestamp;
 use switchboard_process::private;
 
 #[cfg(test)]
@@ -49,6 +50,9 @@ struct Header {
     /// Root, where the launch depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root: Option<String>,
+    /// Whether it is for the owner only.
+    #[serde(default, skip_serializing_if = "is_false")]
+    private: bool,
     saved: String,
     /// Number of bytes after this line, to detect a truncated file.
     bytes: usize,
@@ -91,13 +95,25 @@ impl Shelf {
         launches.iter().map(read).collect()
     }
 
-    /// Replaces the catalogue of this server and key atomically.
+    /// Replaces the catalogue of this server and key atomically. One for everybody takes the place of the owner's, and one
+    /// for a single principal the place of that for everybody.
     pub(crate) fn save(&self, server: &ServerConfig, key: &OfferKey, payload: &[u8]) -> io::Result<()> {
+        let replaced = match key.principal {
+            None => Some(Principal::OWNER),
+            Some(_) => None,
+        };
+        let replaced = OfferKey { principal: replaced, ..key.clone() };
+        let _ = fs::remove_file(self.folder.join(file_name(server, &replaced)));
+        // The numbers of other principals end with this process.
+        if key.principal.is_some_and(|principal| principal != Principal::OWNER) {
+            return Ok(());
+        }
         let header = Header {
             format: FORMAT_VERSION,
             server: server.name.clone(),
             profile: key.profile.to_string(),
             root: key.root.as_deref().map(str::to_owned),
+            private: key.principal.is_some(),
             saved: Timestamp(SystemTime::now()).to_string(),
             bytes: payload.len(),
         };
@@ -107,8 +123,7 @@ impl Shelf {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "larger than a stored catalogue may be"));
         }
         private::folder(&self.folder)?;
-        let name = format!("{}-{}{ENDING}", launch_key(server), key_hash(key));
-        let written = stored_file::replace(&self.folder.join(name), &[&line, payload]);
+        let written = stored_file::replace(&self.folder.join(file_name(server, key)), &[&line, payload]);
         self.clean();
         written
     }
@@ -166,7 +181,8 @@ impl CatalogueFile {
         let line = memchr::memchr(b'\n', &content)?;
         let header: Header = serde_json::from_slice(&content[..line]).ok()?;
         let is_whole = content.len() - line - 1 == header.bytes;
-        let key = OfferKey { profile: header.profile.into(), root: header.root.map(Into::into) };
+        let principal = header.private.then_some(Principal::OWNER);
+        let key = OfferKey { profile: header.profile.into(), root: header.root.map(Into::into), principal };
         // A renamed or copied file must not stand for another key.
         if header.format != FORMAT_VERSION || !is_whole || key_hash(&key) != self.key {
             return None;
@@ -175,9 +191,19 @@ impl CatalogueFile {
     }
 }
 
+fn file_name(server: &ServerConfig, key: &OfferKey) -> String {
+    format!("{}-{}{ENDING}", launch_key(server), key_hash(key))
+}
+
 fn key_hash(key: &OfferKey) -> String {
-    match &key.root {
-        None => hash(&[&key.profile]),
-        Some(root) => hash(&[&key.profile, root]),
+    match (&key.root, key.principal) {
+        (None, None) => hash(&[&key.profile]),
+        (Some(root), None) => hash(&[&key.profile, root]),
+        // Three parts, as no other key has.
+        (root, Some(_)) => hash(&[&key.profile, root.as_deref().unwrap_or_default(), "private"]),
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }

@@ -68,6 +68,9 @@ struct StoredSlow {
 #[serde(rename_all = "camelCase")]
 struct StoredEra {
     name: String,
+    /// Whether it has refused the other era.
+    #[serde(default)]
+    only: bool,
     /// In seconds since 1970.
     until: u64,
 }
@@ -149,6 +152,7 @@ impl StoredRecord {
             keeps_state: record.keeps_state,
             era: record.era.map(|seen| StoredEra {
                 name: seen.era.name().to_owned(),
+                only: seen.is_only,
                 until: since_1970(SystemTime::now() + seen.good_for).as_secs(),
             }),
             offers: record.offers.clone(),
@@ -186,7 +190,7 @@ impl StoredEra {
         let era = [Era::Legacy, Era::Modern].into_iter().find(|era| era.name() == self.name)?;
         let left = Duration::from_secs(self.until).checked_sub(since_1970(SystemTime::now()))?;
         // A clock that was set back must not keep it for years.
-        Some(SeenEra { era, good_for: left.min(SeenEra::GOOD_FOR) })
+        Some(SeenEra { era, is_only: self.only, good_for: left.min(SeenEra::GOOD_FOR) })
     }
 }
 

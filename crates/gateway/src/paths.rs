@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use switchboard_core::routing::path::{self, Style};
 use switchboard_core::routing::{NamedBy, NamedPath};
+use switchboard_process::real_path::real;
 
 /// Entries that mark a repository.
 const REPOSITORY_MARKS: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
@@ -90,7 +91,7 @@ pub fn canonical(path: &Path) -> Option<String> {
     // Leaves `..` alone: behind a link, only the system knows what it means.
     let path = std::path::absolute(path).ok()?;
     let found = path.ancestors().find_map(|above| {
-        let followed = fs::canonicalize(above).ok()?;
+        let followed = real(above).ok()?;
         let rest = path.strip_prefix(above).ok()?;
         Some(followed.join(rest))
     });

@@ -19,12 +19,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_core::access::{
     AuditPolicy, AuditedClients, Front, NewLimiter, NoTokens, Proof, ServerLimits,
 };
-use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOffer};
+use switchboard_core::catalogue::{Filter, NameStyle, Naming, Offer, OfferKey, StoredOffer};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
     Aggregates, Environment, EraChoice, Fact, FramingChoice, Limits, Pool, Record, Roots, ServerSettings,
-    Settings, Surroundings,
+    Settings, StateKey, Surroundings,
 };
 use switchboard_process::machine;
 use switchboard_protocol::dialect::LearntDialect;
@@ -75,7 +75,8 @@ pub(crate) fn of_config(
     linger: Option<Duration>,
     report: &dyn Fn(Fact),
 ) -> Settings {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started = SystemTime::now();
+    let time = started.duration_since(UNIX_EPOCH).unwrap_or_default();
     let stored = stores.shelf.load_all(servers);
     let server_settings = |(server, stored): (&ServerConfig, Vec<(OfferKey, Bytes)>)| {
         let settings = server_settings(server, &|name| vars.get(name), stores.launches.load(server));
@@ -99,12 +100,21 @@ pub(crate) fn of_config(
         // Unique across daemons: each second of start time has a million ids of its own. All of them stay
         // below 2^53, which JavaScript represents exactly.
         first_question: linger.map_or(1, |_| (time.as_secs() & 0xFFFF_FFFF) << 20),
+        state_key: state_key(),
+        started,
         seed: time.as_nanos() as u64,
         authenticator: Arc::new(NoTokens),
         report_routes: false,
         audit: audit(config),
         secrets: secrets::known(),
     }
+}
+
+/// A new key in each process: what it seals is of no use to the next one.
+fn state_key() -> StateKey {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).expect("every supported system has random numbers");
+    StateKey(key)
 }
 
 /// Clients whose calls are recorded.
@@ -169,16 +179,18 @@ pub(crate) fn with_pins(
 pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(OfferKey, Bytes)>) -> ServerSettings {
     let pins =
         (settings.pinning == switchboard_core::pins::Pinning::Hold).then(|| Arc::new(settings.pins.clone()));
-    let kept = |(key, bytes): (OfferKey, Bytes)| {
-        let naming = settings.naming.clone();
-        let offer = match pins.clone() {
-            None => StoredOffer::from_bytes(bytes, naming),
+    let stored_offer = |(key, bytes): (OfferKey, Bytes)| {
+        let (naming, pins) = (settings.naming.clone(), pins.clone());
+        // Earlier releases stored private lists for everybody.
+        let must_be_public = key.is_modern() && key.principal.is_none();
+        let passes = move |offer: &Offer| {
             // A list may have been stored shortly before a crash, and its changed tools not.
-            Some(pins) => StoredOffer::from_bytes_if(bytes, naming, move |offer| pins.vouch_for(offer)),
+            let are_known = pins.is_none_or(|pins| pins.vouch_for(offer));
+            are_known && (!must_be_public || offer.is_public())
         };
-        (key, offer)
+        (key, StoredOffer::from_bytes_if(bytes, naming, passes))
     };
-    ServerSettings { offers: stored.into_iter().map(kept).collect(), ..settings }
+    ServerSettings { offers: stored.into_iter().map(stored_offer).collect(), ..settings }
 }
 
 fn pinning(pinning: Pinning) -> switchboard_core::pins::Pinning {
@@ -270,6 +282,7 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: R
         start_timeout: server.start_timeout,
         timeout: server.timeout,
         hard_timeout: server.hard_timeout,
+        input_timeout: server.input_timeout,
         on_timeout: match server.on_timeout {
             OnTimeout::Probe => switchboard_core::OnTimeout::Probe,
             OnTimeout::Restart => switchboard_core::OnTimeout::Restart,
@@ -303,5 +316,25 @@ pub(crate) fn fixed(framing: Framing) -> Option<switchboard_protocol::Framing> {
         Framing::Auto => None,
         Framing::Newline => Some(switchboard_protocol::Framing::Newline),
         Framing::ContentLength => Some(switchboard_protocol::Framing::ContentLength),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchboard_core::Principal;
+
+    /// Earlier releases stored private lists of modern servers for everybody.
+    #[test]
+    fn stored_private_lists_need_an_owner() {
+        let loaded = |version: &str, scope: &str, principal: Option<Principal>| {
+            let welcome = format!(r#"{{"capabilities":{{}},"ttlMs":5,"cacheScope":"{scope}"}}"#);
+            let key = OfferKey { principal, ..OfferKey::anywhere(&format!("\"{version}\" {{}}")) };
+            let stored = vec![(key, Offer::new(welcome.into()).store().into())];
+            with_offers(ServerSettings::new("s"), stored).offers[0].1.offer().is_some()
+        };
+        assert!(loaded("2026-07-28", "public", None) && !loaded("2026-07-28", "private", None));
+        assert!(loaded("2026-07-28", "private", Some(Principal::OWNER)));
+        assert!(loaded("2025-11-25", "private", None), "that era has no such hint");
     }
 }

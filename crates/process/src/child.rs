@@ -5,6 +5,8 @@
 //! those that must not outlive us.
 
 mod error;
+#[cfg(any(windows, test))]
+mod invocation;
 mod resolve;
 
 #[cfg(unix)]

@@ -11,7 +11,7 @@
 //!     descriptors. [`core_dumps`]: no core files of our own. `inherit`: process state passed on by our
 //!     parent, and to our children.
 //!   - [`drafts`]: temporary files of killed writers. [`private`]: files and folders that no other user can
-//!     have written. [`ownership`]: the users who can change a file. [`file_watch`]: change notifications for a file.
+//!     have written. [`real_path`]: paths with their links followed. [`ownership`]: the users who can change a file. [`file_watch`]: change notifications for a file.
 //!     [`file_lock`]: a lock between processes.
 //!   - [`signals`]: requests to terminate. [`stderr`]: writes to our own stderr that never block.
 //! - Streams:
@@ -20,12 +20,15 @@
 //!     everything that can be read or written.
 //!   - [`stdio`]: our own standard streams, out of reach of a stray print.
 //!   - [`path_socket`]: a socket with a path as its address.
+//!   - `command_line`: the quoting of arguments on Windows. `suspended`: the creation of a process on Windows.
 //!   - [`local`]: the socket between the processes of one user, and the start of a detached process.
 //!   - [`handover`]: a client's streams, lent to another process of ours.
 //! - The processes of this machine:
 //!   - `mark`: the number carried by all processes of a tree.
-//!   - `table`: the process table. [`alive`]: liveness of one process. [`parent`]: the end of our parent.
-//!   - `cgroup`: control groups of Linux. `job`: job objects of Windows. [`machine`]: the memory of this machine.
+//!   - `table`: the process table. [`alive`]: liveness of one process.
+//!   - `awaited`: the end of a process on Windows. `cgroup`: control groups of Linux. `job`: job objects of
+//!     Windows. `family`: descendants without a job. [`parent`]: the end of our parent.
+//!   - [`machine`]: the memory of this machine.
 //! - The processes that we start:
 //!   - `wire`: messages between us, the warden and the guards.
 //!   - `runs`: records of our runs on disk, and the cleanup after a run that was killed as a whole.
@@ -45,6 +48,7 @@ pub mod core_dumps;
 mod inherit;
 pub mod drafts;
 pub mod private;
+pub mod real_path;
 pub mod ownership;
 pub mod file_watch;
 pub mod file_lock;
@@ -56,6 +60,10 @@ mod fd_passing;
 pub mod pipe;
 pub mod stdio;
 pub mod path_socket;
+#[cfg(any(windows, test))]
+mod command_line;
+#[cfg(windows)]
+mod suspended;
 pub mod local;
 pub mod handover;
 
@@ -64,11 +72,15 @@ mod mark;
 #[cfg(unix)]
 mod table;
 pub mod alive;
-pub mod parent;
+#[cfg(windows)]
+mod awaited;
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(windows)]
 mod job;
+#[cfg(windows)]
+mod family;
+pub mod parent;
 pub mod machine;
 
 #[cfg(unix)]

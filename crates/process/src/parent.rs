@@ -116,20 +116,49 @@ mod os {
     }
 }
 
-/// Windows has no notion of an orphan; the client's job ends us with it.
+/// The number of a parent may pass to another process once it has ended; a handle prevents that.
 #[cfg(windows)]
 mod os {
-    pub(super) struct OsParent;
+    use crate::awaited::Awaited;
+    use crate::family;
+    use std::os::windows::io::{AsHandle, OwnedHandle};
+    use std::sync::OnceLock;
+    use windows_sys::Win32::System::Threading::{
+        GetCurrentProcess, PROCESS_QUERY_LIMITED_INFORMATION, PROCESS_SYNCHRONIZE,
+    };
 
-    pub(super) fn remember() {}
+    static FIRST: OnceLock<Option<OwnedHandle>> = OnceLock::new();
+
+    pub(super) fn remember() {
+        first();
+    }
+
+    fn first() -> Option<&'static OwnedHandle> {
+        FIRST.get_or_init(open).as_ref()
+    }
+
+    fn open() -> Option<OwnedHandle> {
+        let parent = family::parent(std::process::id()).filter(|parent| *parent != 0)?;
+        let parent = family::open(parent, PROCESS_SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION)?;
+        // SAFETY: no arguments, and the result is a constant that stands for this process.
+        let us = unsafe { std::os::windows::io::BorrowedHandle::borrow_raw(GetCurrentProcess()) };
+        // A younger process is not our parent, but has its number.
+        (family::created(parent.as_handle()) <= family::created(us)).then_some(parent)
+    }
+
+    /// `None`: it had ended before we looked, or belongs to somebody else.
+    pub(super) struct OsParent(Option<Awaited>);
 
     impl OsParent {
         pub(super) fn watch() -> Self {
-            Self
+            Self(first().and_then(|parent| Awaited::new(parent.try_clone().ok()?).ok()))
         }
 
         pub(super) async fn gone(&mut self) {
-            std::future::pending().await
+            match &self.0 {
+                Some(parent) => parent.ended().await,
+                None => std::future::pending().await,
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 //! bytes mean, nor whose they are.
 //!
 //! A pollable descriptor (pipe, socket) is read and written directly by the calling task, without a thread or
-//! a copy in between. Anything else (regular file, terminal, `/dev/null`, and for now everything on Windows
-//! except the local socket) gets a thread that blocks on our behalf.
+//! a copy in between; so are, on Windows, the local socket and the pipes of children. Anything else (regular file,
+//! terminal, `/dev/null`, our own standard streams on Windows) gets a thread that blocks on our behalf.
 //!
 //! A write to a pipe without a reader returns `BrokenPipe` and raises no signal: Rust's runtime ignores
 //! SIGPIPE in our process before `main`, and resets it in every child.
@@ -12,6 +12,8 @@
 mod descriptor;
 #[cfg(windows)]
 mod named;
+#[cfg(windows)]
+mod child_end;
 #[cfg(unix)]
 mod polled;
 mod sealed;
@@ -304,9 +306,6 @@ mod linux {
 
 #[cfg(windows)]
 mod windows {
-    //! The place to change so that child pipes no longer occupy a blocking thread each. Named pipes opened
-    //! for overlapped I/O can be `Named`, as those of the local socket are.
-
     use super::*;
     use std::{fs::File, os::windows::io::OwnedHandle};
 
@@ -319,6 +318,12 @@ mod windows {
     }
 
     impl ByteReader {
+        /// A pipe, and the end that a child is given to write to.
+        pub(crate) fn from_child() -> io::Result<(Self, OwnedHandle)> {
+            let (reader, theirs) = child_end::from_child()?;
+            Ok((Self(Reader::Named(reader)), theirs))
+        }
+
         /// Takes over a handle.
         pub fn from_handle(handle: OwnedHandle) -> io::Result<Self> {
             Ok(Self(Reader::Threaded(threaded::ThreadedReader::start(File::from(handle))?)))
@@ -326,6 +331,12 @@ mod windows {
     }
 
     impl ByteWriter {
+        /// A pipe, and the end that a child is given to read from.
+        pub(crate) fn to_child() -> io::Result<(Self, OwnedHandle)> {
+            let (writer, theirs) = child_end::to_child()?;
+            Ok((Self(Writer::Named(writer)), theirs))
+        }
+
         /// Takes over a handle.
         pub fn from_handle(handle: OwnedHandle) -> io::Result<Self> {
             Ok(Self(Writer::Threaded(threaded::ThreadedWriter::start(File::from(handle))?)))

@@ -50,17 +50,28 @@ mod os {
 #[cfg(windows)]
 mod os {
     use std::io;
-    use tokio::signal::windows::{CtrlBreak, CtrlC, CtrlClose, ctrl_break, ctrl_c, ctrl_close};
+    use tokio::signal::windows::{
+        CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown, ctrl_break, ctrl_c, ctrl_close, ctrl_logoff,
+        ctrl_shutdown,
+    };
 
     pub(super) struct OsSignals {
         ctrl_c: CtrlC,
         ctrl_break: CtrlBreak,
         close: CtrlClose,
+        logoff: CtrlLogoff,
+        shutdown: CtrlShutdown,
     }
 
     impl OsSignals {
         pub(super) fn new() -> io::Result<Self> {
-            Ok(Self { ctrl_c: ctrl_c()?, ctrl_break: ctrl_break()?, close: ctrl_close()? })
+            Ok(Self {
+                ctrl_c: ctrl_c()?,
+                ctrl_break: ctrl_break()?,
+                close: ctrl_close()?,
+                logoff: ctrl_logoff()?,
+                shutdown: ctrl_shutdown()?,
+            })
         }
 
         pub(super) async fn next(&mut self) -> &'static str {
@@ -68,6 +79,8 @@ mod os {
                 _ = self.ctrl_c.recv() => "Ctrl-C",
                 _ = self.ctrl_break.recv() => "Ctrl-Break",
                 _ = self.close.recv() => "the console was closed",
+                _ = self.logoff.recv() => "the user logged off",
+                _ = self.shutdown.recv() => "the system is shutting down",
             }
         }
     }

@@ -16,8 +16,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::time::Duration;
 
-pub(crate) use os::{all, boot, carries, memory, names, newest, one, own_children, pid_namespace};
+pub(crate) use os::{all, boot, carries, cpu, memory, names, newest, one, own_children, pid_namespace};
 
 /// Identity of one process, not of a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,15 @@ impl Entry {
     pub(crate) fn id(&self) -> ProcessId {
         ProcessId { pid: self.pid, start: self.start }
     }
+}
+
+/// CPU time of a process, in user and in kernel mode.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CpuTime {
+    /// Its own, of all its threads.
+    pub(crate) own: Duration,
+    /// That of ended children it has waited for, which includes what they had waited for.
+    pub(crate) reaped: Duration,
 }
 
 /// All descendants of these processes, without the processes themselves: children before grandchildren. A

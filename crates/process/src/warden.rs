@@ -35,6 +35,9 @@ pub struct GuardOptions {
     pub mode: GuardMode,
     /// Names of processes that survive the end of the tree.
     pub keep: Vec<String>,
+    /// Bytes that the tree may use at all, so that it cannot exhaust the machine before it is measured again. Only
+    /// where the system enforces it for a whole tree: on Windows.
+    pub memory: Option<u64>,
     /// Grace period for processes left behind by a program that ended by itself.
     pub grace: Duration,
 }

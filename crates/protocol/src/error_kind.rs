@@ -62,6 +62,12 @@ error_kinds! {
     UnsupportedVersion, "unsupported_version", -32022;
     /// A modern request lacks a member of `_meta` that it must have.
     MissingMeta, "missing_meta", -32602;
+    /// A modern request needs a capability that its client has not declared. The code is given by the MCP specification.
+    MissingCapability, "missing_capability", -32021;
+    /// A modern request continues a call that is no longer open.
+    InputExpired, "input_expired", -32602;
+    /// A modern request continues a call, but the user has not accepted what its server wants first.
+    InputDeclined, "input_declined", -32603;
     /// HTTP only: a header of a modern request differs from its body. The code is given by the MCP specification.
     HeaderMismatch, "header_mismatch", -32020;
     /// The config file is invalid or has no usable server.

@@ -16,7 +16,7 @@ mod tool_list;
 
 pub use annotation::{BadAnnotation, ParamHeader, ParamKind, annotations};
 pub use param::{check_params, params};
-pub use reading::{arguments, has_param, protocol_version};
+pub use reading::{arguments, protocol_version};
 pub use tool_list::{RejectedTool, ToolHeaders, ToolList};
 pub use value::{decode, encode, is_safe};
 

@@ -18,8 +18,17 @@ pub const VERSION: &str = touch::VERSION;
 /// `_meta` key of the capabilities of a client.
 pub const CLIENT_CAPABILITIES: &str = touch::CAPABILITIES;
 
+/// `_meta` key of the name and version of a client.
+pub const CLIENT_INFO: &str = touch::INFO;
+
+/// `_meta` key of the lowest level of log messages about a request.
+pub const LOG_LEVEL: &str = touch::LOG_LEVEL;
+
 /// `_meta` key of the subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = touch::SUBSCRIPTION_ID;
+
+/// Extension with which a server answers calls with tasks.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// JSON-RPC code: a header and the body disagree.
 pub const HEADER_MISMATCH: i32 = -32020;
@@ -63,6 +72,16 @@ pub fn is_removed(method: Method) -> bool {
         method,
         Method::Ping | Method::SetLevel | Method::Subscribe | Method::Unsubscribe | Method::TaskResult
     )
+}
+
+/// Whether a request continues an earlier one. Its server may accept the state that it returns only once.
+pub fn is_continued(request: &Message) -> bool {
+    request.has(Part::RequestState) || request.has(Part::InputResponses)
+}
+
+/// Whether a second run of a request is harmless.
+pub fn is_repeatable(request: &Message) -> bool {
+    request.method().is_repeatable() && !is_continued(request)
 }
 
 /// Whether two requests declare the same. Compared byte by byte, since it is asked for every request.

@@ -41,6 +41,10 @@ pub enum Part {
     Ref,
     RefName,
     RefUri,
+    /// Modern requests that continue a call: what the server wants back.
+    RequestState,
+    /// Modern requests that continue a call: the client's answers.
+    InputResponses,
     /// Addressed to a proxy, not to a server.
     Proxy,
     /// The client's token, for us.
@@ -63,6 +67,9 @@ pub enum Part {
     MetaAuthToken,
     // `result`
     ResultType,
+    /// Modern results: how long, and by whom, they may be cached.
+    ResultTtl,
+    ResultCacheScope,
     /// `tools/call`: the tool has failed.
     ResultIsError,
     ResultTask,
@@ -139,7 +146,8 @@ impl Branch {
     }
 }
 
-const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+/// `_meta` key of the task that a message belongs to (2025-11-25).
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -170,6 +178,8 @@ static PARAMS: &[Branch] = &[
     leaf("taskId", Part::TaskId),
     leaf("task", Part::Task),
     leaf("elicitationId", Part::ElicitationId),
+    leaf("requestState", Part::RequestState),
+    leaf("inputResponses", Part::InputResponses),
     node("ref", Part::Ref, &[leaf("name", Part::RefName), leaf("uri", Part::RefUri)]),
     node("proxy", Part::Proxy, &[leaf("authToken", Part::ProxyAuthToken)]),
 ];
@@ -181,6 +191,8 @@ static RESULT_META: &[Branch] = &[
 
 static RESULT: &[Branch] = &[
     leaf("resultType", Part::ResultType),
+    leaf("ttlMs", Part::ResultTtl),
+    leaf("cacheScope", Part::ResultCacheScope),
     leaf("isError", Part::ResultIsError),
     node("task", Part::ResultTask, &[leaf("taskId", Part::ResultTaskId)]),
     leaf("taskId", Part::ResultOwnTaskId),

@@ -21,6 +21,7 @@ use crate::patience::{self, LIMIT};
 use crate::pids::{self, Word};
 use crate::record::Record;
 use crate::scratch::Scratch;
+use crate::wine;
 use input::Input;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -357,7 +358,9 @@ impl Client {
             Output::Read(stream) => stream.rest(),
             Output::Unread(_) | Output::Closed => Vec::new(),
         };
-        let stderr = self.stderr.as_ref().map(Stream::rest).unwrap_or_default();
+        // Wine gives its own stderr to every process, so a daemon that goes on holds it open.
+        let last = if wine::loader().is_some() { Stream::peek } else { Stream::rest };
+        let stderr = self.stderr.as_ref().map(last).unwrap_or_default();
         End {
             code: self.status.and_then(|status| status.code()),
             stdout,

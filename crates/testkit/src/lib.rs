@@ -4,6 +4,7 @@
 //! Lowest layer first: a module uses only modules listed before it.
 //! - [`patience`]: waiting for a fact, with a limit that only fails. [`monitor`]: a shared value, and waiting for its change.
 //! - [`message`]: JSON-RPC messages of the clients. [`wire`]: the same as bytes, without parsing.
+//! - [`wine`]: programs for Windows, as processes of Linux.
 //! - [`pids`]: processes by number. [`tree`]: parents and children.
 //! - [`daemons`]: daemons of a folder. [`scratch`]: a folder that is deleted with its test.
 //! - [`record`]: the input of a fake server, byte for byte.
@@ -17,7 +18,7 @@
 //! `src/ide` is the binary `fake-ide`: a client that can be killed.
 //!
 //! Modules that signal processes are for Unix. On Windows only the fake backend is built; the program is tested there from
-//! the outside, under Wine (`tests/windows`).
+//! the outside, under Wine (`tests/windows`, and the end-to-end tests by [`wine`]).
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,8 @@ pub mod patience;
 pub mod monitor;
 pub mod message;
 pub mod wire;
+#[cfg(unix)]
+pub mod wine;
 #[cfg(unix)]
 pub mod pids;
 #[cfg(target_os = "linux")]

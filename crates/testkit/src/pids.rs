@@ -1,5 +1,6 @@
 //! Processes by pid: whether they live, their memory, and signals.
 
+use crate::wine;
 use std::fs;
 
 /// Whether this process runs. A zombie does not.
@@ -32,8 +33,8 @@ fn status(pid: u32, key: &str) -> Option<u64> {
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Pids of the processes with this text in their command line. Concurrent tests identify theirs by the
-/// path of their scratch folder.
+/// Pids of the processes with this text in their command line, for a Windows process with backslashes. Concurrent
+/// tests identify theirs by the path of their scratch folder.
 pub fn with_text(text: &str) -> Vec<u32> {
     all_where(|pid| mentions(pid, text))
 }
@@ -56,7 +57,8 @@ pub fn mentions(pid: u32, text: &str) -> bool {
 
 fn contains(path: &str, text: &str) -> bool {
     let words = fs::read(path).unwrap_or_default();
-    words.windows(text.len()).any(|window| window == text.as_bytes())
+    let has = |text: &str| words.windows(text.len()).any(|window| window == text.as_bytes());
+    has(text) || (wine::loader().is_some() && has(&text.replace('/', "\\")))
 }
 
 /// Signals that tests send.
@@ -89,6 +91,10 @@ impl Word {
 
 #[cfg(unix)]
 pub fn tell(pid: u32, word: Word) {
+    // A number that a Windows process has told is none of Linux, where it may be anyone's.
+    if wine::loader().is_some() && !wine::is_ours(pid) {
+        return;
+    }
     if let Some(pid) = number(pid) {
         // The process may be gone already.
         let _ = rustix::process::kill_process(pid, word.signal());
@@ -98,6 +104,7 @@ pub fn tell(pid: u32, word: Word) {
 /// Signals a whole process group.
 #[cfg(unix)]
 pub fn tell_group(leader: u32, word: Word) {
+    assert!(wine::loader().is_none(), "process groups mean nothing to Windows processes");
     if let Some(leader) = number(leader) {
         let _ = rustix::process::kill_process_group(leader, word.signal());
     }

@@ -7,4 +7,4 @@ mod seeds;
 use switchboard_testkit::simulator::eras::run;
 
 // About 15 seconds in a debug build on two cores.
-seeds::tests!(run, 2000);
+seeds::tests!(run, 6000);

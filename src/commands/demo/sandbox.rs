@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use switchboard_gateway::config::real;
 use switchboard_gateway::runtime::peer::Conversation;
 use switchboard_gateway::{Ended, make_private_folder};
 
@@ -54,7 +55,7 @@ impl Sandbox {
         let status = self.run(&["status".into(), "--json".into()]).await?;
         let status: Value = serde_json::from_str(&status).context("`switchboard status` is not JSON")?;
         // If our folder's path is too long for a socket, the user's daemons share its place.
-        let folder = self.folder.0.canonicalize()?;
+        let folder = real(&self.folder.0)?;
         let is_ours = |daemon: &&Value| {
             daemon["config"].as_str().is_some_and(|config| Path::new(config).starts_with(&folder))
         };

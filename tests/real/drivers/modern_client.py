@@ -1,29 +1,27 @@
-"""Holds the modern conversation with the Python SDK, and prints one line of JSON a step.
+"""Holds modern conversations with the Python SDK, and prints one line of JSON a step.
 
-    python modern_client.py URL
-    python modern_client.py COMMAND ARGS…
+    python modern_client.py
 
-$PREFIX is the prefix of tool and prompt names, where there are several servers; $TOKEN a bearer token.
+Each line of the input is the JSON of one conversation, as for modern_client.mjs.
 """
 
 import json
 import os
 import sys
 import warnings
+from contextlib import nullcontext, suppress
 
 import anyio
 import mcp.types as types
-from mcp import StdioServerParameters
+from mcp import MCPError, StdioServerParameters
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ToolsListChanged
 from mcp.shared._httpx_utils import create_mcp_http_client
+from modern_client_features import hold_features, options
 
 # The SDK warns about features that are to be removed.
 warnings.simplefilter("ignore")
-target, *args = sys.argv[1:]
-prefix = os.environ.get("PREFIX", "")
-logs = []
 
 
 def plain(value):
@@ -45,30 +43,59 @@ async def attempt(step, awaitable):
         show(step, {"failed": str(error), "code": getattr(error, "code", None)})
 
 
-async def elicit(context, params):
-    show("asked", params)
-    return types.ElicitResult(action="accept", content={"sure": True})
+def connection(job):
+    command, *args = job["target"]
+    if not command.startswith("http:"):
+        return StdioServerParameters(command=command, args=args, env={**os.environ, **job.get("env", {})}, cwd=job.get("cwd"))
+    headers = {"Authorization": f"Bearer {job.get('token', 'none')}"}
+    return streamable_http_client(command, http_client=create_mcp_http_client(headers=headers))
 
 
-async def log(params):
-    logs.append(plain(params))
+async def cancel(call):
+    with anyio.CancelScope() as scope:
+
+        async def stop(done, total, message):
+            scope.cancel()
+
+        await call("wait", {}, progress_callback=stop)
+    show("cancelled", scope.cancelled_caught)
+    while (await call("was_cancelled", {})).content[0].text != "yes":
+        await anyio.sleep(0.01)
+    show("server knows", True)
 
 
-def connection():
-    if not target.startswith("http:"):
-        return StdioServerParameters(command=target, args=args, env=dict(os.environ))
-    headers = {"Authorization": f"Bearer {os.environ.get('TOKEN', 'none')}"}
-    return streamable_http_client(target, http_client=create_mcp_http_client(headers=headers))
+async def hold(job):
+    prefix, is_legacy = job.get("prefix", ""), job["era"] == "legacy"
+    is_stateless = job.get("stateless", False)
+    logs = []
+    changed = anyio.Event()
+    tell_update, updated = anyio.create_memory_object_stream(10)
 
+    async def told(message):
+        if isinstance(message, types.ToolListChangedNotification):
+            changed.set()
+        if isinstance(message, types.ResourceUpdatedNotification):
+            tell_update.send_nowait(message.params)
 
-async def main():
-    options = {"elicitation_callback": elicit, "logging_callback": log, "log_level": "warning", "cache": None}
-    async with Client(connection(), mode="auto", **options) as client:
+    async def log(params):
+        logs.append(plain(params))
+
+    more = {"logging_callback": log, "message_handler": told, "cache": None}
+    if not is_legacy:
+        more["log_level"] = "warning"
+    async with Client(connection(job), mode="legacy" if is_legacy else "auto", **options(show), **more) as client:
 
         def call(name, arguments, **more):
             return client.call_tool(prefix + name, arguments, **more)
 
-        show("discover", await client.session.discover())
+        if is_legacy:
+            show("server", [client.server_info, client.server_capabilities, client.instructions])
+            # The legacy server of this SDK has no levels, and logs everything.
+            with suppress(MCPError):
+                await client.set_logging_level("warning")
+            show("ping", await client.send_ping())
+        else:
+            show("discover", await client.session.discover())
         show("version", client.protocol_version)
         show("tools", await client.list_tools())
         show("add", await call("add", {"a": 2, "b": 3}))
@@ -80,9 +107,13 @@ async def main():
 
         show("work", await call("work", {"steps": 3}, progress_callback=progress))
         show("progress", steps)
+        # A server may send them on a stream of their own.
+        while len(logs) < 3:
+            await anyio.sleep(0.005)
         show("logs", logs)
 
-        show("confirm", await call("confirm", {"what": "„delete“ 😀"}))
+        if not is_stateless:
+            show("confirm", await call("confirm", {"what": "„delete“ 😀"}))
         await attempt("unknown tool", call("nothing", {}))
 
         show("resources", await client.list_resources())
@@ -96,24 +127,19 @@ async def main():
         reference = types.PromptReference(name=prefix + "review")
         show("completion", await client.complete(reference, {"name": "language", "value": "py"}))
 
-        with anyio.CancelScope() as scope:
-
-            async def stop(done, total, message):
-                scope.cancel()
-
-            await call("wait", {}, progress_callback=stop)
-        show("cancelled", scope.cancelled_caught)
-        while (await call("was_cancelled", {})).content[0].text != "yes":
-            await anyio.sleep(0.01)
-        show("server knows", True)
-
-        async with client.listen(tools_list_changed=True) as listening:
-            show("listens", listening.honored)
+        await hold_features(client, call, show, attempt, is_legacy, updated, is_stateless)
+        if not is_stateless:
+            await cancel(call)
+        if job.get("silent") or is_stateless:
+            return
+        async with nullcontext() if is_legacy else client.listen(tools_list_changed=True) as listening:
+            show("listens", listening and listening.honored)
             await call("change", {"shown": True})
-            show("told", (await anext(listening)) == ToolsListChanged())
+            show("told", await changed.wait() if is_legacy else (await anext(listening)) == ToolsListChanged())
             show("changed", sorted(tool.name for tool in (await client.list_tools()).tools))
         show("restored", await call("change", {"shown": False}))
+
+
+for line in sys.stdin:
+    anyio.run(hold, json.loads(line))
     show("closed", True)
-
-
-anyio.run(main)

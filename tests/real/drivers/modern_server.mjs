@@ -1,22 +1,31 @@
-// A server of the TypeScript SDK that speaks the modern era: modern_server.mjs (stdio | PORT)
+// A server of the TypeScript SDK: modern_server.mjs [modern | legacy | sessionless] (stdio | PORT)
+//
+// It speaks both eras, unless it is told to speak one of them only. Over HTTP a legacy client has a session; not so with
+// `sessionless`, where each of its requests has a server object of its own.
 //
 // Offers the same as modern_server.py, so that one conversation fits both; and the same as the example `rmcp_peer`, except for
 // what HTTP headers repeat: the tool `sql`, and a prompt whose name no header can carry as it is.
 import { createServer } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { completable, createMcpHandler, fromJsonSchema, inputRequired, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { completable, fromJsonSchema, inputRequired, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod";
+import { addFeatures, features } from "./modern_server_features.mjs";
+import { httpHandler } from "./modern_server_http.mjs";
 
-// State of the process: each request over HTTP has a server object of its own.
+// State of the process: each modern request over HTTP has a server object of its own.
 let cancelled = false;
 let shown = false;
 let toolsChanged = () => {};
+let resourceUpdated = () => {};
 
 function build() {
   const server = new McpServer(
     { name: "peer", version: "1" },
-    { instructions: "Be kind.", capabilities: { logging: {}, tools: { listChanged: true } } },
+    {
+      instructions: "Be kind.",
+      capabilities: { logging: {}, tools: { listChanged: true }, resources: { subscribe: true }, extensions: features.extensions },
+    },
   );
   const text = (text) => ({ content: [{ type: "text", text }] });
 
@@ -81,6 +90,8 @@ function build() {
     text(`${region} ${limit}`),
   );
 
+  addFeatures(server, (uri) => resourceUpdated(uri));
+
   const config = { description: "The configuration.", mimeType: "application/json" };
   server.registerResource("app", "config://app", config, (uri) => ({
     contents: [{ uri: uri.href, mimeType: "application/json", text: '{"on":true}' }],
@@ -106,11 +117,17 @@ async function progress(ctx, progress, total, message) {
   await ctx.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, total, message } });
 }
 
-const [way] = process.argv.slice(2);
-if (way === "stdio") {
-  serveStdio(build);
+// The port is the last argument, the era the first.
+const words = process.argv.slice(2);
+const only = words.length > 1 ? words[0] : undefined;
+const way = words.at(-1);
+if (way === "stdio" && only === "legacy") {
+  await build().connect(new StdioServerTransport());
+} else if (way === "stdio") {
+  serveStdio(build, { legacy: only === "modern" ? "reject" : "serve" });
 } else {
-  const handler = createMcpHandler(build);
-  toolsChanged = () => handler.notify.toolsChanged();
-  createServer(toNodeHandler(handler)).listen(Number(way), "127.0.0.1", () => console.error(`listening on port ${way}`));
+  const { fetch, notify } = httpHandler(build, only);
+  toolsChanged = () => notify.toolsChanged();
+  resourceUpdated = (uri) => notify.resourceUpdated(uri);
+  createServer(toNodeHandler({ fetch })).listen(Number(way), "127.0.0.1", () => console.error(`listening on port ${way}`));
 }

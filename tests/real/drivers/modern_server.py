@@ -1,4 +1,6 @@
-"""A server of the Python SDK that speaks the modern era: modern_server.py (stdio | PORT)
+"""A server of the Python SDK: modern_server.py [modern | legacy] (stdio | PORT)
+
+It speaks both eras, unless it is told to speak one of them only.
 
 Offers the same as modern_server.mjs, so that one conversation fits both; and the same as the example `rmcp_peer`, except for
 what HTTP headers repeat: the tool `sql`, and a prompt whose name no header can carry as it is.
@@ -11,9 +13,13 @@ import anyio
 import mcp.types as types
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from modern_server_eras import speak_only
+from modern_server_features import Unknown, add_features
 from pydantic import BaseModel, Field
 
-server = MCPServer("peer", version="1", instructions="Be kind.", log_level="ERROR")
+server = MCPServer("peer", version="1", instructions="Be kind.", log_level="ERROR", extensions=[Unknown()])
+add_features(server)
 cancelled = False
 
 
@@ -41,8 +47,12 @@ async def work(steps: int, ctx: Context) -> str:
 @server.tool(description="Asks the user.", structured_output=False)
 async def confirm(what: str, ctx: Context) -> str | types.InputRequiredResult:
     responses = ctx.input_responses
+    schema = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        # Unlike the TypeScript SDK, this one leaves it to the tool to ask in the era of its client.
+        answer = await ctx.request_context.session.elicit_form(f"Really {what}?", schema, ctx.request_id)
+        return f"asked/{what} {answer.action} {answer.content['sure']}"
     if responses is None:
-        schema = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
         params = types.ElicitRequestFormParams(message=f"Really {what}?", requested_schema=schema)
         return types.InputRequiredResult(
             input_requests={"sure": types.ElicitRequest(params=params)}, request_state=f"asked/{what}"
@@ -123,8 +133,11 @@ async def complete(ref, argument, context):
     return types.Completion(values=values, total=len(values), has_more=False)
 
 
-if sys.argv[1] == "stdio":
+*only, way = sys.argv[1:]
+for era in only:
+    speak_only(era)
+if way == "stdio":
     server.run("stdio")
 else:
     server.settings.log_level = "INFO"
-    server.run("streamable-http", port=int(sys.argv[1]))
+    server.run("streamable-http", port=int(way))

@@ -1,21 +1,23 @@
 //! The official conformance suite for the modern era finds the same through us as without us, scenario by scenario: for two
-//! servers, over stdio and HTTP, and for a client.
+//! servers, over stdio and HTTP, alone and as one of several, and for a client.
 
 use crate::daemon::house::House;
 use crate::http::served::Served;
 use crate::real::conformance::{Found, direct, fixture, run, run_suite};
-use crate::real::peers::{driver, installed, python};
+use crate::real::peers::{driver, installed, node_package, python};
+use crate::support::testkit_example;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::sync::OnceLock;
+use switchboard_testkit::client::Start;
 
 const SUITE: &str = "conformance-new";
 const FLAGS: [&str; 2] = ["--requirements", "2026-07-28"];
 const SCENARIOS: usize = 50;
 const EXPECTED: &str = include_str!("expected-failures.txt");
 
-/// Scenarios for clients. The others are about authorization.
+/// Scenarios for clients: all but those about authorization.
 const CLIENT_SCENARIOS: [&str; 8] = [
     "tools_call",
     "request-metadata",
@@ -85,9 +87,13 @@ fn failures(found: &Found) -> BTreeSet<String> {
 /// Runs the suite against a server in our config. `name` is that of its lines in the list of expected failures.
 #[track_caller]
 fn check(fixture: Fixture, name: &str, entry: &Value) {
-    let config = json!({ "mcpServers": { "fixture": entry } });
-    let served = Served::start(House::with(config, json!({}), &[]), &["--no-auth"]);
-    let url = format!("http://127.0.0.1:{}/servers/fixture/mcp", served.web.port());
+    check_at("servers/fixture/mcp", fixture, name, &json!({ "mcpServers": { "fixture": entry } }));
+}
+
+#[track_caller]
+fn check_at(path: &str, fixture: Fixture, name: &str, config: &Value) {
+    let served = Served::start(House::with(config.clone(), json!({}), &[]), &["--no-auth"]);
+    let url = format!("http://127.0.0.1:{}/{path}", served.web.port());
     compare(name, &run(SUITE, &FLAGS, &url), fixture.directly());
 }
 
@@ -110,11 +116,25 @@ fn compare(name: &str, through: &Found, directly: &Found) {
 
 #[track_caller]
 fn check_stdio(fixture: Fixture) {
+    check(fixture, &format!("{}/stdio", fixture.name()), &over_stdio(fixture));
+}
+
+fn over_stdio(fixture: Fixture) -> Value {
     let words = fixture.words();
     let args: Vec<_> = words[1..].iter().filter_map(|word| word.to_str()).chain(["stdio"]).collect();
     // The suite waits half a second for some answers: too short for the start of a process for other capabilities.
-    let entry = json!({ "command": words[0].to_str(), "args": args });
-    check(fixture, &format!("{}/stdio", fixture.name()), &entry);
+    json!({ "command": words[0].to_str(), "args": args })
+}
+
+/// One of two servers, under the names that the suite knows.
+#[track_caller]
+fn check_aggregated(fixture: Fixture) {
+    // Over stdio each set of capabilities has a process of its own, for the start of which the suite does not wait.
+    let (_server, url) = direct(&fixture.words());
+    let other = json!({ "command": testkit_example("rmcp_peer"), "args": ["serve", "stdio"] });
+    let servers = json!({ "fixture": { "url": url }, "other": other });
+    let config = json!({ "names": "plain", "mcpServers": servers });
+    check_at("mcp", fixture, &format!("{}/all", fixture.name()), &config);
 }
 
 #[track_caller]
@@ -143,9 +163,35 @@ fn fastmcp_conforms_over_http() {
     check_http(Fixture::FastMcp);
 }
 
+#[test]
+fn python_conforms_among_others() {
+    check_aggregated(Fixture::Python);
+}
+
+#[test]
+fn fastmcp_conforms_among_others() {
+    check_aggregated(Fixture::FastMcp);
+}
+
+/// The names of the suite's scenarios for clients, apart from those about authorization.
+#[track_caller]
+fn client_scenarios() -> Vec<String> {
+    let listed = Start::new("node")
+        .arg("--import")
+        .arg(driver("node20.mjs"))
+        .arg(node_package(SUITE).join("dist/index.js"))
+        .args(["list", "--client", "--spec-version", "2026-07-28"])
+        .start()
+        .wait_for_end();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let names = listed.lines().filter_map(|line| line.strip_prefix("  - ")?.split(' ').next());
+    names.filter(|name| !name.starts_with("auth/")).map(str::to_owned).collect()
+}
+
 /// The Python SDK's client, with the suite as the server: the suite sees what we send.
 #[test]
 fn python_client_conforms() {
+    assert_eq!(client_scenarios(), CLIENT_SCENARIOS);
     let client = installed(".fixture/mcp-2.3.0/.github/actions/conformance/client.py");
     let words =
         [python(".venv"), driver("conformance_client.py"), client].map(|path| path.display().to_string());

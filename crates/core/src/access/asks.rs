@@ -1,7 +1,7 @@
 //! Requests that a server may send to its clients. What is denied is not declared to the server, and not
 //! delivered if it asks nevertheless.
 
-use super::members::{is_key, members};
+use crate::messages::{is_key, members};
 use switchboard_protocol::json;
 use switchboard_protocol::modern::CLIENT_CAPABILITIES;
 use switchboard_protocol::prune::{self, Path};

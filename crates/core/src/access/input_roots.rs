@@ -1,6 +1,6 @@
 //! Folders in the `inputResponses` of a modern request: the answer to `roots/list`. Pure functions.
 
-use super::members::{is_key, members};
+use crate::messages::{is_key, members};
 use switchboard_protocol::{Message, Outgoing, Part, Patch, Span};
 
 /// Replaces all roots that a client names in its `inputResponses`, asked or not, by these (a JSON array).

@@ -11,8 +11,7 @@
 //! - `fair`: the default limiter.
 //! - `choice`: the choice of a limiter, as a setting.
 //! - `refusals`: refused calls, counted.
-//! - `members`: members of JSON objects. `asks`: requests that a server may send to its clients. `input_roots`: folders in
-//!   the answers of modern clients.
+//! - `asks`: requests that a server may send to its clients. `input_roots`: folders in the answers of modern clients.
 //! - `proof`: how a client proves its identity.
 //! - `audit`: clients whose calls are recorded, and the record of a call.
 
@@ -25,7 +24,6 @@ mod share;
 mod fair;
 mod choice;
 mod refusals;
-mod members;
 mod asks;
 mod input_roots;
 mod proof;

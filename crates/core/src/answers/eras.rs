@@ -1,8 +1,10 @@
 //! Wording of errors about the eras of MCP: requests that declare too little, or another version than the server's.
 
 use crate::core::Core;
-use serde_json::json;
-use switchboard_protocol::modern::{MAX_DECLARED_BYTES, MODERN_VERSIONS, Undeclared};
+use crate::ids::{BackendId, ServerId};
+use crate::servers::Server;
+use serde_json::{Value, json};
+use switchboard_protocol::modern::{MAX_DECLARED_BYTES, MODERN_VERSIONS, TASKS_EXTENSION, Undeclared};
 use switchboard_protocol::{ErrorAnswer, ErrorKind, HANDSHAKE_VERSIONS, Message, Method, Part};
 
 impl Core {
@@ -32,6 +34,76 @@ impl Core {
         }
     }
 
+    /// A request about a task that is not its client's. Servers tell modern clients without the extension for tasks about that
+    /// first, whatever the task.
+    pub(crate) fn no_such_task(&self, request: &Message) -> ErrorAnswer {
+        let is_bound = request.has(Part::MetaVersion) && request.method() != Method::Listen;
+        if !is_bound || declares_tasks(request) {
+            return self.unknown_task(&request.text(Part::TaskId).unwrap_or_default());
+        }
+        let text = format!("`{}` needs the extension `{TASKS_EXTENSION}`", request.method_name());
+        ErrorAnswer::new(ErrorKind::MissingCapability, text)
+            .with("requiredCapabilities", json!({ "extensions": { TASKS_EXTENSION: {} } }))
+            .retryable(false)
+            .hint("declare the extension in the capabilities of the request")
+    }
+
+    /// A request that continues a call which is no longer paused.
+    pub(crate) fn input_expired(&self) -> ErrorAnswer {
+        ErrorAnswer::new(
+            ErrorKind::InputExpired,
+            "the call that `requestState` continues is no longer open; it may have run",
+        )
+        .retryable(false)
+        .hint("check whether the call took effect, then make it again without `requestState`")
+    }
+
+    /// A request that repeats a call for which the user has not opened the URLs that its server wants to be opened first.
+    pub(crate) fn input_declined(&self, server: ServerId) -> ErrorAnswer {
+        let name = self.servers.get(server).map_or("?", Server::name);
+        let text =
+            format!("the server `{name}` wants a URL to be opened before this call, which was not accepted");
+        ErrorAnswer::new(ErrorKind::InputDeclined, text)
+            .server(name)
+            .retryable(false)
+            .hint("make the call again without `requestState` to be asked again")
+    }
+
+    /// A legacy server's request that its modern client has not declared a capability for.
+    pub(crate) fn not_declared(&self, of: BackendId, method: &str) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::MethodNotFound, format!("the client does not support `{method}`"))
+            .server(self.server_name(of))
+            .retryable(false)
+            .hint("continue without its answer")
+    }
+
+    /// A legacy server's request to a modern client that has no call open, in whose answer it could be asked.
+    pub(crate) fn no_call(&self, of: BackendId) -> ErrorAnswer {
+        let text = "a client of MCP 2026-07-28 can be asked only while one of its calls is open";
+        ErrorAnswer::new(ErrorKind::RoutingFailed, text)
+            .server(self.server_name(of))
+            .retryable(false)
+            .hint("ask while a call is open")
+    }
+
+    /// A legacy server's request that may belong to several calls.
+    pub(crate) fn whose_call(&self, of: BackendId) -> ErrorAnswer {
+        let text = "several calls are open, and the request does not say which one it is for";
+        ErrorAnswer::new(ErrorKind::RoutingFailed, text)
+            .server(self.server_name(of))
+            .retryable(true)
+            .hint("from now on the server gets one call at a time, in which this request works")
+    }
+
+    /// A legacy server's request, when too many calls of its client wait for input.
+    pub(crate) fn too_many_paused(&self, of: BackendId, most: usize) -> ErrorAnswer {
+        let text = format!("overloaded: {most} calls of this client wait for input already");
+        ErrorAnswer::new(ErrorKind::Overloaded, text)
+            .server(self.server_name(of))
+            .retryable(true)
+            .hint("ask again when the client has answered")
+    }
+
     /// A subscription whose filter cannot be read.
     pub(crate) fn unreadable_wishes(&self) -> ErrorAnswer {
         ErrorAnswer::new(
@@ -51,6 +123,13 @@ impl Core {
         .retryable(false)
         .hint("answer with `input_required` instead")
     }
+}
+
+/// Whether the client of a modern request knows tasks.
+fn declares_tasks(request: &Message) -> bool {
+    let declared = request.part(Part::MetaCapabilities).unwrap_or_default();
+    let declared: Value = serde_json::from_slice(declared).unwrap_or_default();
+    declared["extensions"][TASKS_EXTENSION].is_object()
 }
 
 fn unsupported(requested: &str, supported: &[&str]) -> ErrorAnswer {

@@ -11,8 +11,8 @@ mod parts;
 
 use crate::backends::{
     BackendFraming, BackendHandshake, BackendKey, BackendLists, BackendOutbox, BackendQueue, BackendRoots,
-    Breaker, Counters, FramingGuess, Health, Lifecycle, Quarantine, Subscriptions, Tasks, Usage, Users,
-    takes_turn,
+    Breaker, Counters, FramingGuess, Health, LateLogs, Lifecycle, OwnListen, Quarantine, Subscriptions,
+    Tasks, Usage, Users, takes_turn,
 };
 use crate::catalogue::{List, Offer, RawOffer, Wishes};
 use crate::environment::Environment;
@@ -20,6 +20,7 @@ use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::pins::Pinning;
 use crate::settings::ServerSettings;
+use crate::translation::Translator;
 use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub(crate) struct Backend {
     lists: BackendLists,
     roots: BackendRoots,
     subscriptions: Subscriptions,
+    own_listen: OwnListen,
+    late_logs: LateLogs,
     tasks: Tasks,
     /// Tasks that clients run for its process.
     held_tasks: Tasks,
@@ -58,6 +61,8 @@ pub(crate) struct Backend {
     has_answered: bool,
     breaker: Breaker,
     quarantine: Quarantine,
+    /// Stands before the current process, if the process does not speak the era of its clients.
+    translator: Option<Translator>,
 }
 
 impl Backend {
@@ -80,6 +85,8 @@ impl Backend {
             lists: BackendLists::default(),
             roots: BackendRoots::default(),
             subscriptions: Subscriptions::default(),
+            own_listen: OwnListen::default(),
+            late_logs: LateLogs::default(),
             tasks: Tasks::default(),
             held_tasks: Tasks::default(),
             level: None,
@@ -94,6 +101,7 @@ impl Backend {
             has_answered: false,
             breaker: Breaker::default(),
             quarantine: Quarantine::default(),
+            translator: None,
         }
     }
 
@@ -121,6 +129,47 @@ impl Backend {
         let welcome = self.handshake.welcome().and_then(|welcome| welcome.part(Part::Result));
         let welcome: Value = welcome.and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
         Wishes::of_lists(&welcome["capabilities"])
+    }
+
+    /// Whether the server has promised to tell of changes of resources; `None` until it has answered a handshake.
+    pub(crate) fn declares_subscribe(&self) -> Option<bool> {
+        Some(Offer::new(self.introduction()?).declares_subscribe())
+    }
+
+    pub(crate) fn is_translated(&self) -> bool {
+        self.translator.is_some()
+    }
+
+    pub(crate) fn translator(&self) -> Option<&Translator> {
+        self.translator.as_ref()
+    }
+
+    pub(crate) fn translator_mut(&mut self) -> Option<&mut Translator> {
+        self.translator.as_mut()
+    }
+
+    /// Lets a translator stand before the current process.
+    pub(crate) fn translate(&mut self, translator: Translator) {
+        self.translator = Some(translator);
+    }
+
+    /// Whether the process is asked whether it speaks the other era.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.translator.as_ref().is_some_and(Translator::is_in_doubt)
+    }
+
+    /// The time at which the translator has something to do. Nothing, once the process is being stopped.
+    pub(crate) fn translator_deadline(&self) -> Option<Moment> {
+        self.translator.as_ref().filter(|_| self.wanted_launch().is_some())?.deadline()
+    }
+
+    /// The time at which something is to be done about our own subscription.
+    pub(crate) fn listen_deadline(&self) -> Option<Moment> {
+        self.own_listen.deadline()
+    }
+
+    pub(crate) fn translate_no_more(&mut self) {
+        self.translator = None;
     }
 
     pub(crate) fn key(&self) -> &BackendKey {
@@ -201,7 +250,7 @@ impl Backend {
     }
 
     /// The result of its `initialize`.
-    fn introduction(&self) -> Option<Bytes> {
+    pub(crate) fn introduction(&self) -> Option<Bytes> {
         let welcome = self.handshake.welcome()?;
         welcome.has(Part::Result).then(|| welcome.bytes().slice(welcome.span(Part::Result).range()))
     }

@@ -1,17 +1,26 @@
-//! The health of a backend's process: liveness probes and memory use. Must not know how a process is probed
-//! or measured.
+//! The health of a backend's process: liveness probes, memory use and CPU time. Must not know how a process is
+//! probed or measured.
 
 use crate::moment::Moment;
+use std::time::Duration;
 
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     /// The next regular check.
     check_at: Option<Moment>,
     probe: Option<Probe>,
-    /// Bytes at the last measurement.
-    memory: Option<u64>,
+    /// The last measurement.
+    used: Option<ProcessUsage>,
     /// Whether the last measurement was over the limit.
     is_over_memory: bool,
+}
+
+/// What a process and its descendants use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessUsage {
+    pub memory_bytes: u64,
+    /// CPU time since the start.
+    pub cpu: Duration,
 }
 
 /// A request that only checks for a sign of life.
@@ -72,12 +81,21 @@ impl Health {
         self.probe = None;
     }
 
+    /// Bytes at the last measurement.
     pub(crate) fn memory(&self) -> Option<u64> {
-        self.memory
+        self.used.map(|used| used.memory_bytes)
     }
 
-    pub(crate) fn record_memory(&mut self, bytes: u64) {
-        self.memory = Some(bytes);
+    /// CPU time since the start, at the last measurement.
+    pub(crate) fn cpu(&self) -> Option<Duration> {
+        self.used.map(|used| used.cpu)
+    }
+
+    /// Records a measurement. CPU time that was used stays used, although the system may lose that of ended
+    /// descendants.
+    pub(crate) fn record_usage(&mut self, used: ProcessUsage) {
+        let before = self.cpu().unwrap_or_default();
+        self.used = Some(ProcessUsage { cpu: used.cpu.max(before), ..used });
     }
 
     /// Compares the measured bytes with the limit.
@@ -88,5 +106,27 @@ impl Health {
             (true, false) => MemoryVerdict::OverOnce,
             (true, true) => MemoryVerdict::OverAgain,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_grows_until_the_next_process() {
+        let used = |memory_bytes, seconds| ProcessUsage { memory_bytes, cpu: Duration::from_secs(seconds) };
+        let mut health = Health::default();
+        assert_eq!((health.memory(), health.cpu()), (None, None));
+        for (measured, expect) in
+            [(used(9, 3), used(9, 3)), (used(5, 2), used(5, 3)), (used(7, 4), used(7, 4))]
+        {
+            health.record_usage(measured);
+            assert_eq!((health.memory(), health.cpu()), (Some(expect.memory_bytes), Some(expect.cpu)));
+        }
+        health.begin_process();
+        assert_eq!((health.memory(), health.cpu()), (None, None));
+        health.record_usage(used(1, 0));
+        assert_eq!(health.cpu(), Some(Duration::ZERO));
     }
 }

@@ -9,6 +9,8 @@
 //! - `users`: the clients that have used a process.
 //! - `tasks`: requests that continue after their answer.
 //! - `subscriptions`: resources that clients subscribed to.
+//! - `own_listen`: our own subscription at a modern server.
+//! - `late_logs`: ended requests about which a process may still log.
 //! - `roots`: the roots reported to a process.
 //! - `counters`: counts for `switchboard status`.
 //! - `quarantine`: stdout lines that are not messages.
@@ -17,7 +19,7 @@
 //! - `usage`: when and by whom a backend was used.
 //! - `outbox`: bytes not yet written.
 //! - `queue`: queued messages and requests in progress.
-//! - `health`: liveness and memory.
+//! - `health`: liveness, memory and CPU time.
 //! - `breaker`: recent crashes, and the circuit breaker.
 //! - `fetch`: one round of list requests to a backend.
 //! - `lists`: the lists of a backend.
@@ -31,6 +33,8 @@ mod state;
 mod users;
 mod tasks;
 mod subscriptions;
+mod own_listen;
+mod late_logs;
 mod roots;
 mod counters;
 mod quarantine;
@@ -54,11 +58,14 @@ pub(crate) use fetch::AfterPage;
 pub(crate) use framing::{BackendFraming, FramingGuess};
 pub(crate) use handshake::BackendHandshake;
 pub(crate) use handshake_failure::HandshakeFailure;
+pub use health::ProcessUsage;
 pub(crate) use health::{Health, MemoryVerdict};
 pub(crate) use key::BackendKey;
+pub(crate) use late_logs::LateLogs;
 pub(crate) use lifecycle::Lifecycle;
 pub(crate) use lists::BackendLists;
 pub(crate) use outbox::BackendOutbox;
+pub(crate) use own_listen::OwnListen;
 pub(crate) use quarantine::Quarantine;
 pub(crate) use queue::{BackendQueue, Party, Queued, takes_turn};
 pub(crate) use roots::BackendRoots;

@@ -8,32 +8,39 @@ struct Subscription {
     uri: Vec<u8>,
     /// Never empty.
     clients: Vec<ClientId>,
+    /// Whether the server has agreed to tell of changes.
+    is_agreed: bool,
 }
 
 /// The subscriptions at a backend. They outlive its process and are replayed to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     all: Vec<Subscription>,
-    /// Our own request for news of a modern server, with its filter.
-    listening: Option<(u64, String)>,
 }
 
 impl Subscriptions {
-    /// Our own request for news, with its filter. It may have ended with its process.
-    pub(crate) fn listening(&self) -> Option<(u64, &str)> {
-        self.listening.as_ref().map(|(minted, filter)| (*minted, &filter[..]))
-    }
-
-    pub(crate) fn set_listening(&mut self, listening: Option<(u64, String)>) {
-        self.listening = listening;
-    }
-
     pub(crate) fn add(&mut self, uri: Vec<u8>, client: ClientId) {
         match self.all.iter_mut().find(|known| known.uri == uri) {
             Some(known) if known.clients.contains(&client) => {}
             Some(known) => known.clients.push(client),
-            None => self.all.push(Subscription { uri, clients: vec![client] }),
+            None => self.all.push(Subscription { uri, clients: vec![client], is_agreed: false }),
         }
+    }
+
+    /// Records that the server has agreed to tell of changes of a resource.
+    pub(crate) fn agree(&mut self, uri: &[u8]) {
+        for known in self.all.iter_mut().filter(|known| known.uri == uri) {
+            known.is_agreed = true;
+        }
+    }
+
+    pub(crate) fn is_agreed(&self, uri: &[u8]) -> bool {
+        self.all.iter().any(|known| known.uri == uri && known.is_agreed)
+    }
+
+    /// The resources to which the server has not agreed so far.
+    pub(crate) fn open(&self) -> Vec<Vec<u8>> {
+        self.all.iter().filter(|known| !known.is_agreed).map(|known| known.uri.clone()).collect()
     }
 
     pub(crate) fn remove(&mut self, uri: &[u8], client: ClientId) {

@@ -53,6 +53,16 @@ impl Users {
         }
     }
 
+    /// Records that one client goes on in place of another one of the same principal.
+    pub(crate) fn replace(&mut self, client: ClientId, with: ClientId) {
+        let is_known = self.known.iter().any(|user| user.client == with);
+        match self.known.iter().position(|user| user.client == client) {
+            Some(at) if is_known => drop(self.known.remove(at)),
+            Some(at) => self.known[at].client = with,
+            None => {}
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.known.is_empty() && self.gone == Principals::Nobody
     }
@@ -124,6 +134,19 @@ mod tests {
         assert_eq!(users.sole(), None);
         assert!(users.has_others(TWO));
         assert_eq!(users.principals(), Principals::One(Principal::OWNER));
+    }
+
+    #[test]
+    fn replaced_user_is_no_other_user() {
+        let mut users = Users::default();
+        users.record(ONE, OTHER);
+        users.replace(TWO, ClientId(3));
+        assert_eq!(users.sole(), Some(ONE));
+        users.replace(ONE, TWO);
+        assert_eq!((users.sole(), users.principals()), (Some(TWO), Principals::One(OTHER)));
+        users.record(ONE, OTHER);
+        users.replace(TWO, ONE);
+        assert_eq!(users.sole(), Some(ONE));
     }
 
     #[test]

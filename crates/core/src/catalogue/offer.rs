@@ -2,7 +2,7 @@
 //! answered before the server runs.
 
 use super::digest::Digest;
-use super::hints::Hints;
+use super::hints::{CacheScope, Freshness, Hints};
 use super::list::{List, Naming};
 use super::listing::Listing;
 use super::scan;
@@ -30,16 +30,21 @@ pub struct Offer {
 struct Said {
     capabilities: Value,
     instructions: Option<String>,
+    hints: Hints,
+    is_modern: bool,
 }
 
 impl Offer {
-    /// `welcome` is the raw `result` of `initialize`. No list is known yet.
+    /// `welcome` is the raw `result` of `initialize` or `server/discover`. No list is known yet.
     pub fn new(welcome: Bytes) -> Self {
         // Each part separately: a text that cannot be decoded must not cost the capabilities.
         let part = |name| Some(&welcome[scan::member(&welcome, name).ok()??.range()]);
         let capabilities = part("capabilities").and_then(|raw| serde_json::from_slice(raw).ok());
         let instructions = part("instructions").and_then(|raw| Some(scan::text(raw)?.into_owned()));
-        let said = Arc::new(Said { capabilities: capabilities.unwrap_or_default(), instructions });
+        let hints = Hints::of_result(&welcome);
+        let is_modern = part("supportedVersions").is_some() && part("protocolVersion").is_none();
+        let capabilities = capabilities.unwrap_or_default();
+        let said = Arc::new(Said { capabilities, instructions, hints, is_modern });
         Self { welcome, said, lists: [const { None }; 4], sighting: OnceLock::new() }
     }
 
@@ -55,6 +60,11 @@ impl Offer {
 
     pub fn welcome(&self) -> &Bytes {
         &self.welcome
+    }
+
+    /// Whether the welcome answers `server/discover`.
+    pub fn is_modern(&self) -> bool {
+        self.said.is_modern
     }
 
     /// `None` if not declared, or not known.
@@ -120,6 +130,13 @@ impl Offer {
     /// Whether the list is declared, but not known yet.
     pub fn lacks(&self, list: List) -> bool {
         self.declares(list) && self.list(list).is_none()
+    }
+
+    /// Whether a modern server allows everyone to be shown this. Without a hint it does not.
+    pub fn is_public(&self) -> bool {
+        let lists = self.lists.iter().flatten().map(|listing| listing.hints());
+        let all = lists.chain([self.said.hints]);
+        Freshness::of_all(all.map(Hints::freshness)).scope == CacheScope::Public
     }
 
     /// Whether the server sent the same in both.
@@ -210,7 +227,6 @@ fn have_none(hints: &[Hints; 4]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::hints::{CacheScope, Freshness};
     use crate::catalogue::names::NameStyle;
 
     fn offer(naming: &Naming) -> Offer {

@@ -11,6 +11,10 @@ use bytes::Bytes;
 use switchboard_protocol::Span;
 use switchboard_protocol::json::{self, Stepped};
 
+/// Member of a modern page that says who may cache it.
+const CACHE_SCOPE: &str = "cacheScope";
+const PRIVATE: &[u8] = br#""private""#;
+
 /// Whether a client may use what it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
@@ -79,18 +83,27 @@ impl Single<'_> {
         nearest_listed(own.filter_map(|own| Some(filter.shown_as(&own)?.to_owned().into())), name)
     }
 
-    /// A page of a list without hidden items and with new names; `None` if nothing changes. `result` is that
-    /// of the server's answer.
+    /// A page of a list without hidden items and with new names, and for this client only if its rights narrow
+    /// what it sees; `None` if nothing changes. `result` is that of the server's answer.
     pub fn page(&self, list: List, result: &[u8]) -> Result<Option<Bytes>, Unreadable> {
         let filter = self.naming.filter(list);
-        if filter.is_open() {
+        // All lists and all pages alike, so that their scope tells nothing about hidden items.
+        let is_own = self.naming.is_narrowed();
+        if filter.is_open() && !is_own {
             return Ok(None);
         }
         let mut cuts = Vec::new();
         let mut is_list = true;
         let scanned = scan::members_by(result, json::space(result, 0), |name, start| {
+            if is_own && scan::is_key(name, CACHE_SCOPE) {
+                let end = json::value(result, start)?;
+                if result[start..end] != *PRIVATE {
+                    cuts.push((start..end, PRIVATE.to_vec()));
+                }
+                return Ok(end);
+            }
             // Of several lists a client may take any, so all are filtered.
-            if !scan::is_key(name, list.member()) {
+            if filter.is_open() || !scan::is_key(name, list.member()) {
                 return json::value(result, start);
             }
             if json::byte(result, start) != Some(b'[') {
@@ -99,7 +112,7 @@ impl Single<'_> {
             }
             screen_items(filter, list, result, start, &mut cuts)
         });
-        if scanned.is_err() || !is_list {
+        if (scanned.is_err() || !is_list) && !filter.is_open() {
             return Err(Unreadable::no_list(list));
         }
         Ok((!cuts.is_empty()).then(|| spliced(result, &cuts)))
@@ -180,6 +193,7 @@ fn spliced(page: &[u8], cuts: &[Cut]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::{Patterns, Rights};
     use crate::catalogue::{Listing, NameStyle};
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -223,6 +237,31 @@ mod tests {
         tools(r#"{"other":[{"name":"x"}]}"#, r#"{"other":[{"name":"x"}]}"#);
         let templates = r#"{"resourceTemplates":[{"uriTemplate":"X:{a}"},{"uriTemplate":"y:{a}"}]}"#;
         check(&filter, List::Templates, templates, r#"{"resourceTemplates":[{"uriTemplate":"y:{a}"}]}"#);
+    }
+
+    #[test]
+    fn narrowed_pages_are_private() {
+        let hides = |kind: &str| {
+            let methods = Patterns { allow: Vec::new(), deny: vec![kind.to_owned()] };
+            naming(&[], &[], &[]).narrowed(&[Arc::new(Rights { methods, ..Rights::default() })])
+        };
+        for naming in [hides("prompts/get"), hides("tools/call")] {
+            let is_empty = naming.hides_all(List::Tools);
+            for scope in [r#""public""#, r#""private""#, r#""pub\u006cic""#, "7"] {
+                let page = |items: &str, scope: &str| {
+                    format!(r#"{{"cacheScope" : {scope}, "tools":[{items}],"cacheScope":{scope}}}"#)
+                };
+                let left = if is_empty { "" } else { r#"{"name":"b","cacheScope":"public"}"# };
+                let given = page(r#"{"name":"b","cacheScope":"public"}"#, scope);
+                check(&naming, List::Tools, &given, &page(left, r#""private""#));
+            }
+            check(&naming, List::Tools, r#"{"tools":[]}"#, r#"{"tools":[]}"#);
+        }
+        let filtered = naming(&[], &["x"], &[]);
+        let public = r#"{"tools":[],"cacheScope":"public"}"#;
+        check(&filtered, List::Tools, public, public);
+        // What cannot be filtered may pass if nothing of this list is hidden.
+        check(&hides("prompts/get"), List::Tools, "[]", "[]");
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl Member {
     fn may_have(&self, list: List) -> bool {
         self.offer.as_ref().is_none_or(|offer| offer.declares(list))
     }
+
+    /// Whether its offer was made to legacy clients.
+    fn is_legacy(&self) -> bool {
+        self.offer.as_ref().is_some_and(|offer| !offer.is_modern())
+    }
 }
 
 /// Several servers merged into one.
@@ -63,6 +68,8 @@ pub struct View {
     aliases: [Aliases; 4],
     /// Built on first use, since many clients never ask for prompts.
     stocks: [OnceLock<Stock>; 4],
+    /// The tools for modern clients, if they differ.
+    modern_tools: OnceLock<Option<Stock>>,
     /// Whether there may be a URI that two members could own.
     uris_clash: bool,
     /// Whether there are MCP Apps, whose URIs may need the name of their server.
@@ -82,7 +89,8 @@ impl View {
         let uris_clash = ownership::may_clash(&members);
         let has_apps = apps::present(&members);
         let stocks = [const { OnceLock::new() }; 4];
-        Self { number, members, aliases, stocks, uris_clash, has_apps, collisions }
+        let modern_tools = OnceLock::new();
+        Self { number, members, aliases, stocks, modern_tools, uris_clash, has_apps, collisions }
     }
 
     pub fn number(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use crate::catalogue::List;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use switchboard_protocol::{Message, Method, Part};
 
 /// Notifications that a subscription includes.
@@ -30,6 +31,18 @@ impl Wishes {
         }
         let params = request.part(Part::Params)?;
         serde_json::from_slice::<Params>(params).ok().map(|params| params.notifications)
+    }
+
+    /// Those that a server has agreed to; `None` if its acknowledgement does not say, although it must.
+    pub(crate) fn agreed(acknowledged: &Message) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Said<'a> {
+            #[serde(borrow)]
+            notifications: Option<&'a RawValue>,
+        }
+        let said: Said<'_> = serde_json::from_slice(acknowledged.part(Part::Params)?).ok()?;
+        // What cannot be read promises nothing.
+        Some(serde_json::from_str(said.notifications?.get()).unwrap_or_default())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -69,6 +82,20 @@ impl Wishes {
             resources_list_changed: changes(List::Resources),
             ..Self::default()
         }
+    }
+
+    /// Keeps the changes of lists that others include, too.
+    pub(crate) fn keep_lists(&mut self, others: &Self) {
+        self.tools_list_changed &= others.tools_list_changed;
+        self.prompts_list_changed &= others.prompts_list_changed;
+        self.resources_list_changed &= others.resources_list_changed;
+    }
+
+    /// Whether these include all changes of lists that others include.
+    pub(crate) fn has_lists_of(&self, others: &Self) -> bool {
+        (self.tools_list_changed || !others.tools_list_changed)
+            && (self.prompts_list_changed || !others.prompts_list_changed)
+            && (self.resources_list_changed || !others.resources_list_changed)
     }
 
     /// As JSON.

@@ -92,6 +92,7 @@ pub(crate) struct Client {
     dialect: LearntDialect,
     /// Whether messages to the client must name the request they belong to.
     goes_by_request: bool,
+    has_modern_errors: bool,
     /// The mark by which the client recognises our refusals.
     refusal_mark: Option<Arc<str>>,
     /// The client's folders are not on this machine.
@@ -259,7 +260,7 @@ impl Client {
     }
 
     pub(crate) fn request_over(&mut self) {
-        self.unanswered -= 1;
+        self.unanswered = self.unanswered.saturating_sub(1);
     }
 
     /// The dialect learnt from the client, or fixed by the config.
@@ -357,6 +358,6 @@ mod tests {
     /// A window has one of these per server.
     #[test]
     fn client_stays_small() {
-        assert!(size_of::<Client>() <= 416, "{} bytes", size_of::<Client>());
+        assert!(size_of::<Client>() <= 424, "{} bytes", size_of::<Client>());
     }
 }

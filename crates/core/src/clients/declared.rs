@@ -1,6 +1,7 @@
 //! The protocol version and the capabilities that a client declared in `initialize`.
 
 use crate::access::ClientInfo;
+use crate::messages::in_order;
 use crate::settings::{Capabilities, ServerSettings};
 use serde::Deserialize;
 use serde_json::Value;
@@ -102,18 +103,5 @@ impl Declared {
     /// For a client that cannot be asked for roots.
     pub(crate) fn without_roots(self) -> Self {
         Self { has_roots: false, ..self }
-    }
-}
-
-/// Sorts the keys of objects, so that equal values have the same spelling.
-pub(super) fn in_order(value: Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<(String, Value)> = members.into_iter().collect();
-            members.sort_by(|one, other| one.0.cmp(&other.0));
-            Value::Object(members.into_iter().map(|(key, value)| (key, in_order(value))).collect())
-        }
-        Value::Array(values) => Value::Array(values.into_iter().map(in_order).collect()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
     }
 }

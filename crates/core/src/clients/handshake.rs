@@ -21,22 +21,49 @@ pub(crate) enum Handshake {
 pub(crate) struct Greeting {
     initialize: Message,
     initialized: Option<Message>,
-    /// Made by us, for a client that has made none.
-    is_ours: bool,
+    /// Made by us, for a client that has made none. Boxed, since there are many clients, and few of these.
+    ours: Option<Box<OurGreeting>>,
+}
+
+/// The reason why we have made a greeting.
+#[derive(Debug, Clone)]
+enum OurGreeting {
+    /// The client's era has no handshake, or it has made none.
+    InItsName,
+    /// Its server speaks only the legacy era, and the client the modern one. Holds the greeting of a modern server.
+    Translated(Message),
 }
 
 impl Greeting {
     pub(crate) fn new(initialize: Message, initialized: Option<Message>) -> Self {
-        Self { initialize, initialized, is_ours: false }
+        Self { initialize, initialized, ours: None }
     }
 
     /// A greeting for a client that has made none.
     pub(crate) fn ours(initialize: Message, initialized: Option<Message>) -> Self {
-        Self { is_ours: true, ..Self::new(initialize, initialized) }
+        Self { ours: Some(Box::new(OurGreeting::InItsName)), ..Self::new(initialize, initialized) }
+    }
+
+    /// A legacy greeting for a modern client. `declaration`: its greeting at a modern server.
+    pub(crate) fn translation(
+        initialize: Message,
+        initialized: Option<Message>,
+        declaration: Message,
+    ) -> Self {
+        let ours = OurGreeting::Translated(declaration);
+        Self { ours: Some(Box::new(ours)), ..Self::new(initialize, initialized) }
     }
 
     pub(crate) fn is_ours(&self) -> bool {
-        self.is_ours
+        self.ours.is_some()
+    }
+
+    /// The greeting of a modern server, if this one is its translation for a legacy server.
+    pub(crate) fn translated(&self) -> Option<&Message> {
+        match self.ours.as_deref()? {
+            OurGreeting::InItsName => None,
+            OurGreeting::Translated(declaration) => Some(declaration),
+        }
     }
 
     pub(crate) fn initialize(&self) -> &Message {

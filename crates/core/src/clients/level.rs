@@ -1,5 +1,7 @@
 //! Log levels requested by clients. Must not know who logs.
 
+pub(crate) use crate::messages::log_rank as rank;
+
 use switchboard_protocol::{Message, Part};
 
 /// The log level that a client requested.
@@ -44,12 +46,4 @@ impl Level {
 /// The rank of the level that a message names.
 pub(crate) fn rank_in(message: &Message) -> Option<usize> {
     message.part(Part::Level).and_then(rank)
-}
-
-/// The rank of a level, from its JSON string: more severe levels have higher ranks.
-pub(crate) fn rank(level: &[u8]) -> Option<usize> {
-    const LEVELS: [&[u8]; 8] =
-        [b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency"];
-    let level = level.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    LEVELS.iter().position(|known| *known == level)
 }

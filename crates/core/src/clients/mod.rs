@@ -27,4 +27,4 @@ pub(crate) use declared::Profile;
 pub(crate) use farewell::Farewell;
 pub(crate) use handshake::Greeting;
 pub(crate) use level::{Level, rank, rank_in};
-pub(crate) use roots::{ClientRoot, RootsStage, key_of_roots};
+pub(crate) use roots::{ClientRoot, RootsAnswer, RootsStage, ShownRoots, key_of_roots};

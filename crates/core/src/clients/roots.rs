@@ -1,18 +1,25 @@
 //! A client's roots: the progress of asking for them, and its answers. Must not know who needs the roots.
 
-use crate::clients::declared::in_order;
-use crate::routing::path::{self, Style};
+use crate::messages::{in_order, own_message};
+use crate::routing::path::{self, Style, is_within};
 use crate::routing::paths;
+use serde::Deserialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 use std::sync::Arc;
 use switchboard_protocol::{Message, Part};
+
+/// Limit on bytes of the roots that a modern client shows. A longer answer counts as malformed.
+const MAX_SHOWN_BYTES: usize = 256 << 10;
 
 /// The roots that a client has named, and the state of the current inquiry.
 #[derive(Debug, Default)]
 pub(super) struct ClientRoots {
     inquiry: Inquiry,
     /// The last answer to `roots/list`, including an error. Delegates use their client's.
-    answer: Option<RootsAnswer>,
+    answer: Option<Box<RootsAnswer>>,
+    /// The last answer of a modern client to a legacy server.
+    shown: Option<Box<ShownRoots>>,
     /// Number of the newest inquiry. Results of older ones are outdated.
     inquiries: u32,
 }
@@ -53,6 +60,58 @@ pub(crate) struct RootsAnswer {
     message: Message,
     /// Equal for equal answers, however they are spelled.
     key: Arc<str>,
+}
+
+/// Roots that a modern client has shown to a legacy server, in a continued call.
+#[derive(Debug)]
+pub(crate) struct ShownRoots {
+    answer: RootsAnswer,
+    /// The folder of each; `None` if it is not one of this machine.
+    paths: Vec<Option<String>>,
+    /// The call for which they count; `None` for all calls.
+    call: Option<u64>,
+}
+
+impl ShownRoots {
+    /// The roots in a result of `roots/list`; `None` if it is malformed. `call`: the call for which they count.
+    pub(crate) fn read(result: &str, style: Style, call: Option<u64>) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Shown<'a> {
+            #[serde(borrow)]
+            roots: Vec<&'a RawValue>,
+        }
+        #[derive(Deserialize)]
+        struct Root {
+            uri: String,
+        }
+        let Shown { mut roots } =
+            serde_json::from_str(result).ok().filter(|_| result.len() <= MAX_SHOWN_BYTES)?;
+        roots.truncate(paths::MAX_ROOTS);
+        let uri = |root: &&RawValue| serde_json::from_str::<Root>(root.get()).ok().map(|root| root.uri);
+        let uris = roots.iter().map(uri).collect::<Option<Vec<String>>>()?;
+        let paths = uris.iter().map(|uri| path::of_uri(uri, style)).collect();
+        let roots: Vec<&str> = roots.into_iter().map(RawValue::get).collect();
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"roots":[{}]}}}}"#, roots.join(","));
+        Some(Self { answer: RootsAnswer::new(&own_message(answer.into())?), paths, call })
+    }
+
+    pub(crate) fn answer(&self) -> &RootsAnswer {
+        &self.answer
+    }
+
+    /// Whether they count in a call; `None`: outside of calls.
+    pub(crate) fn count_in(&self, call: Option<u64>) -> bool {
+        self.call.is_none() || self.call == call
+    }
+
+    /// Whether they are just this folder, or none if there is no folder.
+    pub(crate) fn are_folder(&self, folder: Option<&str>, style: Style) -> bool {
+        match (&self.paths[..], folder) {
+            ([], None) => true,
+            ([Some(only)], Some(folder)) => is_within(only, folder, style) && is_within(folder, only, style),
+            _ => false,
+        }
+    }
 }
 
 impl ClientRoot {
@@ -113,7 +172,15 @@ impl ClientRoots {
     }
 
     pub(super) fn answer(&self) -> Option<&RootsAnswer> {
-        self.answer.as_ref()
+        self.answer.as_deref()
+    }
+
+    pub(super) fn shown(&self) -> Option<&ShownRoots> {
+        self.shown.as_deref()
+    }
+
+    pub(super) fn show(&mut self, shown: Option<ShownRoots>) {
+        self.shown = shown.map(Box::new);
     }
 
     /// Starts an inquiry, which makes earlier ones outdated.
@@ -123,7 +190,7 @@ impl ClientRoots {
     }
 
     pub(super) fn note_answer(&mut self, answer: &Message) {
-        self.answer = Some(RootsAnswer::new(answer));
+        self.answer = Some(Box::new(RootsAnswer::new(answer)));
     }
 
     /// Parses the roots from an answer. Returns the paths to look up on disk, with the number of the inquiry.

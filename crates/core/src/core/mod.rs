@@ -29,12 +29,14 @@ use crate::catalogue::Narrowings;
 use crate::clients::Clients;
 use crate::event::Action;
 use crate::fact::Fact;
-use crate::ids::{BackendId, Peer};
+use crate::ids::{BackendId, Launch, Peer};
 use crate::moment::Moment;
-use crate::pending::{EraWaits, Merging, PendingRequests, Questions};
+use crate::pending::{EndedCalls, EraWaits, ListenWaits, Merging, PausedCalls, PendingRequests, Questions};
 use crate::redact::Secrets;
 use crate::servers::{Server, Servers};
 use crate::settings::{ServerSettings, Settings};
+use crate::translation::Step;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use switchboard_protocol::ErrorAnswer;
 
@@ -64,13 +66,21 @@ pub struct Core {
     pub(crate) merging: Merging,
     pub(crate) pending: PendingRequests,
     pub(crate) questions: Questions,
+    /// Calls of modern clients that wait for input.
+    pub(crate) paused: PausedCalls,
+    /// Calls of modern clients that a legacy server may still ask about.
+    pub(crate) ended_calls: EndedCalls,
     /// Modern requests that wait for the eras of servers.
     pub(crate) era_waits: EraWaits,
+    /// Subscriptions of modern clients that wait for the agreement of servers.
+    pub(crate) listen_waits: ListenWaits,
     pub(crate) limiter: Box<dyn CallLimiter>,
     pub(crate) refusals: Refusals,
     pub(crate) ending: Ending,
     pub(crate) random: Random,
     pub(crate) followups: Followups,
+    /// Messages that translators have made of others, oldest first.
+    pub(crate) translated: VecDeque<(Launch, Step)>,
     pub(crate) actions: Vec<Action>,
 }
 
@@ -78,6 +88,7 @@ impl Core {
     pub fn new(mut settings: Settings) -> Self {
         let seed = settings.seed;
         let first_question = settings.first_question;
+        let paused = PausedCalls::new(settings.state_key.0);
         let limiter = settings.limiter.create();
         let servers = Servers::new(std::mem::take(&mut settings.servers), Moment::default());
         Self {
@@ -97,12 +108,16 @@ impl Core {
             merging: Merging::default(),
             pending: PendingRequests::new(),
             questions: Questions::starting_at(first_question),
+            paused,
+            ended_calls: EndedCalls::default(),
             era_waits: EraWaits::default(),
+            listen_waits: ListenWaits::default(),
             limiter,
             refusals: Refusals::default(),
             ending: Ending::Running,
             random: Random::new(seed),
             followups: Followups::default(),
+            translated: VecDeque::new(),
             actions: Vec::new(),
         }
     }

@@ -5,7 +5,7 @@ use crate::moment::Moment;
 use crate::pending::table::Table;
 use crate::pending::tokens::{QuestionToken, QuestionTokens};
 use std::borrow::Cow;
-use switchboard_protocol::RawId;
+use switchboard_protocol::{Method, RawId};
 
 /// A request to a client.
 #[derive(Debug)]
@@ -59,6 +59,11 @@ impl Question {
 
     pub(crate) fn deadline(&self) -> Option<Moment> {
         self.deadline
+    }
+
+    /// Whether a process asks for the client's roots.
+    pub(crate) fn is_for_roots(&self) -> bool {
+        self.launch().is_some() && Method::from_name(&self.name) == Method::RootsList
     }
 
     /// The process that asked.

@@ -1,8 +1,9 @@
 //! Requests to a backend, from clients or from us. Must not know clients and backends except by number.
 
 use crate::access::{CallParams, Permit};
-use crate::catalogue::List;
+use crate::catalogue::{List, Wishes};
 use crate::ids::{BackendId, ClientId, Launch};
+use crate::messages::log_rank as rank;
 use crate::moment::Moment;
 use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use std::borrow::Cow;
@@ -26,6 +27,8 @@ pub(crate) enum Asker {
     Era,
     /// We ourselves: changes of lists and resources.
     Listen,
+    /// The modern client that continues the call, when it comes. Its server has asked for input.
+    Paused,
 }
 
 /// Placeholder backend of a request that is not routed yet.
@@ -65,10 +68,18 @@ pub(crate) struct Pending {
     task: Option<Vec<u8>>,
     /// The client's progress token; ours is the minted id.
     token: Option<RawId>,
-    /// The request wants log messages about it.
-    wants_log: bool,
+    /// Rank of the least severe log messages about it that the request wants.
+    log_rank: Option<usize>,
+    /// A modern client's call as it was written, while its server may ask for input.
+    words: Option<Box<Message>>,
+    /// The user of the process that the server's questions about a continued call are for.
+    user: Option<ClientId>,
+    /// A modern client's request that was translated for a legacy server.
+    is_translated: bool,
     /// The subscription has been acknowledged.
     is_acknowledged: bool,
+    /// The notifications that we have agreed to send on a subscription, in place of those that its client wants.
+    agreed: Option<Box<Wishes>>,
     /// The request runs as a task, whose progress may continue long after its answer.
     is_task: bool,
     is_retried: bool,
@@ -104,8 +115,12 @@ impl Pending {
             name: name_of(&message),
             task: message.part(Part::TaskId).map(<[u8]>::to_vec),
             token: message.part(Part::MetaProgressToken).map(RawId::from_bytes),
-            wants_log: message.has(Part::MetaLogLevel),
+            log_rank: log_rank(&message),
+            words: None,
+            user: None,
+            is_translated: false,
             is_acknowledged: false,
+            agreed: None,
             is_task: message.has(Part::Task),
             state: RequestState::Waiting(message),
             is_retried: false,
@@ -136,8 +151,12 @@ impl Pending {
             state: RequestState::Sent(None),
             task: None,
             token: None,
-            wants_log: false,
+            log_rank: None,
+            words: None,
+            user: None,
+            is_translated: false,
             is_acknowledged: false,
+            agreed: None,
             is_task: false,
             is_retried: false,
             is_undecided: false,
@@ -184,7 +203,63 @@ impl Pending {
 
     /// Whether the request wants log messages about it.
     pub(crate) fn wants_log(&self) -> bool {
-        self.wants_log
+        self.log_rank.is_some()
+    }
+
+    /// Whether the request wants log messages of this rank.
+    pub(crate) fn admits_log(&self, rank: Option<usize>) -> bool {
+        self.log_rank.is_some_and(|wanted| rank.is_none_or(|rank| rank >= wanted))
+    }
+
+    pub(crate) fn mark_translated(&mut self) {
+        self.is_translated = true;
+    }
+
+    /// Whether its answer is to be translated for a modern client.
+    pub(crate) fn is_translated(&self) -> bool {
+        self.is_translated
+    }
+
+    /// Keeps a modern client's call as it was written: its continuation must ask for the same.
+    pub(crate) fn keep_words(&mut self, message: &Message) {
+        self.words = Some(Box::new(message.clone()));
+    }
+
+    /// The call as its modern client wrote it, if it may be paused.
+    pub(crate) fn words(&self) -> Option<&Message> {
+        self.words.as_deref()
+    }
+
+    /// The user of the process on whose behalf a continued call is in progress, since it was paused for the first time.
+    pub(crate) fn user(&self) -> Option<ClientId> {
+        self.user
+    }
+
+    pub(crate) fn set_user(&mut self, connection: ClientId) {
+        self.user = Some(connection);
+    }
+
+    /// Lets a call wait for its client to continue it. Returns the one that waited for its answer.
+    pub(crate) fn pause(&mut self, until: Moment) -> Asker {
+        self.token = None;
+        self.deadline = until;
+        // A call that is paused is not repeated: the question would be lost.
+        drop(self.mark_sent());
+        std::mem::replace(&mut self.asker, Asker::Paused)
+    }
+
+    /// Gives a paused call to the client that continues it. The time of the pause does not count.
+    pub(crate) fn resume(&mut self, asker: Asker, words: &Message, paused: Duration, until: Moment) {
+        self.asker = asker;
+        self.latest = self.latest.map(|latest| latest + paused);
+        self.token = words.part(Part::MetaProgressToken).map(RawId::from_bytes);
+        self.log_rank = log_rank(words);
+        self.keep_words(words);
+        self.deadline = self.limited(until);
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        matches!(self.asker, Asker::Paused)
     }
 
     /// Whether the request runs as a task.
@@ -233,7 +308,8 @@ impl Pending {
             | Asker::Restore
             | Asker::Catalogue { .. }
             | Asker::Era
-            | Asker::Listen => None,
+            | Asker::Listen
+            | Asker::Paused => None,
         }
     }
 
@@ -256,6 +332,17 @@ impl Pending {
     /// Records that a subscription is open for its client.
     pub(crate) fn acknowledge(&mut self) {
         self.is_acknowledged = true;
+    }
+
+    /// Records that we have opened a subscription for its client, and what we send on it.
+    pub(crate) fn agree(&mut self, wishes: Wishes) {
+        (self.is_acknowledged, self.agreed) = (true, Some(wishes.into()));
+    }
+
+    /// The notifications that a subscription includes: those that we have agreed to, or, until then and at a modern server,
+    /// those that its client wants.
+    pub(crate) fn wishes(&self) -> Option<Wishes> {
+        self.agreed.as_deref().cloned().or_else(|| self.sent().and_then(Wishes::of))
     }
 
     pub(crate) fn is_acknowledged(&self) -> bool {
@@ -284,11 +371,13 @@ impl Pending {
             | Asker::Restore
             | Asker::Catalogue { .. }
             | Asker::Era
-            | Asker::Listen => 0,
+            | Asker::Listen
+            | Asker::Paused => 0,
         };
         let token = self.token.as_ref().map_or(0, |token| token.as_bytes().len());
         let message = self.waiting().or(self.sent()).map_or(0, |message| message.bytes().len());
-        id + token + self.task.as_ref().map_or(0, Vec::len) + message
+        let words = self.words.as_ref().map_or(0, |words| words.bytes().len());
+        id + token + self.task.as_ref().map_or(0, Vec::len) + message + words
     }
 
     pub(crate) fn route_to(&mut self, backend: BackendId) {
@@ -416,8 +505,16 @@ impl Pending {
 
     /// Extends the deadline, never shortens it: `Core::wake` need not be updated.
     pub(crate) fn go_on_until(&mut self, moment: Moment) {
+        // Its client has the time of a pause, whatever the server does.
+        if self.is_paused() {
+            return;
+        }
         self.deadline = self.deadline.max(self.limited(moment));
     }
+}
+
+fn log_rank(request: &Message) -> Option<usize> {
+    request.part(Part::MetaLogLevel).map(|level| rank(level).unwrap_or_default())
 }
 
 /// The name of a message's method; allocates only for unknown methods.

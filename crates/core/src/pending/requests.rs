@@ -49,6 +49,11 @@ impl PendingRequests {
         Some(pending)
     }
 
+    /// Removes a request that is put back: its token stays its own.
+    pub(crate) fn take(&mut self, id: u64) -> Option<Pending> {
+        self.open.remove(id)
+    }
+
     /// The progress token of a recently closed request to this backend.
     pub(crate) fn closed_token(&self, id: u64, backend: BackendId) -> Option<&ClosedToken> {
         self.closed.find(id, backend)
@@ -85,9 +90,11 @@ impl PendingRequests {
         self.open.iter().any(|(_, pending)| pending.backend() == backend)
     }
 
-    /// Requests at a backend whose answer a client waits for.
+    /// Requests at a backend whose answer a client waits for, or will ask for.
     pub(crate) fn wanted_at(&self, backend: BackendId) -> impl Iterator<Item = &Pending> {
-        let is_wanted = move |pending: &&Pending| pending.backend() == backend && pending.is_wanted();
+        let is_wanted = move |pending: &&Pending| {
+            pending.backend() == backend && (pending.is_wanted() || pending.is_paused())
+        };
         self.open.iter().map(|(_, pending)| pending).filter(is_wanted)
     }
 }

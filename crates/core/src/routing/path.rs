@@ -34,10 +34,27 @@ pub fn of_uri(uri: &str, style: Style) -> Option<String> {
     match style {
         Style::Unix if is_local => clean(&path, style),
         Style::Unix => None,
-        // `/C:/folder`
-        Style::Windows if is_local => clean(path.strip_prefix('/').unwrap_or(&path), style),
-        Style::Windows => clean(&format!("//{}{path}", decode(host)?), style),
+        Style::Windows if is_local => of_local_part(&path),
+        Style::Windows => {
+            let host = decode(host)?;
+            // Many programs write two slashes in front of a drive.
+            let start = if has_drive(&host) { "" } else { "//" };
+            clean(&format!("{start}{host}{path}"), style)
+        }
     }
+}
+
+/// The Windows path of a URI without a host: `/C:/folder` or, as Java writes it, `//machine/share`.
+fn of_local_part(path: &str) -> Option<String> {
+    let path = path.replace('\\', "/");
+    let plain = path.trim_start_matches('/');
+    let is_share = path.starts_with("//") && !has_drive(plain);
+    clean(&if is_share { format!("//{plain}") } else { plain.to_owned() }, Style::Windows)
+}
+
+/// Whether a path begins with a drive letter.
+fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
 /// The `file:` URI of a normalised path.
@@ -69,7 +86,7 @@ pub fn clean(path: &str, style: Style) -> Option<String> {
         Style::Windows => {
             let path = path.replace('/', "\\");
             // The prefix for long paths has no further meaning.
-            let path = path.strip_prefix(r"\\?\UNC\").map(|rest| format!(r"\\{rest}")).unwrap_or(path);
+            let path = strip_unc(&path).map(|rest| format!(r"\\{rest}")).unwrap_or(path);
             let path = path.strip_prefix(r"\\?\").unwrap_or(&path);
             if let Some(share) = path.strip_prefix(r"\\") {
                 let mut parts = share.splitn(3, '\\');
@@ -84,6 +101,12 @@ pub fn clean(path: &str, style: Style) -> Option<String> {
             Some(joined(&format!(r"{}:\", letter.to_ascii_uppercase()), rest.split('\\'), '\\'))
         }
     }
+}
+
+/// A share behind the prefix for long paths.
+fn strip_unc(path: &str) -> Option<&str> {
+    let (unc, rest) = path.strip_prefix(r"\\?\")?.split_at_checked(4)?;
+    unc.eq_ignore_ascii_case(r"UNC\").then_some(rest)
 }
 
 fn joined<'a>(start: &str, parts: impl Iterator<Item = &'a str>, separator: char) -> String {
@@ -156,6 +179,19 @@ mod tests {
         check("file:///c:/", Windows, Some(r"C:\"));
         check("file://server/share/folder", Windows, Some(r"\\server\share\folder"));
         check("file:///home/me", Windows, None);
+        // Not correct, but written by many programs.
+        check("file://C:/Users/me", Windows, Some(r"C:\Users\me"));
+        check("file://c%3A/Users/me", Windows, Some(r"C:\Users\me"));
+        check(r"file://C:\Users\m%20e", Windows, Some(r"C:\Users\m e"));
+        check(r"file:///C:\Users\me", Windows, Some(r"C:\Users\me"));
+        check("file:////C:/Users/me", Windows, Some(r"C:\Users\me"));
+        check("file://C:/Users/me", Unix, None);
+        check("file://C:", Windows, None);
+        // As Java writes a share.
+        check("file:////server/share/folder", Windows, Some(r"\\server\share\folder"));
+        check(r"file:\\server\share\folder", Windows, Some(r"\\server\share\folder"));
+        check("file:////server", Windows, None);
+        check("file:////home/me", Unix, Some("/home/me"));
     }
 
     #[test]
@@ -207,6 +243,7 @@ mod tests {
         check("c:/a/b", Windows, Some(r"C:\a\b"));
         check(r"\\?\C:\a", Windows, Some(r"C:\a"));
         check(r"\\?\UNC\server\share\a", Windows, Some(r"\\server\share\a"));
+        check(r"\\?\unc\server\share\a", Windows, Some(r"\\server\share\a"));
         check(r"\\server\share\..\a", Windows, Some(r"\\server\share\a"));
         check(r"\\server\share\", Windows, Some(r"\\server\share"));
         check(r"\\server", Windows, None);

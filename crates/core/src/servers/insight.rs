@@ -1,6 +1,6 @@
 //! Facts about a server that decide whether clients may share its backends. Must not know the backends.
 
-use crate::catalogue::next_cursor;
+use crate::catalogue::{CacheScope, next_cursor};
 use crate::clients::Profile;
 use crate::record::SeenOffers;
 use crate::settings::{ServerSettings, StatePolicy};
@@ -33,6 +33,8 @@ pub(crate) struct Insight {
     comes_in_pages: bool,
     /// The state that the names of the tools indicate.
     state: Option<StatePolicy>,
+    /// Who may be shown its lists, as it says in the modern era.
+    list_scope: Option<CacheScope>,
 }
 
 impl Insight {
@@ -51,6 +53,20 @@ impl Insight {
 
     pub(crate) fn set_state(&mut self, state: StatePolicy) {
         self.state = Some(state);
+    }
+
+    pub(crate) fn list_scope(&self) -> Option<CacheScope> {
+        self.list_scope
+    }
+
+    /// Records who may be shown one of its lists. Private stays: another list may still be. Returns whether the lists have
+    /// been public so far, and are not any longer.
+    pub(crate) fn record_list_scope(&mut self, scope: CacheScope) -> bool {
+        let known = self.list_scope;
+        if known != Some(CacheScope::Private) {
+            self.list_scope = Some(scope);
+        }
+        (known, scope) == (Some(CacheScope::Public), CacheScope::Private)
     }
 
     /// Records that the server has sent a request to a client.

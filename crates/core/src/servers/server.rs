@@ -2,7 +2,7 @@
 
 use crate::access::ServerLimits;
 use crate::backends::{BackendKey, FramingGuess, Tasks};
-use crate::catalogue::{List, Naming, Offer, OfferKey, Offers, StoredOffer};
+use crate::catalogue::{CacheScope, List, Naming, Offer, OfferKey, Offers, StoredOffer};
 use crate::clients::Profile;
 use crate::moment::Moment;
 use crate::record::{FramingChoice, Record, SeenOffers};
@@ -20,6 +20,8 @@ enum EraVerdict {
     Unknown,
     Seen {
         era: Era,
+        /// It has refused the other era.
+        is_only: bool,
         until: Moment,
     },
     /// It refused the other era, or ended on the question, but has not yet answered `initialize`.
@@ -31,7 +33,7 @@ enum EraVerdict {
 impl EraVerdict {
     fn at(self, now: Moment) -> Option<Era> {
         match self {
-            Self::Seen { era, until } if until > now => Some(era),
+            Self::Seen { era, until, .. } if until > now => Some(era),
             Self::SupposedLegacy { until } if until > now => Some(Era::Legacy),
             Self::Unknown | Self::Seen { .. } | Self::SupposedLegacy { .. } => None,
         }
@@ -53,6 +55,8 @@ pub(crate) struct Server {
     /// The facts learnt from starts, as stored.
     record: Record,
     era: EraVerdict,
+    /// Whether the last process ended on the handshake.
+    may_be_modern: bool,
     /// Tasks of a remote server, which all connections to it can reach.
     remote_tasks: Tasks,
     /// The next attempt, while the lists cannot be fetched.
@@ -88,8 +92,10 @@ impl Server {
             insight: Insight::of(&settings),
             era: settings.record.era.map_or(EraVerdict::Unknown, |seen| EraVerdict::Seen {
                 era: seen.era,
+                is_only: seen.is_only,
                 until: now + seen.good_for,
             }),
+            may_be_modern: false,
             remote_tasks: Tasks::default(),
             record: settings.record.clone(),
             call_limits: settings.call_limits.clone(),
@@ -190,8 +196,27 @@ impl Server {
     }
 
     /// Records the era that it was seen to speak.
-    pub(crate) fn set_era(&mut self, era: Era, until: Moment) {
-        self.era = EraVerdict::Seen { era, until };
+    pub(crate) fn set_era(&mut self, era: Era, is_only: bool, until: Moment) {
+        self.era = EraVerdict::Seen { era, is_only, until };
+    }
+
+    pub(crate) fn forget_era(&mut self) {
+        self.era = EraVerdict::Unknown;
+    }
+
+    /// Whether it speaks the modern era and has refused the handshake, and the verdict still holds.
+    pub(crate) fn is_modern_only(&self, now: Moment) -> bool {
+        matches!(self.era, EraVerdict::Seen { era: Era::Modern, is_only: true, until } if until > now)
+    }
+
+    /// Records that a process has ended on the handshake. Servers that speak only the modern era may do so.
+    pub(crate) fn suspect_modern(&mut self) {
+        self.may_be_modern = true;
+    }
+
+    /// Whether the next process is to be asked for the modern era first. Returns true once for each such end.
+    pub(crate) fn take_suspicion(&mut self) -> bool {
+        std::mem::take(&mut self.may_be_modern)
     }
 
     /// Whether it was seen to speak this era, and the verdict still holds.
@@ -367,15 +392,31 @@ impl Server {
         self.settings.scope_with_reason(&self.record, self.state_policy())
     }
 
-    /// Whether clients of different principals may share a backend: it is global and keeps no state.
-    pub(crate) fn is_for_everybody(&self) -> bool {
+    /// Whether clients of different principals may share a backend of an era: it is global, keeps no state, and may show
+    /// all of them the same lists.
+    pub(crate) fn is_for_everybody(&self, era: Era) -> bool {
         let keeps_nothing = match self.settings.state {
             StatePolicy::None => true,
             // Only once judged: a server with unknown tools must not serve several principals.
             StatePolicy::Auto => self.insight.state() == Some(StatePolicy::None),
             StatePolicy::Client | StatePolicy::Backend => false,
         };
-        self.scope() == Scope::Global && keeps_nothing
+        let has_public_lists = match era {
+            // Only once judged, as above.
+            Era::Modern => self.insight.list_scope() == Some(CacheScope::Public),
+            // A translator leaves out who may see the lists.
+            Era::Legacy => self.settings.era != EraChoice::Fixed(Era::Modern),
+        };
+        self.scope() == Scope::Global && keeps_nothing && has_public_lists
+    }
+
+    /// Records who may be shown a list. Returns whether it was everybody before, and is not any longer.
+    pub(crate) fn record_list_scope(&mut self, scope: CacheScope) -> bool {
+        let turned_private = self.insight.record_list_scope(scope);
+        if turned_private {
+            self.offers.forget_public();
+        }
+        turned_private
     }
 
     /// Whether a client with one key may use a backend with the other: they differ only in client

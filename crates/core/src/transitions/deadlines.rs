@@ -40,6 +40,9 @@ impl Core {
             self.tick_health(backend);
             self.tick_idle(backend);
         }
+        self.tick_paused();
+        self.tick_ended();
+        self.tick_listens();
         self.tick_merging();
         self.tick_aggregates();
         self.tick_unused();
@@ -59,6 +62,8 @@ impl Core {
                 .chain(b.spawn_deadline())
                 .chain(b.health().next_check())
                 .chain(self.idle_at(b))
+                .chain(b.translator_deadline())
+                .chain(b.listen_deadline())
         });
         pending
             .chain(asked)
@@ -70,6 +75,9 @@ impl Core {
             .chain(self.unused_at())
             .chain(self.next_standby_start())
             .chain(self.era_waits.next_deadline())
+            .chain(self.listen_waits.next_deadline())
+            .chain(self.paused.next_deadline())
+            .chain(self.ended_calls.next_deadline())
             .min()
     }
 
@@ -90,6 +98,8 @@ impl Core {
             return self.spawn_expired(backend);
         }
         self.tick_discovery(backend);
+        self.tick_translator(backend);
+        self.tick_own_listen(backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(probe) = b.health().overdue_probe(now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has
@@ -135,6 +145,7 @@ impl Core {
                 let error = self.timed_out(backend, self.clock.now().since(pending.accepted()), true);
                 self.fail(&pending, &error);
                 self.cancel_at_backend(backend, minted, "timed out");
+                self.ended_unanswered(minted, backend, pending.words().is_some());
                 if pending.method() == Method::SetLevel {
                     self.keep_level(backend, pending.client());
                 }
@@ -145,12 +156,13 @@ impl Core {
             (&Asker::Catalogue { list, round }, _) => self.page_missed(backend, list, round),
             // Judged in `tick_backend`.
             (Asker::Probe, _) => {}
-            // The state is simply not restored.
-            (Asker::Restore, _) => {}
+            // A log level is simply not restored.
+            (Asker::Restore, _) => self.subscription_expired(&pending),
             // The greeting expires at the same time.
             (Asker::Era, _) => {}
             // Without a time limit.
             (Asker::Listen, _) => {}
+            (Asker::Paused, _) => self.end_paused(minted, backend, "its client did not continue it in time"),
         }
     }
 
@@ -263,7 +275,7 @@ impl Core {
             // A daemon would forward a ping to the server.
             () if self.settings_of(backend).relays => Method::Alive,
             // The modern era has no ping.
-            () if self.is_modern(backend) => Method::Discover,
+            () if self.is_modern(backend) || self.is_translated(backend) => Method::Discover,
             () => Method::Ping,
         };
         let ping = self.own_request(backend, id, method, "");
@@ -272,5 +284,6 @@ impl Core {
 }
 
 fn is_clients(pending: &Pending) -> bool {
-    matches!((pending.asker(), pending.state()), (Asker::Client { .. }, RequestState::Sent(_)))
+    let is_theirs = matches!(pending.asker(), Asker::Client { .. } | Asker::Paused);
+    is_theirs && matches!(pending.state(), RequestState::Sent(_))
 }

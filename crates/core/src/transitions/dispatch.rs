@@ -33,17 +33,24 @@ impl Core {
         // Transitions append to the caller's list directly.
         std::mem::swap(&mut self.actions, actions);
         let result = change(self);
+        self.run_translated();
         self.run_followups();
+        // A request that was sent last may be answered by a translator.
+        while !self.translated.is_empty() {
+            self.run_translated();
+            self.run_followups();
+        }
         std::mem::swap(&mut self.actions, actions);
         result
     }
 
     /// Does the deferred work, kind by kind in the order of [`Followup`]. Some steps follow from the state
-    /// and need no queue entry: requests that waited for the eras of servers, room for waiting backends, the release of clients during a shutdown, and the
+    /// and need no queue entry: requests that waited for the eras of servers, subscriptions to which servers have agreed, room for waiting backends, the release of clients during a shutdown, and the
     /// time since which the program is unused.
     pub(crate) fn run_followups(&mut self) {
         self.run_every(|it| matches!(it, Followup::GreetNext { .. }));
         self.enter_waiting();
+        self.acknowledge_listens();
         self.run_every(|it| matches!(it, Followup::GoOnWithout { .. }));
         self.move_clients();
         self.run_present(|it| matches!(it, Followup::CheckStandbys));
@@ -128,7 +135,7 @@ impl Core {
                 let (stderr, hint) = self.without_secrets(&stderr, hint);
                 self.backend_ended(launch, &how, &stderr, hint);
             }
-            Event::Measured { bytes } => self.measured(&bytes),
+            Event::Measured { used } => self.measured(&used),
             Event::Flushed { peer, bytes } => self.flushed(peer, bytes),
             Event::Dropped { client } => self.dropped_for(client),
             Event::Tick => self.tick(),

@@ -132,9 +132,11 @@ impl Core {
                 c.end_input();
             }
             // A client that sends nothing more cannot answer either.
+            self.end_paused_of(delegate);
             self.refuse_asked(delegate);
         }
         self.report(Fact::ClientInputEnded { client });
+        self.end_paused_of(client);
         self.refuse_asked(client);
         self.end_listens(Listens::Of(client));
         self.drain_if_alone("the client closed its input");
@@ -173,6 +175,7 @@ impl Core {
             self.drop_request(client, minted, are_others);
             self.give_up_turn(minted);
         }
+        self.end_paused_of(client);
         self.refuse_asked(client);
         if are_others {
             self.leave_all(client);
@@ -185,11 +188,13 @@ impl Core {
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let (backend, method) = (pending.backend(), pending.method());
         if pending.waiting().is_none() {
+            let may_ask = pending.words().is_some();
             pending.cancel();
             // MCP forbids the cancellation of `initialize`.
             if are_others && method != Method::Initialize {
                 self.cancel_at_backend(backend, minted, "the client has disconnected");
             }
+            self.ended_unanswered(minted, backend, may_ask);
             // No answer follows the end of a subscription.
             if method == Method::Listen {
                 self.listen_over(minted);
@@ -209,6 +214,9 @@ impl Core {
     /// Refuses servers' requests to a client that can no longer answer.
     pub(crate) fn refuse_asked(&mut self, client: ClientId) {
         for minted in self.questions.ids(|asked| asked.client() == client) {
+            if self.waits_for_continuation(minted) {
+                continue;
+            }
             let Some(asked) = self.questions.remove(minted) else { continue };
             let error = self.client_gone();
             self.refuse_question(&asked, &error);

@@ -38,4 +38,5 @@ pub use pool::StandbyState;
 pub(crate) use aggregate::TaskMeant;
 pub(crate) use audit::{CallEnd, item_of};
 pub(crate) use clients::Screened;
-pub(crate) use routing::{Addressee, Forget, Route, names_task};
+pub(crate) use eras::as_modern_list;
+pub(crate) use routing::{Addressee, Forget, NO_ROOTS, Route, names_task};

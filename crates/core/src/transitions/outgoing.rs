@@ -1,6 +1,7 @@
 //! The only exit for messages, with the byte credits of the outboxes. A request or an answer that does not
 //! fit becomes a small error; a notification is counted and dropped. Must not know why a message is sent.
 
+use crate::clients::Client;
 use crate::core::Core;
 use crate::event::{About, Action};
 use crate::fact::Fact;
@@ -33,6 +34,16 @@ impl Core {
         }
     }
 
+    /// Reports that no answer to a cancelled request follows.
+    pub(crate) fn no_answer_follows(&mut self, pending: &Pending) {
+        let Asker::Client { client, id, .. } = pending.asker() else { return };
+        let client = self.connection_of(*client);
+        let is_there = |c: &&Client| c.goes_by_request() && !c.is_lost();
+        if self.clients.get(&client).filter(is_there).is_some() {
+            self.actions.push(Action::NoAnswer { client, id: id.clone() });
+        }
+    }
+
     /// Forwards a server's answer, or an error if the client is too slow for it. Returns whether it was forwarded.
     pub(crate) fn answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) -> bool {
         let limit = self.settings.limits.client_bytes;
@@ -56,7 +67,7 @@ impl Core {
     ) {
         let Some(c) = self.clients.get(&client) else { return };
         let error = self.disclosed(c, error);
-        let out = match c.era() {
+        let out = match c.era_of_errors() {
             Era::Legacy => error.to_outgoing(id, c.dialect()),
             Era::Modern => error.into_owned().in_era(Era::Modern).to_outgoing(id, c.dialect()),
         };
@@ -114,7 +125,7 @@ impl Core {
         }
         let method = notice["method"].as_str().map_or(Method::Other, Method::from_name);
         let connection = self.connection_of(client);
-        if self.clients.get(&connection).is_some_and(|c| c.is_modern()) {
+        if self.clients.get(&connection).is_some_and(|c| c.speaks_modern()) {
             // A modern client hears only of what it has asked for.
             self.tell_listens_of_change(client, method);
             return true;
@@ -128,7 +139,19 @@ impl Core {
         self.backends.get(&backend).is_some_and(|b| b.outbox().has_room(bytes, limit))
     }
 
-    pub(crate) fn send_to_backend(&mut self, launch: Launch, mut out: Outgoing) {
+    pub(crate) fn send_to_backend(&mut self, launch: Launch, out: Outgoing) {
+        if out.method() == Method::Initialize {
+            self.choose_translator(launch);
+        }
+        match self.backends.get(&launch.backend) {
+            Some(b) if b.is_translated() => self.translate_to_backend(launch, &out),
+            Some(_) => self.write_to_backend(launch, out),
+            None => {}
+        }
+    }
+
+    /// Puts a message into a backend's outbox as it is.
+    pub(crate) fn write_to_backend(&mut self, launch: Launch, mut out: Outgoing) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         // Meant for a process that is gone: the next one must not get it.
         if !b.is_current(launch) {

@@ -55,6 +55,7 @@ fn connected(client: ClientId, options: &str) -> Event {
         match part.split_once(' ').expect("a word and a value") {
             ("folder", path) => surroundings.working_folder = Some(path.into()),
             ("front", "http") => surroundings.front = Front::Http,
+            ("session", "none") => surroundings.goes_by_request = true,
             ("elsewhere", _) => surroundings.is_elsewhere = true,
             ("pinned", path) => surroundings.pinned = Some(path.into()),
             ("principal", number) => {
@@ -132,6 +133,11 @@ pub(super) fn from_backend(launch: Launch, text: &str) -> Vec<Event> {
         let mut hunter = Hunter::default();
         hunter.feed(text.as_bytes());
         return vec![Event::BackendTooLong { launch, length: 20_000_000, glimpses: hunter.finish() }];
+    }
+    if let Some((about, text)) = text.strip_prefix("(about ").and_then(|rest| rest.split_once(") ")) {
+        let about = about.parse().expect("the id of a request");
+        let Ok(Parsed::One(message)) = parse(to_wire(text).into()) else { panic!("no message: {text}") };
+        return vec![Event::LogOfRequest { launch, about, message }];
     }
     let line = Bytes::from(to_wire(text));
     match parse(line.clone()) {

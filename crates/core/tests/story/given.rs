@@ -9,7 +9,7 @@ use std::time::Duration;
 use switchboard_core::access::{
     Asks, AuditPolicy, AuditedClients, CallLimits, IdentityLimits, NewLimiter, Rate, ServerLimits,
 };
-use switchboard_core::catalogue::{Digest, Filter, List, Listing, Offer, OfferKey};
+use switchboard_core::catalogue::{Digest, Filter, List, Listing, NameStyle, Naming, Offer, OfferKey};
 use switchboard_core::environment::{Source, Variable};
 use switchboard_core::pins::{Pin, Pinning, Pins, Sight};
 use switchboard_core::redact::Secrets;
@@ -40,6 +40,8 @@ pub(crate) fn settings() -> Settings {
         profiles: Vec::new(),
         stays: false,
         first_question: 1,
+        state_key: Default::default(),
+        started: std::time::UNIX_EPOCH,
         seed: 1,
         authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,
@@ -135,6 +137,7 @@ fn apply_to_server(server: &mut ServerSettings, word: &str, value: &str) {
         ("memory_limit", _) => server.memory_limit = Some(number() as u64),
         ("timeout", _) => server.timeout = duration(value),
         ("hard_timeout", _) => server.hard_timeout = Some(duration(value)),
+        ("input_timeout", _) => server.input_timeout = duration(value),
         ("start_timeout", _) => server.start_timeout = duration(value),
         ("idle_ttl", _) => server.idle_ttl = Some(duration(value)),
         ("health", _) => server.health = Some(duration(value)),
@@ -148,6 +151,7 @@ fn apply_to_server(server: &mut ServerSettings, word: &str, value: &str) {
             server.record.slow = Some(Slow { tries, retry_in: duration(retry_in) });
         }
         ("allow" | "deny" | "rename", _) => apply_to_names(server, word, value),
+        ("plain", _) => server.naming = Naming::new(&server.name, NameStyle::Plain).into(),
         ("denies", _) => {
             let allows = |kind| !value.contains(kind);
             let (sampling, elicitation) = (allows("sampling"), allows("elicitation"));
@@ -163,13 +167,18 @@ fn apply_to_server(server: &mut ServerSettings, word: &str, value: &str) {
             server.call_limits = Some(server_limits(server, |it| it.tools.push(tool)));
         }
         ("stores_lists", _) => server.stores_lists = true,
-        // `stored read write`, `stored read for another kind`, `stored read at /p`: tools from an earlier run.
+        // `stored read write`, `stored read for another kind`, `stored read at /p`: tools from an earlier run. After
+        // `plain`, if both are given.
         ("stored", _) => {
             let (tools, key) = offer_key(value);
             let tools: Vec<String> = tools.split(' ').map(|name| format!(r#"{{"name":"{name}"}}"#)).collect();
             let page = Bytes::from(format!(r#"{{"tools":[{}]}}"#, tools.join(",")));
             let tools = Listing::read(List::Tools, &[page], &server.naming).expect("a list");
-            let welcome = Bytes::from_static(br#"{"serverInfo":"stored","capabilities":{"tools":{}}}"#);
+            let welcome: &[u8] = match key.is_modern() {
+                true => br#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
+                false => br#"{"serverInfo":"stored","capabilities":{"tools":{}}}"#,
+            };
+            let welcome = Bytes::from_static(welcome);
             server.stores_lists = true;
             server.offers.push((key, Arc::new(Offer::new(welcome).with(Arc::new(tools))).into()));
         }
@@ -241,7 +250,7 @@ fn offer_key(value: &str) -> (&str, OfferKey) {
         return (before, OfferKey::anywhere(profile));
     }
     match value.split_once(" at ") {
-        Some((before, root)) => (before, OfferKey { profile: PROFILE.into(), root: Some(root.into()) }),
+        Some((before, root)) => (before, OfferKey { root: Some(root.into()), ..OfferKey::anywhere(PROFILE) }),
         None => (value, OfferKey::anywhere(PROFILE)),
     }
 }

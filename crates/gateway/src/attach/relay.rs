@@ -83,6 +83,8 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         profiles: Vec::new(),
         stays: false,
         first_question: 1,
+        state_key: Default::default(),
+        started: std::time::SystemTime::now(),
         seed: u64::from(std::process::id()),
         // Tokens in messages pass on to the daemon.
         authenticator: Arc::new(NoTokens),

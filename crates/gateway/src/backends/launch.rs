@@ -12,6 +12,9 @@ use std::sync::Arc;
 use switchboard_process::child::{Launch, SpawnError};
 use switchboard_process::warden::{GuardMode, GuardOptions, Options, Warden};
 
+/// The memory that the system refuses to a server's processes, as a multiple of `memoryLimit`.
+const HARD_MEMORY_FACTOR: u64 = 2;
+
 /// A server's entry with everything that its variables expand from.
 pub(crate) struct LaunchPlan {
     pub(crate) server: ServerConfig,
@@ -133,7 +136,9 @@ impl LaunchPlan {
             config::Guard::Strict => GuardMode::Strict,
             config::Guard::Off => GuardMode::Off,
         };
-        GuardOptions { mode, keep: self.server.keep.clone(), grace: self.server.shutdown_grace }
+        // A process that exceeds its limit is restarted, with a message; this only keeps it from much more until then.
+        let memory = self.server.memory_limit.map(|bytes| bytes.saturating_mul(HARD_MEMORY_FACTOR));
+        GuardOptions { mode, keep: self.server.keep.clone(), memory, grace: self.server.shutdown_grace }
     }
 
     /// Hint for a server that ends during startup: known advice, a package of the workspace, or the

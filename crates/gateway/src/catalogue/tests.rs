@@ -284,3 +284,22 @@ fn lists_are_stored_by_root() {
     shelf.forget(&server);
     assert_eq!(shelf.load(&server), []);
 }
+
+/// Numbers of tokens end with the process, so their lists are not stored; but nor do those for everybody stay.
+#[test]
+fn private_lists_are_the_owners() {
+    let scratch = Scratch::new();
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    let only = |principal: Principal| OfferKey { principal: Some(principal), ..key("p") };
+    let public = pair("p", b"public");
+    let owners = (only(Principal::OWNER), Bytes::from_static(b"owner's"));
+    shelf.save(&server, &public.0, &public.1).unwrap();
+    shelf.save(&server, &owners.0, &owners.1).unwrap();
+    assert_eq!(shelf.load(&server), std::slice::from_ref(&owners), "it has turned private");
+    shelf.save(&server, &only(Principal(7)), b"token's").unwrap();
+    assert_eq!(shelf.load(&server), [owners]);
+    shelf.save(&server, &public.0, &public.1).unwrap();
+    assert_eq!(shelf.load(&server), [public], "it has turned public");
+    shelf.save(&server, &only(Principal::ANONYMOUS), b"anyone's").unwrap();
+    assert_eq!(shelf.load(&server), []);
+}

@@ -27,6 +27,7 @@ pub const INHERIT_ENV: InheritEnv = InheritEnv::Safe;
 pub const START_TIMEOUT: Duration = Duration::from_secs(30);
 pub const TIMEOUT: Duration = Duration::from_secs(10 * 60);
 pub const HARD_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+pub const INPUT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 pub const ON_TIMEOUT: OnTimeout = OnTimeout::Probe;
 pub const RETRY_AFTER_CRASH: RetryAfterCrash = RetryAfterCrash::Safe;
 

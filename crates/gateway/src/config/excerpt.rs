@@ -173,7 +173,7 @@ fn starts_key(line: &[char], at: usize) -> bool {
 mod secrets {
     /// Keys whose values may be shown.
     const PLAIN: &str = "arguments bodies capabilities clientEra clients command cwd defaultRoot dialect disabled enabled era eventBytes fallback file \
-                         format framing guard hardTimeout health idleTtl inheritEnv lazy level linger listGrace \
+                         format framing guard hardTimeout health idleTtl inheritEnv inputTimeout lazy level linger listGrace \
                          maxBackends maxBytes maxInFlight maxMessageBytes maxQueue maxSessions memoryLimit mode names onTimeout \
                          openRoots packages pageSize pinning preset required retryAfterCrash scope sessionTtl shareAdHoc \
                          shutdownGrace startTimeout state timeout type";

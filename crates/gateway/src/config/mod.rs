@@ -71,9 +71,11 @@ pub use model::{
     AuditConfig, Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, PresetConfig, RemoteConfig, STDERR,
     ServeConfig, ServerConfig, Transport,
 };
+pub use os::CAN_KEEP;
 pub use problem::{Problem, Severity};
 pub use quantity::{parse_any_time as parse_time, spell_time};
 pub(crate) use remote::is_loopback;
 pub use run_keys::{RunKeys, is_process_name};
 pub use schema::schema;
+pub use switchboard_process::real_path::real;
 pub use variables::{Lookup, Variables};

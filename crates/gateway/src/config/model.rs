@@ -225,6 +225,8 @@ pub struct ServerConfig {
     pub timeout: Duration,
     /// Final limit for a call, whatever the backend says; `None` is never.
     pub hard_timeout: Option<Duration>,
+    /// Limit for a modern client to continue a call for which a legacy server wants input.
+    pub input_timeout: Duration,
     pub on_timeout: OnTimeout,
     pub retry_after_crash: RetryAfterCrash,
     pub shutdown_grace: Duration,
@@ -321,6 +323,7 @@ impl ServerConfig {
             start_timeout: defaults::START_TIMEOUT,
             timeout: defaults::TIMEOUT,
             hard_timeout: Some(defaults::HARD_TIMEOUT),
+            input_timeout: defaults::INPUT_TIMEOUT,
             on_timeout: defaults::ON_TIMEOUT,
             retry_after_crash: defaults::RETRY_AFTER_CRASH,
             shutdown_grace: defaults::SHUTDOWN_GRACE,

@@ -8,6 +8,9 @@ use std::path::Path;
 /// Whether `Path` and `PATH` are the same environment variable.
 pub(super) const NAMES_IGNORE_CASE: bool = cfg!(windows);
 
+/// Whether single processes of a server can be left running. A job object of Windows ends as a whole.
+pub const CAN_KEEP: bool = !cfg!(windows);
+
 /// Whether our own folders follow the conventions of Windows.
 pub(super) const HAS_APPDATA: bool = cfg!(windows);
 

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use switchboard_process::ownership::{self, Ownership};
+use switchboard_process::real_path::real;
 
 /// Accepted owners beside this user and root.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl Owners {
 fn folders(path: &Path) -> Option<Problem> {
     // Both the link's folder and the file's own: whoever can write to either can replace the file.
     let link = std::path::absolute(path).ok();
-    let real = path.canonicalize().ok();
+    let real = real(path).ok();
     let open = link.iter().chain(&real).filter_map(|path| path.parent()).find(|folder| {
         let found = ownership::of_folder(folder).ok().flatten();
         // In a folder with the sticky bit, such as /tmp, others cannot remove the file.

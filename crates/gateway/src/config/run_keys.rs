@@ -13,7 +13,7 @@ use super::report::{FilePlace, Report};
 use super::server_keys::ServerEntry;
 use super::{
     Capabilities, Dialect, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, Pinning,
-    PoolConfig, RetryAfterCrash, Scope, ServerConfig, ServerEra, State, defaults, sharing,
+    PoolConfig, RetryAfterCrash, Scope, ServerConfig, ServerEra, State, defaults, os, sharing,
 };
 
 /// `None` where a key is not given.
@@ -32,6 +32,7 @@ pub struct RunKeys {
     start_timeout: Option<Duration>,
     timeout: Option<Duration>,
     hard_timeout: Option<Option<Duration>>,
+    input_timeout: Option<Duration>,
     on_timeout: Option<OnTimeout>,
     retry_after_crash: Option<RetryAfterCrash>,
     shutdown_grace: Option<Duration>,
@@ -81,6 +82,7 @@ impl RunKeys {
         put(&self.start_timeout, &mut server.start_timeout);
         put(&self.timeout, &mut server.timeout);
         put(&self.hard_timeout, &mut server.hard_timeout);
+        put(&self.input_timeout, &mut server.input_timeout);
         put(&self.on_timeout, &mut server.on_timeout);
         put(&self.retry_after_crash, &mut server.retry_after_crash);
         put(&self.shutdown_grace, &mut server.shutdown_grace);
@@ -140,6 +142,7 @@ pub(super) fn run_keys(
         start_timeout: not_zero(entry.start_timeout, defaults::START_TIMEOUT, report),
         timeout: not_zero(entry.timeout.into(), defaults::TIMEOUT, report),
         hard_timeout: sharing::unless_zero(entry.hard_timeout),
+        input_timeout: not_zero(entry.input_timeout, defaults::INPUT_TIMEOUT, report),
         on_timeout: entry.on_timeout.value(),
         retry_after_crash: entry.retry_after_crash.value(),
         shutdown_grace: entry.shutdown_grace.value().map(|Time(time)| time),
@@ -209,7 +212,18 @@ fn keep(names: Key<Vec<String>>, report: &mut Report<'_>) -> Option<Vec<String>>
     if !names.iter().all(|name| is_process_name(name)) {
         report.error(&place, "not the name of a process", "write a name as `ps` shows it, such as \"adb\"");
     }
+    if let Some((message, remedy)) = cannot_keep(&names, os::CAN_KEEP) {
+        report.error(&place, message, remedy);
+    }
     Some(names)
+}
+
+/// The error about names that this system cannot honour, and its remedy.
+fn cannot_keep(names: &[String], can_keep: bool) -> Option<(&'static str, &'static str)> {
+    let message = "not possible on Windows: a server's processes are in a job object, which ends as a whole";
+    let remedy =
+        "remove the key; with `\"guard\": \"off\"` the server's processes live until Switchboard ends";
+    (!can_keep && !names.is_empty()).then_some((message, remedy))
 }
 
 fn not_zero(time: Key<Time>, default: Duration, report: &mut Report<'_>) -> Option<Duration> {
@@ -219,4 +233,15 @@ fn not_zero(time: Key<Time>, default: Duration, report: &mut Report<'_>) -> Opti
         report.error(&place.readable(), "the time must not be 0", remedy);
     }
     Some(time)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn keep_is_refused_where_jobs_end_as_a_whole() {
+        let names = ["adb".to_owned()];
+        assert!(super::cannot_keep(&names, false).is_some_and(|(message, _)| message.contains("Windows")));
+        assert_eq!(super::cannot_keep(&names, true), None);
+        assert_eq!(super::cannot_keep(&[], false), None);
+    }
 }

@@ -219,6 +219,10 @@ file_object! {
         #[schemars(extend("default" = spell_time(defaults::HARD_TIMEOUT)), example = json!("4h"))]
         "hardTimeout" => hard_timeout: Time,
 
+        /// Time for a modern client to continue a call for which this server, a legacy one, wants input.
+        #[schemars(extend("default" = spell_time(defaults::INPUT_TIMEOUT)), example = json!("1h"))]
+        "inputTimeout" => input_timeout: Time,
+
         /// Reaction to a call that exceeds `timeout`.
         #[schemars(extend("default" = defaults::ON_TIMEOUT.word()), example = json!("restart"))]
         "onTimeout" => on_timeout: OnTimeout,

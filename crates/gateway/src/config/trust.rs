@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::os;
 use crate::hex::hex;
 use switchboard_process::drafts;
+use switchboard_process::real_path::real;
 
 const FILE_NAME: &str = "trust.json";
 const FORMAT_VERSION: u32 = 1;
@@ -161,7 +162,7 @@ fn location(path: &Path) -> Result<PathBuf, TrustError> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),
     };
-    Ok(folder.canonicalize().map_err(not_found)?.join(name))
+    Ok(real(folder).map_err(not_found)?.join(name))
 }
 
 fn hash(source: &str) -> String {

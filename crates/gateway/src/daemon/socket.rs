@@ -142,7 +142,7 @@ async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
 
 impl DaemonState {
     async fn status(&self) -> Value {
-        // Measured for this request, so that `status` shows present sizes.
+        // Measured for this request, so that `status` shows present values.
         self.hub.measure().await;
         let status = self.hub.turn().status();
         let (file, origin) = self.current.source.as_ref().map(|(path, origin)| (path, *origin)).unzip();

@@ -1,11 +1,11 @@
-//! Memory measurements of backends, for the core.
+//! Measurements of backends, for the core: memory, and CPU time, which costs nothing noticeable beside it.
 
 use super::Hub;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::{Event, Launch, MEMORY_CHECK_INTERVAL};
+use switchboard_core::{Event, Launch, MEMORY_CHECK_INTERVAL, ProcessUsage};
 use switchboard_process::aside;
-use switchboard_process::tree::Tree;
+use switchboard_process::tree::{Tree, TreeUsage};
 
 impl Hub {
     /// Measures as often as the core asks, and shortly after each start.
@@ -51,9 +51,12 @@ impl Hub {
             return;
         }
         // Reading the process table takes a while, so it happens off the event loop and outside the lock.
-        let sizes = aside::run(move || Tree::measure_all(&trees)).await;
-        // A tree without a size has ended since the list was made.
-        let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
-        self.handle(Event::Measured { bytes: bytes.collect() });
+        let measured = aside::run(move || Tree::measure_all(&trees)).await;
+        // A tree without a measurement has ended since the list was made.
+        let used = launches.into_iter().zip(measured).filter_map(|(launch, used)| {
+            let TreeUsage { memory_bytes, cpu } = used?;
+            Some((launch, ProcessUsage { memory_bytes, cpu }))
+        });
+        self.handle(Event::Measured { used: used.collect() });
     }
 }

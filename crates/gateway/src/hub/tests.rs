@@ -87,6 +87,8 @@ async fn lost_client_does_not_overtake_actions() {
         profiles: Vec::new(),
         stays: false,
         first_question: 1,
+        state_key: Default::default(),
+        started: std::time::UNIX_EPOCH,
         seed: 1,
         authenticator: Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,

@@ -109,6 +109,11 @@ impl<'a> Turn<'a> {
                 self.show_answer(client, &out);
                 self.put(Peer::Client(client), out, about);
             }
+            Action::NoAnswer { client, id } => {
+                if let Some(mailbox) = self.inside.mailboxes.get(&Peer::Client(client)) {
+                    mailbox.no_answer(&id);
+                }
+            }
             Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out, About::Nothing),
             Action::Disconnect { client } => {
                 // Writes the last messages before the outbox is dropped.

@@ -62,3 +62,22 @@ fn garbage_is_no_record() {
     fs::write(launches.path(&server("c")), far).unwrap();
     assert_eq!(launches.load(&server("c")).slow.unwrap().retry_in, Duration::from_secs(3600));
 }
+
+/// A verdict on an era lasts for seven days from its day on, whenever the program runs, and a wrong clock makes it no longer.
+#[test]
+fn verdict_on_an_era_ends() {
+    let week = Duration::from_secs(7 * 24 * 60 * 60);
+    assert_eq!(SeenEra::GOOD_FOR, week);
+    let scratch = Scratch::new();
+    let launches = Launches::new(&scratch.path("state"));
+    let seen = SeenEra { era: Era::Modern, is_only: false, good_for: week };
+    launches.save(&server("c"), &Record { era: Some(seen), ..Record::default() }).unwrap();
+    let loaded = launches.load(&server("c")).era.unwrap();
+    assert!(loaded.good_for <= week && loaded.good_for > week - Duration::from_secs(60), "{loaded:?}");
+    let now = since_1970(SystemTime::now()).as_secs();
+    let until =
+        |until: u64| StoredEra { name: "legacy".into(), only: false, until }.seen().map(|seen| seen.good_for);
+    assert_eq!(until(now - 1), None);
+    assert!(until(now + 60).is_some_and(|left| left <= Duration::from_secs(60)));
+    assert_eq!(until(now + 10 * week.as_secs()), Some(week), "a clock that was set back");
+}

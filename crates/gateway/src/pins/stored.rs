@@ -2,12 +2,12 @@
 //! since servers choose it.
 
 use crate::hex::hex;
-use crate::telemetry::clock::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 use switchboard_core::catalogue::Digest;
 use switchboard_core::pins::{MAX_APPROVED, MAX_CHANGED, Pin, PinNews, Pins, Sight};
+use switchboard_core::text::dates::Timestamp;
 
 /// Format of the files. To be raised when older versions of the program cannot read newer files.
 const FORMAT_VERSION: u32 = 1;

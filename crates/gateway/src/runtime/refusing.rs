@@ -76,6 +76,8 @@ fn settings() -> Settings {
         profiles: Vec::new(),
         stays: false,
         first_question: 1,
+        state_key: Default::default(),
+        started: std::time::SystemTime::now(),
         seed: u64::from(std::process::id()),
         authenticator: Arc::new(NoTokens),
         report_routes: false,

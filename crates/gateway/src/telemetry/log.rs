@@ -2,7 +2,6 @@
 //! errors also go to our stderr, where an IDE shows them. Message bodies are logged only on request.
 
 use super::audit::AuditTrouble;
-use super::clock::Timestamp;
 use super::rolling::{Name, Rolling};
 use super::{Crowd, LogOptions, MAX_BODY_BYTES};
 use crate::config::{LogFormat, LogLevel, STDERR};
@@ -13,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_core::redact::Secrets;
+use switchboard_core::text::dates::Timestamp;
 use switchboard_core::{BackendId, Fact, Outcome};
 use switchboard_process::lock::Lock;
 use switchboard_process::stderr::{self, StderrFile};

@@ -8,11 +8,9 @@
 //! - `audit`: records of calls.
 //! - `rolling`: a log file per day, limited in size.
 //! - `bad_messages`: the rate limit for lines about bad messages.
-//! - `clock`: dates in UTC.
 
 mod audit;
 mod bad_messages;
-pub(crate) mod clock;
 mod log;
 mod rolling;
 mod windows;

@@ -1,12 +1,12 @@
 //! A log file that is replaced each day and when it is large, with a limited number of old files. Several
 //! processes may append to the same file. A failed write is dropped: logging is never a reason to fail.
 
-use super::clock::Day;
 use crate::config::os;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use switchboard_core::text::dates::Day;
 
 const MAX_FILE_BYTES: u64 = 10 << 20;
 const MAX_FILES: usize = 8;

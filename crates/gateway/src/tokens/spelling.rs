@@ -1,8 +1,8 @@
 //! Names, lifetimes, rates and patterns of tokens as people write them, and times as they read them. Pure.
 
-use crate::telemetry::clock::Timestamp;
 use std::time::{Duration, SystemTime};
 use switchboard_core::access::{Patterns, Rate};
+use switchboard_core::text::dates::Timestamp;
 
 /// A moment as `2026-11-18 14:05`, in UTC.
 pub fn minute(time: SystemTime) -> String {

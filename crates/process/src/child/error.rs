@@ -110,7 +110,7 @@ fn limit_hint(source: &io::Error) -> &'static str {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

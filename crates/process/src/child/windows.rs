@@ -7,25 +7,24 @@
 //! sender's console: an IDE starts us without one, and a child without a window has its own. So the request
 //! to end is the closed stdin, and a process that ignores it is killed.
 
+#[path = "windows/invoke.rs"]
+mod invoke;
 #[path = "windows/name.rs"]
 mod name;
-#[path = "windows/suspended.rs"]
-mod suspended;
 
-use super::{Ended, Launch, Remains, SpawnError, Spawned, Stopped, StoppedBy, resolve};
+use super::{Ended, Launch, Remains, SpawnError, Spawned, Stopped, StoppedBy};
+use crate::awaited::Awaited;
+use crate::family;
 use crate::job::Job;
-use crate::lock::Lock;
 use crate::pipe::{ByteReader, ByteWriter};
-use crate::tree::{LiveChild, OsTree};
-use std::{
-    borrow::Cow, ffi::OsStr, io, os::windows::io::BorrowedHandle, path::Path, process::Stdio, sync::Arc,
-    time::Duration,
-};
-use tokio::{
-    process::Command,
-    time::{sleep, timeout},
-};
-use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
+use crate::suspended::{self, Suspended};
+use crate::tree::{Hold, LiveChild, OsTree};
+use std::{ffi::OsStr, io, path::Path, sync::Arc, time::Duration};
+use tokio::time::{sleep, timeout};
+use windows_sys::Win32::Foundation::{ERROR_BAD_EXE_FORMAT, ERROR_ELEVATION_REQUIRED};
+use windows_sys::Win32::System::Threading::CREATE_NO_WINDOW;
+
+pub(super) use invoke::spellings;
 
 /// Time limit for a kill to take effect. Only a process stuck in a driver takes longer.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,77 +34,93 @@ const CONSOLE_HOST: &str = "conhost.exe";
 /// with a thread of its own is not worth it.
 const MEMBERS_INTERVAL: Duration = Duration::from_millis(2);
 
-pub(super) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
-    // A server without a job is still useful: the job around us ends it with us.
-    spawn_in(launch, Job::new().ok())
+/// What ends the descendants of a process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guarding {
+    /// A job of its own, with this limit on its memory; where the system refuses, we look for the descendants.
+    Job { memory: Option<u64> },
+    /// Nothing, before our own end.
+    Off,
+    /// A job that the system refuses, for tests.
+    #[cfg(debug_assertions)]
+    RefusedJob,
 }
 
-/// Starts the process in this job. Without one, a stop ends only the process itself, not its descendants.
-pub(crate) fn spawn_in(launch: &Launch, job: Option<Job>) -> Result<Spawned, SpawnError> {
+pub(super) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
+    spawn_guarded(launch, Guarding::Job { memory: None }).map(|(spawned, _)| spawned)
+}
+
+/// Starts the process; also returns the error if it should be in a job and is not.
+pub(crate) fn spawn_guarded(
+    launch: &Launch,
+    guarding: Guarding,
+) -> Result<(Spawned, Option<io::Error>), SpawnError> {
     let cwd = launch.cwd.as_deref();
     if let Some(cwd) = cwd.filter(|cwd| !cwd.is_dir()) {
         return Err(SpawnError::NoFolder { cwd: cwd.to_owned() });
     }
-    let path = resolve(&launch.program, launch.path_var(), cwd)?;
-    let mut command = Command::new(&path);
-    command.args(&launch.args).env_clear().envs(launch.env.iter().map(|(name, value)| (name, value)));
-    if let Some(cwd) = cwd {
-        command.current_dir(cwd);
-    }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A console program started by a process without a console would open a window.
-    command.kill_on_drop(true).creation_flags(CREATE_NO_WINDOW | CREATE_SUSPENDED);
-    #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
-    let mut started = command.spawn().map_err(|error| cause(&path, error))?;
-
-    let other = |source| SpawnError::Other { path: path.clone(), source };
-    let (Some(stdin), Some(stdout), Some(stderr)) =
-        (started.stdin.take(), started.stdout.take(), started.stderr.take())
-    else {
-        unreachable!("all three were asked to be pipes");
-    };
-    // From here on an early return drops the child, which kills it.
-    let child = OsChild::adopt(started, job).map_err(other)?;
-    Ok(Spawned {
-        child: super::Child(child),
-        stdin: stdin.into_owned_handle().and_then(ByteWriter::from_handle).map_err(other)?,
-        stdout: stdout.into_owned_handle().and_then(ByteReader::from_handle).map_err(other)?,
-        stderr: stderr.into_owned_handle().and_then(ByteReader::from_handle).map_err(other)?,
-    })
+    let invocation = invoke::of(launch)?;
+    let path = &invocation.program;
+    let failed = |error| cause(path, error);
+    let (stdin, their_stdin) = ByteWriter::to_child().map_err(failed)?;
+    let (stdout, their_stdout) = ByteReader::from_child().map_err(failed)?;
+    let (stderr, their_stderr) = ByteReader::from_child().map_err(failed)?;
+    let streams = [their_stdin, their_stdout, their_stderr];
+    // Without this flag a console program opens a window if we have no console.
+    let flags = CREATE_NO_WINDOW;
+    let started =
+        suspended::create(path, invocation.line, &invocation.env, cwd, streams, flags).map_err(failed)?;
+    let (child, refusal) = OsChild::adopt(started, guarding).map_err(failed)?;
+    Ok((Spawned { child: super::Child(child), stdin, stdout, stderr }, refusal))
 }
 
 fn cause(path: &Path, source: io::Error) -> SpawnError {
     let path = path.to_owned();
+    let code = source.raw_os_error().map(i32::cast_unsigned);
     match source.kind() {
         io::ErrorKind::PermissionDenied => SpawnError::NotExecutable { path },
+        _ if matches!(code, Some(ERROR_BAD_EXE_FORMAT | ERROR_ELEVATION_REQUIRED)) => {
+            SpawnError::NotExecutable { path }
+        }
         io::ErrorKind::OutOfMemory => SpawnError::Limits { source },
         _ => SpawnError::Other { path, source },
     }
 }
 
-/// Dropping this kills the process directly, and its descendants through the job's last handle.
+/// Dropping this kills the process and its descendants.
 pub(crate) struct OsChild {
-    /// Locked only by `kill_now`, which has no `&mut`.
-    process: Lock<tokio::process::Child>,
+    process: Awaited,
     /// The process and its job. Other holders keep the `Arc` only for a moment.
     held: Arc<LiveChild>,
-    /// Names of the processes, other than the child itself, that were left when the job was killed; `None` before that.
+    /// Names of the processes, other than the child itself, that were left when the tree was killed; `None` before that.
     outlived: Option<Vec<String>>,
 }
 
 impl OsChild {
     /// Takes over a suspended process, puts it into its job, and resumes it.
-    fn adopt(process: tokio::process::Child, job: Option<Job>) -> io::Result<Self> {
-        let (Some(pid), Some(handle)) = (process.id(), process.raw_handle()) else {
-            return Err(io::Error::other("it ended before it could be put into a job"));
+    fn adopt(started: Suspended, guarding: Guarding) -> io::Result<(Self, Option<io::Error>)> {
+        let in_job = |memory| {
+            let job = Job::limited(memory)?;
+            job.assign(started.handle())?;
+            Ok(job)
         };
-        // SAFETY: the handle belongs to `process`, which lives longer than this borrow and was not waited for.
-        let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
-        // An outer job may forbid nesting; the server then runs without a job of its own.
-        let job = job.filter(|job| job.assign(handle).is_ok());
-        // Only now: the process is in its job from its first instruction on.
-        suspended::resume(handle)?;
-        Ok(Self { process: Lock::new(process), held: Arc::new(LiveChild { pid, job }), outlived: None })
+        let (hold, refusal) = match guarding {
+            Guarding::Off => (Hold::Alone, None),
+            #[cfg(debug_assertions)]
+            Guarding::RefusedJob => (Hold::Tree, Some(io::Error::other("refused"))),
+            // An outer job may forbid nesting. A server without a job of its own is still useful.
+            Guarding::Job { memory } => match in_job(memory) {
+                Ok(job) => (Hold::Job(job), None),
+                Err(error) => (Hold::Tree, Some(error)),
+            },
+        };
+        let pid = started.pid;
+        let created = family::created(started.handle());
+        let process = Awaited::new(started.handle().try_clone_to_owned()?)?;
+        // Last: the process is in its job from its first instruction on, and a failure above has ended it.
+        started.resume()?;
+        let held = Arc::new(LiveChild { pid, created, hold });
+        Ok((Self { process, held, outlived: None }, refusal))
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -117,11 +132,8 @@ impl OsChild {
     }
 
     pub(super) async fn wait(&mut self) -> Ended {
-        let process = self.process.get_mut();
-        match process.wait().await {
-            Ok(status) => status.code().map_or(Ended::Unknown, Ended::Exited),
-            Err(_) => Ended::Unknown,
-        }
+        self.process.ended().await;
+        self.process.exit_code().map_or(Ended::Unknown, Ended::Exited)
     }
 
     pub(super) async fn stop(&mut self, grace: Duration) -> Stopped {
@@ -170,15 +182,27 @@ impl OsChild {
     }
 
     fn members(&self) -> Vec<u32> {
-        self.held.job.as_ref().and_then(|job| job.members().ok()).unwrap_or_default()
+        match &self.held.hold {
+            Hold::Job(job) => job.members().unwrap_or_default(),
+            Hold::Tree => family::of(self.held.pid, self.held.created),
+            // Its descendants may live on.
+            Hold::Alone => Vec::new(),
+        }
     }
 
     pub(super) fn kill_now(&self) {
-        match &self.held.job {
-            Some(job) => job.kill(),
-            // An error means that the process has ended already.
-            None => drop(self.process.lock().start_kill()),
+        match &self.held.hold {
+            Hold::Job(job) => job.kill(),
+            Hold::Tree => family::kill(self.held.pid, self.held.created),
+            Hold::Alone => {}
         }
+        family::terminate(self.process.handle());
+    }
+}
+
+impl Drop for OsChild {
+    fn drop(&mut self) {
+        self.kill_now();
     }
 }
 
@@ -194,17 +218,10 @@ pub(super) fn is_separator(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\')
 }
 
-/// The name as given, if it has an extension, and the name with each executable extension.
-pub(super) fn spellings(path: &Path) -> Vec<Cow<'_, Path>> {
-    let with = ["com", "exe", "bat", "cmd"].map(|extension| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".");
-        name.push(extension);
-        Cow::Owned(name.into())
-    });
-    path.extension().map(|_| Cow::Borrowed(path)).into_iter().chain(with).collect()
-}
-
 pub(super) fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
+
+#[cfg(test)]
+#[path = "windows/tests.rs"]
+mod tests;

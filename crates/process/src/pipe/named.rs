@@ -1,14 +1,16 @@
-//! Named pipes of Windows, opened for overlapped I/O at both ends: read and written directly, without a
-//! thread. Must not know who is at the other end.
+//! Named pipes of Windows, opened for overlapped I/O: read and written directly, without a thread. Must not
+//! know who is at the other end.
 //!
-//! Such a pipe is bidirectional and cannot be closed in one direction. So it carries messages, read as bytes,
-//! and an empty message marks the end, which a byte pipe could not express. Closing the whole pipe ends it too.
+//! The pipe between two processes of ours is bidirectional and cannot be closed in one direction. So it carries
+//! messages, read as bytes, and an empty message marks the end, which a byte pipe could not express. Closing
+//! the whole pipe ends it too. The pipes of a child have one direction each, and carry bytes.
 
 use crate::aside;
 use bytes::BytesMut;
 use std::{
     io::{self, ErrorKind, IoSlice},
     os::windows::io::AsRawHandle,
+    ptr,
     sync::Arc,
 };
 use tokio::{
@@ -16,6 +18,7 @@ use tokio::{
     runtime::Handle,
 };
 use windows_sys::Win32::Storage::FileSystem::FlushFileBuffers;
+use windows_sys::Win32::System::Pipes::PeekNamedPipe;
 
 /// Maximum length of one message, and of one copy by the runtime.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
@@ -37,12 +40,29 @@ macro_rules! of_either {
 
 pub(super) fn both_ways(pipe: NamedPipe) -> (NamedReader, NamedWriter) {
     let pipe = Arc::new(pipe);
-    (NamedReader { pipe: pipe.clone(), has_ended: false }, NamedWriter(pipe))
+    let reader =
+        NamedReader { pipe: pipe.clone(), has_ended: false, was_broken: false, carries_bytes: false };
+    (reader, NamedWriter { pipe, carries_bytes: false })
+}
+
+/// The only direction of a byte pipe.
+pub(super) fn reader(pipe: NamedPipeServer) -> NamedReader {
+    let pipe = Arc::new(NamedPipe::Server(pipe));
+    NamedReader { pipe, has_ended: false, was_broken: false, carries_bytes: true }
+}
+
+/// The only direction of a byte pipe.
+pub(super) fn writer(pipe: NamedPipeServer) -> NamedWriter {
+    NamedWriter { pipe: Arc::new(NamedPipe::Server(pipe)), carries_bytes: true }
 }
 
 pub(super) struct NamedReader {
     pipe: Arc<NamedPipe>,
     has_ended: bool,
+    /// The peer was seen to have closed the pipe. The runtime may hold a last message, which it has read ahead.
+    was_broken: bool,
+    /// An empty write of the peer is then no end.
+    carries_bytes: bool,
 }
 
 impl NamedReader {
@@ -50,7 +70,10 @@ impl NamedReader {
         while !self.has_ended {
             of_either!(self.pipe, end => end.readable().await)?;
             match of_either!(self.pipe, end => end.try_read_buf(buf)) {
-                Ok(0) => self.has_ended = true,
+                Ok(0) => {
+                    self.has_ended = self.was_broken || !self.carries_bytes;
+                    self.was_broken = is_broken(&self.pipe);
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 // The peer has closed the whole pipe, which ends this direction too.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => self.has_ended = true,
@@ -61,7 +84,21 @@ impl NamedReader {
     }
 }
 
-pub(super) struct NamedWriter(Arc<NamedPipe>);
+/// Whether the peer has closed the pipe, and the runtime has read everything. The runtime reports an empty write,
+/// which is nothing special in a pipe of bytes, just like the end.
+fn is_broken(pipe: &NamedPipe) -> bool {
+    let handle = of_either!(pipe, end => end.as_raw_handle());
+    // SAFETY: the handle is open, and nothing but the fact is asked for.
+    let peeked = unsafe {
+        PeekNamedPipe(handle, ptr::null_mut(), 0, ptr::null_mut(), ptr::null_mut(), ptr::null_mut())
+    };
+    peeked == 0
+}
+
+pub(super) struct NamedWriter {
+    pipe: Arc<NamedPipe>,
+    carries_bytes: bool,
+}
 
 impl NamedWriter {
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -69,7 +106,7 @@ impl NamedWriter {
         match (filled.next(), filled.next()) {
             // An empty message would mark the end.
             (None, _) => Ok(0),
-            (Some(only), None) => write(&self.0, &only[..only.len().min(MAX_MESSAGE_BYTES)]),
+            (Some(only), None) => write(&self.pipe, &only[..only.len().min(MAX_MESSAGE_BYTES)]),
             (Some(_), Some(_)) => {
                 // The runtime accepts one buffer at a time, and the next only after the write has completed.
                 let mut joined = Vec::with_capacity(
@@ -78,18 +115,22 @@ impl NamedWriter {
                 for buf in bufs {
                     joined.extend_from_slice(&buf[..buf.len().min(MAX_MESSAGE_BYTES - joined.len())]);
                 }
-                write(&self.0, &joined)
+                write(&self.pipe, &joined)
             }
         }
     }
 
     pub(super) async fn writable(&self) -> io::Result<()> {
-        of_either!(self.0, end => end.writable().await)
+        of_either!(self.pipe, end => end.writable().await)
     }
 
-    /// Waits until the peer has read everything. Only then is no write in progress.
+    /// Waits until the peer has read everything. Only then is no write in progress. A child need not read: the
+    /// runtime completes the last write to it, and only then closes the pipe.
     pub(super) async fn drained(&self) {
-        let pipe = self.0.clone();
+        if self.carries_bytes {
+            return;
+        }
+        let pipe = self.pipe.clone();
         aside::run(move || {
             let handle = of_either!(pipe, end => end.as_raw_handle());
             // SAFETY: the handle is open as long as `pipe` exists. A failure means that the peer is gone.
@@ -102,14 +143,14 @@ impl NamedWriter {
 impl Drop for NamedWriter {
     fn drop(&mut self) {
         // Last holder: the pipe is closed now, after pending writes are done.
-        if Arc::strong_count(&self.0) == 1 {
+        if Arc::strong_count(&self.pipe) == 1 {
             return;
         }
         // The last write may still be in progress, and the marker must follow it.
-        if matches!(write(&self.0, &[]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+        if matches!(write(&self.pipe, &[]), Err(error) if error.kind() == ErrorKind::WouldBlock)
             && let Ok(runtime) = Handle::try_current()
         {
-            runtime.spawn(end(self.0.clone()));
+            runtime.spawn(end(self.pipe.clone()));
         }
     }
 }
@@ -126,4 +167,29 @@ async fn end(pipe: Arc<NamedPipe>) {
 
 fn write(pipe: &NamedPipe, bytes: &[u8]) -> io::Result<usize> {
     of_either!(pipe, end => end.try_write(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::child_end::from_child;
+    use bytes::BytesMut;
+    use std::fs::File;
+    use std::io::Write;
+
+    /// The runtime reads ahead: when it reports the empty write, it may hold the rest, and the pipe is broken.
+    #[tokio::test]
+    async fn message_behind_an_empty_write_arrives() {
+        for empty in 1..=3 {
+            let (mut reader, theirs) = from_child().unwrap();
+            let mut child = File::from(theirs);
+            for _ in 0..empty {
+                assert_eq!(child.write(&[]).unwrap(), 0);
+            }
+            child.write_all(b"last").unwrap();
+            drop(child);
+            let mut read = BytesMut::new();
+            while reader.read(&mut read).await.unwrap() > 0 {}
+            assert_eq!(read, "last", "behind {empty}");
+        }
+    }
 }

@@ -249,7 +249,9 @@ impl Guard {
     fn signal_all(&mut self, signal: Signal) {
         let Ok(table) = table::all() else { return self.signal_group(signal) };
         let leader = self.tree.program.pid();
-        for entry in self.family(&table).into_iter().filter(|entry| table::is_still_below(entry, &table)) {
+        let mut family = self.family(&table);
+        family.retain(|entry| self.is_still_ours(entry, &table));
+        for entry in family {
             let was_there = entry.id().signal(signal);
             if signal == Signal::TERM {
                 // A suspended process acts on SIGTERM only once it is continued.
@@ -279,15 +281,20 @@ impl Guard {
     fn family<'a>(&self, table: &'a [Entry]) -> Vec<&'a Entry> {
         let is_kept = |entry: &Entry| is_kept(entry, &self.assignment.keep);
         let mut family = table::below(table, &[std::process::id()], is_kept);
-        if cfg!(not(target_os = "linux")) {
-            // Orphans are not re-parented to us on these systems, but most of them carry the mark.
-            let is_marked = |entry: &&Entry| table::carries(entry.pid, |mark| mark == self.assignment.mark);
-            let strays: Vec<&Entry> =
-                table.iter().filter(|entry| !is_kept(entry)).filter(is_marked).collect();
-            family.extend(strays);
-        }
+        family.extend(table.iter().filter(|entry| !is_kept(entry) && self.is_marked(entry)));
         family.retain(|entry| !entry.is_zombie);
         family
+    }
+
+    /// Whether a process of the table is still a member of the tree. Its number may have been reused.
+    fn is_still_ours(&self, entry: &Entry, table: &[Entry]) -> bool {
+        table::is_still_below(entry, table) || self.is_marked(entry)
+    }
+
+    /// Whether a process carries the mark of this tree. Only asked where orphans are not re-parented to us: there, the
+    /// parent of an orphan is not even in the table of an unprivileged user.
+    fn is_marked(&self, entry: &Entry) -> bool {
+        cfg!(not(target_os = "linux")) && table::carries(entry.pid, |mark| mark == self.assignment.mark)
     }
 
     /// Whether the tree has ended; then the number of processes that could not be killed.

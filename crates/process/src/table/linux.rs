@@ -1,10 +1,12 @@
 //! The process table of Linux: `/proc`.
 
-use super::Entry;
+use super::{CpuTime, Entry};
 use crate::mark::{MARK_VARIABLE, parse_mark};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::str::SplitAsciiWhitespace;
+use std::time::Duration;
 use std::{fs, io};
 
 pub(crate) fn all() -> io::Result<Vec<Entry>> {
@@ -33,20 +35,46 @@ pub(crate) fn one(pid: u32) -> Option<Entry> {
     parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Parses `PID (NAME) STATE PARENT GROUP …`, with the start time as field 22. The name may contain anything,
-/// including brackets and spaces.
+/// Parses `PID (NAME) STATE PARENT GROUP …`, with the start time as field 22.
 fn parse_stat(pid: u32, stat: &[u8]) -> Option<Entry> {
-    let open = stat.iter().position(|byte| *byte == b'(')?;
-    let close = stat.iter().rposition(|byte| *byte == b')')?;
-    let name = OsString::from_vec(stat.get(open + 1..close)?.to_vec());
-    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
-    let mut fields = rest.split_ascii_whitespace();
+    let (name, mut fields) = split_stat(stat)?;
+    let name = OsString::from_vec(name.to_vec());
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     // Fields 6 to 21 are of no interest.
     let start = fields.nth(16)?.parse().ok()?;
     Some(Entry { pid, parent, group, start, name, is_zombie: matches!(state, "Z" | "X") })
+}
+
+/// The name, and the fields after it. The name may contain anything, including brackets and spaces.
+fn split_stat(stat: &[u8]) -> Option<(&[u8], SplitAsciiWhitespace<'_>)> {
+    let open = stat.iter().position(|byte| *byte == b'(')?;
+    let close = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
+    Some((stat.get(open + 1..close)?, rest.split_ascii_whitespace()))
+}
+
+/// CPU time of a process, including a zombie. `None` if it is gone.
+pub(crate) fn cpu(pid: u32) -> Option<CpuTime> {
+    // SAFETY: one constant.
+    let ticks_per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok()?;
+    parse_cpu(&fs::read(format!("/proc/{pid}/stat")).ok()?, ticks_per_second)
+}
+
+/// Parses the fields 14 to 17: user and kernel time of the process, then of the children it has waited for.
+fn parse_cpu(stat: &[u8], ticks_per_second: u64) -> Option<CpuTime> {
+    // The first field after the name is field 3.
+    let times = split_stat(stat)?.1.skip(11).take(4).map(|ticks| ticks.parse::<u64>());
+    let &[user, kernel, reaped_user, reaped_kernel] = times.collect::<Result<Vec<_>, _>>().ok()?.as_slice()
+    else {
+        return None;
+    };
+    let time = |user: u64, kernel: u64| {
+        let milliseconds = user.saturating_add(kernel).saturating_mul(1000).checked_div(ticks_per_second)?;
+        Some(Duration::from_millis(milliseconds))
+    };
+    Some(CpuTime { own: time(user, kernel)?, reaped: time(reaped_user, reaped_kernel)? })
 }
 
 /// Names of a process: its own, its executable's, and the one it was started under.
@@ -140,6 +168,16 @@ mod tests {
         assert_eq!(parse_stat(42, stat), Some(expect));
         assert_eq!(parse_stat(42, b"42 (sh) Z"), None);
         assert_eq!(parse_stat(42, b""), None);
+    }
+
+    #[test]
+    fn cpu_time_is_own_and_reaped() {
+        let stat = b"42 (a) R 1 (b)) S 7 41 41 0 -1 4194560 110 5 0 0 150 25 1200 34 20 0 1 0 123456 0 0";
+        let expect = CpuTime { own: Duration::from_millis(1750), reaped: Duration::from_millis(12_340) };
+        assert_eq!(parse_cpu(stat, 100), Some(expect));
+        assert_eq!(parse_cpu(stat, 0), None);
+        assert_eq!(parse_cpu(b"42 (sh) S 7 41 41 0 -1 4194560 110 5 0 0 150 25 1200", 100), None);
+        assert_eq!(cpu(u32::MAX), None);
     }
 
     #[test]

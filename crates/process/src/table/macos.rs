@@ -1,9 +1,10 @@
 //! The process table of macOS: `libproc`, and `sysctl` for the arguments and environment of a process.
 
-use super::Entry;
+use super::{CpuTime, Entry};
 use crate::mark::{MARK_VARIABLE, parse_mark};
 use std::ffi::{CStr, OsString, c_int, c_void};
 use std::os::unix::ffi::OsStringExt;
+use std::time::Duration;
 use std::{io, mem, ptr};
 
 pub(crate) fn all() -> io::Result<Vec<Entry>> {
@@ -51,14 +52,42 @@ pub(crate) fn one(pid: u32) -> Option<Entry> {
 /// The physical footprint of a process in bytes, including compressed and swapped memory. `None` if the
 /// process is gone or belongs to another user.
 pub(crate) fn memory(pid: u32) -> Option<u64> {
+    usage(pid).map(|usage| usage.ri_phys_footprint)
+}
+
+/// CPU time of a process. `None` if it is gone, also as a zombie, or belongs to another user.
+pub(crate) fn cpu(pid: u32) -> Option<CpuTime> {
+    let usage = usage(pid)?;
+    let (numerator, denominator) = nanoseconds_per_tick()?;
+    let time = |user: u64, system: u64| {
+        let ticks = u128::from(user) + u128::from(system);
+        let nanoseconds = ticks * u128::from(numerator) / u128::from(denominator);
+        Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+    };
+    Some(CpuTime {
+        own: time(usage.ri_user_time, usage.ri_system_time),
+        reaped: time(usage.ri_child_user_time, usage.ri_child_system_time),
+    })
+}
+
+fn usage(pid: u32) -> Option<libc::rusage_info_v1> {
     // SAFETY: a structure of integers, for which zero is valid.
-    let mut usage: libc::rusage_info_v0 = unsafe { mem::zeroed() };
+    let mut usage: libc::rusage_info_v1 = unsafe { mem::zeroed() };
     // SAFETY: the buffer is the structure for this flavour; the type in the signature is a quirk of the system.
     let asked = unsafe {
         let into = ptr::from_mut(&mut usage).cast::<libc::rusage_info_t>();
-        libc::proc_pid_rusage(pid.cast_signed(), libc::RUSAGE_INFO_V0, into)
+        libc::proc_pid_rusage(pid.cast_signed(), libc::RUSAGE_INFO_V1, into)
     };
-    (asked == 0).then_some(usage.ri_phys_footprint)
+    (asked == 0).then_some(usage)
+}
+
+/// Unit of the times in `rusage_info`, as a fraction: a nanosecond on Intel, 41 2/3 on Apple's own processors.
+#[expect(deprecated, reason = "the crate that should replace it would bring nothing else that we need")]
+fn nanoseconds_per_tick() -> Option<(u32, u32)> {
+    let mut unit = libc::mach_timebase_info { numer: 0, denom: 0 };
+    // SAFETY: the call fills the structure.
+    let asked = unsafe { libc::mach_timebase_info(&mut unit) };
+    (asked == 0 && unit.denom != 0).then_some((unit.numer, unit.denom))
 }
 
 pub(crate) fn names(entry: &Entry) -> Vec<OsString> {

@@ -1,6 +1,6 @@
 //! Stand-ins for a Unix without a known process table: only the program's group can be ended.
 
-use super::Entry;
+use super::{CpuTime, Entry};
 use std::ffi::OsString;
 use std::io;
 
@@ -17,6 +17,10 @@ pub(crate) fn one(_: u32) -> Option<Entry> {
 }
 
 pub(crate) fn memory(_: u32) -> Option<u64> {
+    None
+}
+
+pub(crate) fn cpu(_: u32) -> Option<CpuTime> {
     None
 }
 

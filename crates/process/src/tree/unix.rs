@@ -1,10 +1,12 @@
 //! Process trees, looked up in the process table.
 
-use crate::table::{self, Entry, ProcessId};
+use super::TreeUsage;
+use crate::table::{self, CpuTime, Entry, ProcessId};
 use crate::wire::NAMESPACE_PROCESS_NAMES;
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Identifies a tree by processes that exist as long as the tree.
 #[derive(Debug, Clone)]
@@ -19,7 +21,18 @@ pub(crate) enum OsTree {
     Group { leader: Option<ProcessId> },
 }
 
-pub(super) fn measure_all(trees: &[&OsTree]) -> Vec<Option<u64>> {
+/// The processes of a tree in the table.
+#[derive(Debug)]
+struct Found<'a> {
+    /// The guard and other processes of ours, above the members.
+    ours: Vec<&'a Entry>,
+    /// Parents before children, except for those that only a mark identifies.
+    members: Vec<&'a Entry>,
+    /// Ended members that their parents have not waited for.
+    zombies: Vec<&'a Entry>,
+}
+
+pub(super) fn measure_all(trees: &[&OsTree]) -> Vec<Option<TreeUsage>> {
     // Reading the table takes milliseconds, which a call without trees should not cost.
     let table = if trees.is_empty() { Vec::new() } else { table::all().unwrap_or_default() };
     let marks = marks(&table);
@@ -37,19 +50,30 @@ fn marks(table: &[Entry]) -> Vec<(&Entry, u64)> {
     table.iter().filter_map(|entry| Some((entry, mark_of(entry)?))).collect()
 }
 
-fn measure(tree: &OsTree, table: &[Entry], marks: &[(&Entry, u64)]) -> Option<u64> {
-    let members = tree.members(table, marks)?;
+fn measure(tree: &OsTree, table: &[Entry], marks: &[(&Entry, u64)]) -> Option<TreeUsage> {
+    let found = tree.find(table, marks)?;
     // A member may end between the reading of the table and this one.
-    let held: Vec<u64> = members.into_iter().filter_map(|member| table::memory(member.pid)).collect();
-    (!held.is_empty()).then(|| held.into_iter().fold(0, u64::saturating_add))
+    let held: Vec<u64> = found.members.iter().filter_map(|member| table::memory(member.pid)).collect();
+    let memory_bytes = held.iter().copied().reduce(u64::saturating_add)?;
+    Some(TreeUsage { memory_bytes, cpu: cpu(&found, table::cpu) })
+}
+
+/// CPU time of a tree. The time of an ended process moves to the one that waits for it. So whoever may wait for
+/// others is read before them: a process that ends meanwhile may be missing, but does not count twice.
+fn cpu(found: &Found<'_>, of: impl Fn(u32) -> Option<CpuTime>) -> Duration {
+    let of = |entry: &&Entry| of(entry.pid).unwrap_or_default();
+    let ours = found.ours.iter().map(|entry| of(entry).reaped);
+    let theirs = found.members.iter().chain(&found.zombies).map(of);
+    ours.chain(theirs.map(|time| time.own.saturating_add(time.reaped)))
+        .fold(Duration::ZERO, Duration::saturating_add)
 }
 
 impl OsTree {
-    /// The living members.
-    fn members<'a>(&self, table: &'a [Entry], marks: &[(&'a Entry, u64)]) -> Option<Vec<&'a Entry>> {
+    fn find<'a>(&self, table: &'a [Entry], marks: &[(&'a Entry, u64)]) -> Option<Found<'a>> {
+        let mut ours = Vec::new();
         let mut members = match self {
             Self::Guarded { guard, mark, keep } => {
-                find((*guard)?, table).filter(|guard| !guard.is_zombie)?;
+                ours.push(find((*guard)?, table).filter(|guard| !guard.is_zombie)?);
                 let is_kept = |entry: &Entry| table::is_kept(entry, keep);
                 let mut members = table::below(table, &[(*guard)?.pid], is_kept);
                 for (entry, carried) in marks {
@@ -75,10 +99,10 @@ impl OsTree {
             }
         };
         // Our own helper processes are not part of the server.
-        members.retain(|entry| {
-            !entry.is_zombie && !NAMESPACE_PROCESS_NAMES.iter().any(|name| entry.name == *name)
-        });
-        Some(members)
+        let is_ours = |entry: &&Entry| NAMESPACE_PROCESS_NAMES.iter().any(|name| entry.name == *name);
+        ours.extend(members.extract_if(.., |entry| is_ours(entry)));
+        let zombies = members.extract_if(.., |entry| entry.is_zombie).collect();
+        Some(Found { ours, members, zombies })
     }
 }
 
@@ -97,7 +121,8 @@ mod tests {
     fn numbers(tree: &OsTree, table: &[Entry]) -> Option<Vec<u32>> {
         // The last entry carries the mark.
         let marks: Vec<(&Entry, u64)> = table.last().into_iter().map(|entry| (entry, 7)).collect();
-        let mut numbers: Vec<u32> = tree.members(table, &marks)?.iter().map(|member| member.pid).collect();
+        let found = tree.find(table, &marks)?;
+        let mut numbers: Vec<u32> = found.members.iter().map(|member| member.pid).collect();
         numbers.sort_unstable();
         Some(numbers)
     }
@@ -127,6 +152,34 @@ mod tests {
         table[0].start += 1;
         assert_eq!(numbers(&tree, &table), None, "its number went to another");
         assert_eq!(numbers(&OsTree::Guarded { guard: None, mark: 7, keep: Arc::new([]) }, &table), None);
+    }
+
+    #[test]
+    fn cpu_time_counts_nothing_twice() {
+        let big = 1 << 30;
+        let mut table = vec![
+            entry(big + 4, big + 3, big + 3, "worker"),
+            entry(big + 3, big + 2, big + 3, "node"),
+            entry(big + 2, big + 1, big, "sb-parent"),
+            entry(big + 1, big, big, "sb-init"),
+            entry(big, 1, big, "sb-guard"),
+            entry(big + 8, 1, big + 8, "another's"),
+        ];
+        table[0].is_zombie = true;
+        let guard = Some(ProcessId { pid: big, start: u64::from(big) });
+        let tree = OsTree::Guarded { guard, mark: 1, keep: Arc::new([]) };
+        let found = tree.find(&table, &[]).unwrap();
+        let asked = std::cell::RefCell::new(Vec::new());
+        // Own time: a power of two each. Reaped time: a hundred times that.
+        let of = |pid: u32| {
+            asked.borrow_mut().push(pid - big);
+            let own = Duration::from_secs(1 << (pid - big));
+            Some(CpuTime { own, reaped: own * 100 })
+        };
+        // Of our own processes only what they reaped; nothing of another's.
+        assert_eq!(cpu(&found, of).as_secs(), 100 + 200 + 400 + 808 + 1616);
+        assert_eq!(*asked.borrow(), [0, 1, 2, 3, 4], "parents first");
+        assert_eq!(cpu(&found, |_| None), Duration::ZERO);
     }
 
     #[test]

@@ -17,11 +17,6 @@ pub fn arguments(message: &Message) -> Option<&[u8]> {
     member(message.part(Part::Params)?, "arguments")
 }
 
-/// Whether the request's parameters have this member.
-pub fn has_param(message: &Message, key: &str) -> bool {
-    message.part(Part::Params).is_some_and(|params| member(params, key).is_some())
-}
-
 /// The value of a key; `None` also for a value that is no object.
 pub(super) fn member<'a>(object: &'a [u8], wanted: &str) -> Option<&'a [u8]> {
     let start = json::space(object, 0);

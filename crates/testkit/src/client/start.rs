@@ -3,6 +3,7 @@
 use super::{Client, Program};
 use crate::record::Record;
 use crate::scratch::Scratch;
+use crate::wine;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -65,8 +66,16 @@ impl Start {
         let mut env: Vec<(OsString, OsString)> = kept.collect();
         env.push(("HOME".into(), home.into()));
         env.push(("XDG_RUNTIME_DIR".into(), runtime.into()));
-        let folder = scratch.path().to_owned();
-        Self::bare(scratch, binary.into(), env).cwd(folder)
+        let (folder, binary) = (scratch.path().to_owned(), binary.into());
+        if !wine::is_windows(&binary) {
+            return Self::bare(scratch, binary, env).cwd(folder);
+        }
+        let kept = wine::VARIABLES.into_iter();
+        env.extend(kept.filter_map(|name| Some((name.into(), std::env::var_os(name)?))));
+        // Otherwise Wine takes the bytes of our arguments for those of another encoding.
+        env.push(("LC_ALL".into(), "C.UTF-8".into()));
+        let loader = wine::loader().expect("just checked").to_owned();
+        Self::bare(scratch, loader, env).cwd(folder).arg(binary)
     }
 
     fn bare(scratch: Scratch, binary: PathBuf, env: Vec<(OsString, OsString)>) -> Self {
@@ -204,7 +213,25 @@ impl Start {
         if let Some(folder) = &self.cwd {
             command.current_dir(folder);
         }
+        if Some(&*self.binary) == wine::loader() {
+            self.name_windows_folders(&mut command);
+        }
         command
+    }
+
+    /// Wine replaces the home folder and everything in it by its own.
+    fn name_windows_folders(&self, command: &mut Command) {
+        let value =
+            |name: &str| self.env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value);
+        let Some(home) = value("HOME") else { return };
+        for (name, folder) in [("XDG_STATE_HOME", ".local/state"), ("XDG_CONFIG_HOME", ".config")] {
+            if value(name).is_none() {
+                command.env(name, wine::path(&Path::new(home).join(folder)));
+            }
+        }
+        if let Some(folder) = value("XDG_RUNTIME_DIR") {
+            command.env("XDG_RUNTIME_DIR", wine::path(Path::new(folder)));
+        }
     }
 
     /// Starts the program in a terminal of this width.

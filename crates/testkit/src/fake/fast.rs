@@ -91,7 +91,7 @@ impl Fast {
     }
 
     fn call(&mut self, id: &[u8], line: &[u8]) -> io::Result<()> {
-        match wire::field(line, b"\"name\"") {
+        match called_tool(line) {
             Some(b"\"tiny\"") => self.text(id, TINY_TEXT.as_bytes()),
             Some(b"\"echo\"") => match wire::text(line) {
                 Some(range) => self.text(id, &line[range]),
@@ -168,5 +168,18 @@ impl Fast {
             self.batch.clear();
         }
         Ok(())
+    }
+}
+
+/// The name of the tool. That of the client may come before it, in `_meta`.
+fn called_tool(line: &[u8]) -> Option<&[u8]> {
+    let mut rest = line;
+    loop {
+        let range = wire::field_at(rest, b"\"name\"")?;
+        let name = &rest[range.clone()];
+        if matches!(name, b"\"tiny\"" | b"\"echo\"" | b"\"answer\"") {
+            return Some(name);
+        }
+        rest = &rest[range.end..];
     }
 }

@@ -1,6 +1,7 @@
 //! The modern era (MCP 2026-07-28): checks of a request's `_meta`, `server/discover`, `subscriptions/listen`, and tools
 //! for what only this era has.
 
+use super::offer::Offer;
 use super::options::{Era, Options};
 use super::server::{Heard, Server};
 use super::{stdio, tasks};
@@ -208,7 +209,12 @@ fn call(server: &mut Server, id: &str, heard: &Heard<'_>) -> bool {
 }
 
 fn listen(server: &mut Server, id: &str, heard: &Heard<'_>) {
-    let wants = heard.params["notifications"].clone();
+    let mut wants = heard.params["notifications"].clone();
+    let offer = server.options.offer.as_deref().map(Offer::read);
+    let uris = wants.get_mut("resourceSubscriptions").and_then(Value::as_array_mut);
+    if let (Some(offer), Some(uris)) = (offer, uris) {
+        uris.retain(|uri| !offer.is_untold(uri));
+    }
     if wants.get("taskIds").is_some() && !tasks::are_declared(&heard.params) {
         return server.refuse(id, &undeclared(tasks::required()));
     }

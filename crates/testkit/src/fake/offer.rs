@@ -1,7 +1,8 @@
 //! The lists of the server, from a file (`--offer FILE`), which a test may change at any time.
 //!
 //! `tools`, `prompts`, `resources` and `resourceTemplates` are lists, whose items are sent to the byte; the method of a
-//! missing list does not exist, whatever `capabilities` says. `pageSize` cuts them into pages. `capabilities`,
+//! missing list does not exist, whatever `capabilities` says. `pageSize` cuts them into pages. Subscriptions to the resources in
+//! `untold` are declined. `capabilities`,
 //! `instructions` and `serverInfo` are for the greeting; without `capabilities`, each present list is declared. `ttlMs` and
 //! `cacheScope` are the cache hints of the modern era.
 
@@ -44,6 +45,11 @@ impl Offer {
                 greeting[key] = value;
             }
         }
+    }
+
+    /// Whether a subscription to this resource is declined.
+    pub(super) fn is_untold(&self, uri: &Value) -> bool {
+        self.value("untold").is_some_and(|untold| untold.as_array().is_some_and(|all| all.contains(uri)))
     }
 
     /// Replaces cache hints by those of the file.

@@ -7,7 +7,7 @@ use super::template::Blanks;
 use super::{stdio, tools};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub(super) struct Asking {
     pub(super) id: String,
     /// Time that the server works before it asks, and again before it answers.
     pub(super) work: Duration,
+    /// A second request, which follows the answer to the first: its id, and the whole message.
+    pub(super) then: Option<(String, Vec<u8>)>,
 }
 
 pub struct Server {
@@ -45,6 +47,8 @@ pub struct Server {
     pub(super) held: Vec<Held>,
     /// Calls of `ask`, by the id of the request to the client.
     pub(super) asked: BTreeMap<String, Asking>,
+    /// Accounts for which the client was told to open a URL first.
+    pub(super) logins: BTreeSet<String>,
     /// Memory that is held for nothing.
     pub(super) hoard: Vec<u8>,
     pub(super) modern: ModernState,
@@ -53,8 +57,8 @@ pub struct Server {
 impl Server {
     pub fn new(options: Options, launch: u32) -> Self {
         let (held, asked) = (Vec::new(), BTreeMap::new());
-        let (hoard, modern) = (Vec::new(), ModernState::default());
-        Self { options, launch, answers: 0, deaf: false, held, asked, hoard, modern }
+        let (logins, hoard, modern) = (BTreeSet::new(), Vec::new(), ModernState::default());
+        Self { options, launch, answers: 0, deaf: false, held, asked, logins, hoard, modern }
     }
 
     pub(super) fn begin(&self) {
@@ -139,7 +143,11 @@ impl Server {
         if let Some(list) = offer.as_ref().and_then(|offer| offer.list(method, &heard.params, &more)) {
             return self.say(&format!(r#""id":{id},{list}"#));
         }
+        let is_untold = offer.as_ref().is_some_and(|offer| offer.is_untold(&heard.params["uri"]));
         match (method, &self.options.greeting) {
+            ("resources/subscribe", _) if is_untold => {
+                self.refuse(id, &json!({ "code": -32602, "message": "no news of this resource" }));
+            }
             ("initialize", Some(template)) => {
                 stdio::write(&Blanks { id, token: &heard.token }.fill(template));
             }

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const NAMES: &[&str] = &[
     "echo", "say", "hold", "release", "hang", "work", "crash", "flood", "facts", "ask", "spawn", "deaf",
-    "mute", "close", "complain", "grow", "later",
+    "mute", "close", "complain", "grow", "burn", "later",
 ];
 
 /// Lists the tools. Also lists names without an implementation.
@@ -46,8 +46,11 @@ pub(super) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
             server.answer(id, &json!({ "done": true }));
         }
         "facts" => server.answer(id, &facts()),
-        // A request to the client after `ms`; answers with the client's answer unchanged.
+        // A request to the client after `ms`, and a second one if there is `then`; answers with the client's last answer
+        // unchanged.
         "ask" => ask(server, &blanks, arguments),
+        // Wants the `urls` to be opened before the second call for the same `account`. Not listed.
+        "login" => login(server, id, arguments),
         // Starts a process that does not end by itself; answers with its pid.
         "spawn" => server.answer(id, &json!({ "pid": spawn(arguments) })),
         // Answers, and stops reading.
@@ -67,6 +70,12 @@ pub(super) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
         "grow" => {
             server.hoard.resize(arguments["bytes"].as_u64().unwrap_or(0) as usize, 1);
             server.answer(id, &json!({ "pid": std::process::id() }));
+        }
+        // Keeps a processor busy for `ms`, and answers.
+        "burn" => {
+            let began = Instant::now();
+            while began.elapsed() < time(arguments) {}
+            server.answer(id, &json!({}));
         }
         // Answers after `ms` with its `tag`, and `fill` times `x`; the tag goes to a file at once. Other calls proceed.
         "later" => later(server, id, heard),
@@ -213,7 +222,9 @@ fn facts() -> Value {
 
 /// `request` is the whole message; `id` is the id that the client's answer must carry.
 fn ask(server: &mut Server, blanks: &Blanks<'_>, arguments: &Value) {
-    let asking = Asking { id: blanks.id.to_owned(), work: time(arguments) };
+    let then = arguments.get("then").map(|then| (text(then, "id"), text(then, "request")));
+    let then = then.map(|(id, request)| (id.to_owned(), [&blanks.fill(request)[..], b"\n"].concat()));
+    let asking = Asking { id: blanks.id.to_owned(), work: time(arguments), then };
     std::thread::sleep(asking.work);
     server.asked.insert(text(arguments, "id").to_owned(), asking);
     let line = blanks.fill(text(arguments, "request"));
@@ -221,10 +232,26 @@ fn ask(server: &mut Server, blanks: &Blanks<'_>, arguments: &Value) {
 }
 
 pub(super) fn client_answered(server: &mut Server, id: &str, line: &str) {
-    if let Some(asking) = server.asked.remove(id) {
-        std::thread::sleep(asking.work);
-        server.answer_text(&asking.id, line);
+    let Some(mut asking) = server.asked.remove(id) else { return };
+    std::thread::sleep(asking.work);
+    match asking.then.take() {
+        Some((id, request)) => {
+            server.asked.insert(id, asking);
+            stdio::write(&request);
+        }
+        None => server.answer_text(&asking.id, line),
     }
+}
+
+fn login(server: &mut Server, id: &str, arguments: &Value) {
+    if !server.logins.insert(text(arguments, "account").to_owned()) {
+        return server.answer_text(id, "logged in");
+    }
+    let urls = arguments["urls"].as_array().into_iter().flatten();
+    let wanted = urls
+        .map(|url| json!({ "mode": "url", "elicitationId": url, "url": url, "message": "Please open it." }));
+    let data = json!({ "elicitations": wanted.collect::<Vec<Value>>() });
+    server.refuse(id, &json!({ "code": -32042, "message": "Open it first", "data": data }));
 }
 
 fn time(arguments: &Value) -> Duration {

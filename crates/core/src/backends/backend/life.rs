@@ -2,7 +2,7 @@
 //! backend that belong to one process.
 
 use super::Backend;
-use crate::backends::{AfterStop, BackendOutbox, BackendState, Tasks};
+use crate::backends::{AfterStop, BackendOutbox, BackendState, LateLogs, OwnListen, Tasks};
 use crate::ids::Launch;
 use crate::moment::Moment;
 use switchboard_protocol::Framing;
@@ -137,6 +137,9 @@ impl Backend {
         self.lists.begin_process();
         self.roots.forget_questions();
         self.level = None;
+        self.translator = None;
+        self.own_listen = OwnListen::default();
+        self.late_logs = LateLogs::default();
         // Tasks ended with the previous process; the next may reuse their ids.
         self.tasks.end_all(now);
         self.held_tasks = Tasks::default();

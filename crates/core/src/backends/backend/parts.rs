@@ -3,7 +3,7 @@
 use super::Backend;
 use crate::backends::{
     BackendFraming, BackendHandshake, BackendLists, BackendOutbox, BackendQueue, BackendRoots, Breaker,
-    Counters, Health, Quarantine, Subscriptions, Tasks,
+    Counters, Health, LateLogs, OwnListen, Quarantine, Subscriptions, Tasks,
 };
 
 impl Backend {
@@ -53,6 +53,22 @@ impl Backend {
 
     pub(crate) fn subscriptions_mut(&mut self) -> &mut Subscriptions {
         &mut self.subscriptions
+    }
+
+    pub(crate) fn own_listen(&self) -> &OwnListen {
+        &self.own_listen
+    }
+
+    pub(crate) fn own_listen_mut(&mut self) -> &mut OwnListen {
+        &mut self.own_listen
+    }
+
+    pub(crate) fn late_logs(&self) -> &LateLogs {
+        &self.late_logs
+    }
+
+    pub(crate) fn late_logs_mut(&mut self) -> &mut LateLogs {
+        &mut self.late_logs
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {

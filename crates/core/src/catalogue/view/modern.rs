@@ -5,10 +5,11 @@ use super::welcome::server_info;
 use super::{Member, Page, View};
 use crate::catalogue::hints::{Freshness, Hints};
 use crate::catalogue::list::List;
-use crate::catalogue::names::NameStyle;
+use crate::catalogue::offer::Offer;
+use crate::translation::for_modern;
 use serde_json::{Value, json};
 use switchboard_protocol::modern::{MODERN_VERSIONS, SERVER_INFO};
-use switchboard_protocol::{Dialect, Outgoing, RawId};
+use switchboard_protocol::{Dialect, Era, Outgoing, RawId};
 
 impl View {
     /// The answer to a list request of a modern client.
@@ -26,7 +27,7 @@ impl View {
         let members = format!(
             r#""resultType":"complete","ttlMs":{ttl_ms},"cacheScope":"{scope}","_meta":{{"{SERVER_INFO}":{info}}},"#
         );
-        self.answer_with(&members, list, page, id, dialect)
+        self.answer_with(&members, self.stock(list, Era::Modern), (list, page), id, dialect)
     }
 
     /// Cache hints for a merged list: those of the member that expires first, private if one member is.
@@ -42,12 +43,8 @@ impl View {
 
     /// The `result` of `server/discover`, for a client with these capabilities. Names the unavailable servers.
     pub fn discover(&self, unavailable: &[String], declared: &Value) -> String {
-        if let [Member { naming, offer: Some(offer), .. }] = &self.members[..]
-            && naming.style == NameStyle::Plain
-            && let Ok(own) = std::str::from_utf8(offer.welcome())
-        {
-            // The result becomes part of one line.
-            return own.replace(['\n', '\r'], " ");
+        if let Some(own) = self.only_plain().and_then(own_discovery) {
+            return own;
         }
         let of_member = |member: &Member| match &member.offer {
             Some(offer) => own_to(member, Hints::of_result(offer.welcome()).freshness()),
@@ -58,16 +55,10 @@ impl View {
             // They may be back at any time.
             fresh = Freshness { ttl_ms: 0, ..fresh };
         }
-        let mut capabilities = self.capabilities();
-        let undeclared: Vec<String> =
-            undeclared_extensions(&capabilities, declared).into_iter().map(str::to_owned).collect();
-        if let Some(extensions) = capabilities.get_mut("extensions").and_then(Value::as_object_mut) {
-            extensions.retain(|name, _| !undeclared.contains(name));
-        }
         let mut result = json!({
             "resultType": "complete",
             "supportedVersions": MODERN_VERSIONS,
-            "capabilities": capabilities,
+            "capabilities": self.capabilities(declared, Era::Modern),
             "ttlMs": fresh.ttl_ms,
             "cacheScope": fresh.scope.name(),
             "_meta": { SERVER_INFO: server_info() },
@@ -79,24 +70,25 @@ impl View {
     }
 }
 
+/// The answer of the only server to `server/discover`. That of a legacy server is made from its answer to `initialize`.
+fn own_discovery(offer: &Offer) -> Option<String> {
+    match offer.is_modern() {
+        // The result becomes part of one line.
+        true => Some(std::str::from_utf8(offer.welcome()).ok()?.replace(['\n', '\r'], " ")),
+        false => for_modern::discovered(offer.welcome()),
+    }
+}
+
 /// Hints of a member. What the rights of a client leave of its items is for that client only.
 fn own_to(member: &Member, fresh: Freshness) -> Freshness {
     if member.naming.is_narrowed() { fresh.private() } else { fresh }
-}
-
-/// The extensions that a server offers and a client did not declare: neither may use them towards the other.
-/// Both arguments are `capabilities`.
-fn undeclared_extensions<'a>(server: &'a Value, client: &Value) -> Vec<&'a str> {
-    let declared = |name: &str| client["extensions"].get(name).is_some_and(Value::is_object);
-    let offered = server["extensions"].as_object().into_iter().flatten();
-    offered.filter(|(name, _)| !declared(name)).map(|(name, _)| name.as_str()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::access::{Patterns, Rights};
-    use crate::catalogue::{CacheScope, Listing, Naming, Offer};
+    use crate::catalogue::{CacheScope, Listing, NameStyle, Naming};
     use crate::ids::ServerId;
     use std::sync::Arc;
 
@@ -222,12 +214,97 @@ mod tests {
         assert_eq!(view.discover(&[], &json!({})), found.to_string());
     }
 
+    /// What a legacy server with tasks has said, on several lines.
+    const WELCOME: &str = "{\n\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\n\"tools\":{},\"tasks\":{}},\"serverInfo\":{\"name\":\"s\"}}";
+
+    fn legacy(naming: Naming, page: Value) -> Member {
+        let listing = Listing::read(List::Tools, &[page.to_string().into()], &naming).unwrap();
+        let offer = Offer::new(WELCOME.into()).with(Arc::new(listing));
+        Member { server: ServerId(0), naming: Arc::new(naming), offer: Some(Arc::new(offer)) }
+    }
+
+    fn with_tasks() -> Value {
+        let execution = json!({"taskSupport": "optional"});
+        json!({"tools": [{"name": "x", "execution": execution, "n": 1}, {"name": "y", "title": "\"execution\""}]})
+    }
+
     #[test]
-    fn undeclared_extensions_are_named() {
-        let server = json!({"extensions": {"a/x": {}, "b/y": {"n": 1}, "c/z": {}}});
-        let client = json!({"extensions": {"b/y": {}, "c/z": null, "d/w": {}}});
-        assert_eq!(undeclared_extensions(&server, &client), ["a/x", "c/z"]);
-        assert_eq!(undeclared_extensions(&server, &json!({})).len(), 3);
-        assert!(undeclared_extensions(&json!({}), &client).is_empty());
+    fn one_plain_legacy_server_is_translated() {
+        let view = View::new(vec![legacy(Naming::new("a", NameStyle::Plain), with_tasks())], 1);
+        let expect = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}}"#;
+        assert_eq!(view.discover(&[], &json!({})), expect);
+        assert_eq!(
+            ask(&view)["result"]["tools"],
+            json!([{"name": "x", "n": 1}, {"name": "y", "title": "\"execution\""}])
+        );
+        // Legacy clients get the words of their own era.
+        assert_eq!(view.welcome("2025-11-25", &[], &json!({})), WELCOME.replace('\n', " "));
+        let legacy = view.answer(List::Tools, Page::First, None, &RawId::from_number(7), Dialect::Standard);
+        assert!(String::from_utf8(legacy.to_vec()).unwrap().contains("taskSupport"));
+    }
+
+    /// An answer to `server/discover` is no answer to `initialize`.
+    #[test]
+    fn legacy_client_is_not_greeted_by_a_discovery() {
+        let found = discovered(900, "public", "x/y");
+        let view = View::new(vec![with_naming(Naming::new("a", NameStyle::Plain), &found, None)], 1);
+        let welcome: Value = serde_json::from_str(&view.welcome("2025-11-25", &[], &json!({}))).unwrap();
+        assert_eq!(
+            (&welcome["protocolVersion"], &welcome["serverInfo"]["name"]),
+            (&json!("2025-11-25"), &json!("switchboard"))
+        );
+        assert_eq!(welcome.get("supportedVersions"), None);
+    }
+
+    #[test]
+    fn legacy_tasks_are_hidden_among_others() {
+        let own = json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}, "own": {}},
+        });
+        let page = json!({"tools": [{"name": "z", "execution": {"own": 1}}]});
+        let members =
+            vec![legacy(Naming::new("a", NameStyle::Prefixed), with_tasks()), member("b", &own, Some(page))];
+        let view = View::new(members, 1);
+        let found: Value = serde_json::from_str(&view.discover(&[], &json!({}))).unwrap();
+        assert_eq!(found["capabilities"], json!({"tools": {"listChanged": true}, "own": {}}));
+        let mine = json!([
+            {"name": "a__x", "n": 1}, {"name": "a__y", "title": "\"execution\""}, {"name": "b__z", "execution": {"own": 1}},
+        ]);
+        assert_eq!(ask(&view)["result"]["tools"], mine);
+        let page = |page| {
+            let answer = view.modern_answer(
+                List::Tools,
+                (page, Some(2)),
+                false,
+                &RawId::from_number(7),
+                Dialect::Standard,
+            );
+            serde_json::from_slice::<Value>(&answer.to_vec()).unwrap()["result"].take()
+        };
+        assert_eq!(page(Page::First)["tools"], json!([mine[0], mine[1]]));
+        assert_eq!(page(Page::At(2))["tools"], json!([mine[2]]));
+        let legacy: Value = serde_json::from_str(&view.welcome("2025-11-25", &[], &json!({}))).unwrap();
+        assert_eq!(legacy["capabilities"]["tasks"], json!({}));
+    }
+
+    /// In both eras.
+    #[test]
+    fn undeclared_extensions_are_left_out() {
+        let server = json!({"capabilities": {"extensions": {"a/x": {}, "b/y": {"n": 1}, "c/z": {}}}});
+        let view = View::new(vec![member("a", &server, None)], 1);
+        let check = |declared: Value, expect: Value| {
+            let answers = [view.discover(&[], &declared), view.welcome("2025-11-25", &[], &declared)];
+            for answer in answers.map(|answer| serde_json::from_str::<Value>(&answer).unwrap()) {
+                assert_eq!(answer["capabilities"]["extensions"], expect, "{declared}");
+            }
+        };
+        check(json!({"extensions": {"b/y": {}, "c/z": null, "d/w": {}}}), json!({"b/y": {"n": 1}}));
+        check(
+            json!({"extensions": {"a/x": {}, "b/y": {}, "c/z": {}}}),
+            server["capabilities"]["extensions"].clone(),
+        );
+        check(json!({"extensions": ["a/x"]}), json!({}));
+        check(json!({}), json!({}));
+        check(Value::Null, json!({}));
     }
 }

@@ -1,11 +1,12 @@
 //! The merged lists as bytes, and answers from them. All pages are slices of the same bytes: an answer copies
 //! nothing. Must not know who asks.
 
-use super::View;
+use super::{Member, View};
 use crate::catalogue::cursor;
 use crate::catalogue::list::List;
+use crate::translation::for_modern;
 use bytes::Bytes;
-use switchboard_protocol::{Dialect, Outgoing, Patch, RawId, Span};
+use switchboard_protocol::{Dialect, Era, Outgoing, Patch, RawId, Span};
 
 /// Position of a client in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,19 +38,18 @@ impl View {
         id: &RawId,
         dialect: Dialect,
     ) -> Outgoing {
-        self.answer_with("", list, (page, page_size), id, dialect)
+        self.answer_with("", self.stock(list, Era::Legacy), (list, (page, page_size)), id, dialect)
     }
 
-    /// The same, with further members of the result before the list, each followed by a comma.
+    /// The same from this stock, with further members of the result before the list, each followed by a comma.
     pub(super) fn answer_with(
         &self,
         members: &str,
-        list: List,
-        (page, page_size): (Page, Option<usize>),
+        stock: &Stock,
+        (list, (page, page_size)): (List, (Page, Option<usize>)),
         id: &RawId,
         dialect: Dialect,
     ) -> Outgoing {
-        let stock = self.stock(list);
         let total = stock.starts.len();
         let from = match page {
             Page::First => 0,
@@ -82,14 +82,29 @@ impl View {
         cursor::read(text)
     }
 
-    fn stock(&self, list: List) -> &Stock {
-        self.stocks[list as usize].get_or_init(|| self.make_stock(list))
+    /// The items for clients of an era.
+    pub(super) fn stock(&self, list: List, era: Era) -> &Stock {
+        let usual = || self.stocks[list as usize].get_or_init(|| self.make_stock(list, Era::Legacy));
+        match (list, era) {
+            (List::Tools, Era::Modern) => self.modern_tools().unwrap_or_else(usual),
+            _ => usual(),
+        }
     }
 
-    fn make_stock(&self, list: List) -> Stock {
+    /// The tools for modern clients, if they differ: those of legacy servers lack what such clients do not know.
+    fn modern_tools(&self) -> Option<&Stock> {
+        let differs = |member: &Member| {
+            let tools = member.list(List::Tools).filter(|_| member.is_legacy());
+            tools.is_some_and(|tools| for_modern::may_have_execution(tools.original()))
+        };
+        let make = || self.members.iter().any(differs).then(|| self.make_stock(List::Tools, Era::Modern));
+        self.modern_tools.get_or_init(make).as_ref()
+    }
+
+    fn make_stock(&self, list: List, era: Era) -> Stock {
         let members = || self.members.iter().enumerate().filter_map(|(at, m)| Some((at, m.list(list)?)));
         let mut known = members();
-        if let (Some((_, only)), None) = (known.next(), known.next())
+        if let (Some((_, only)), None, Era::Legacy) = (known.next(), known.next(), era)
             // Fast path: a single unchanged list shares the server's own bytes.
             && only.is_untouched()
             && !(self.has_apps && only.has_apps())
@@ -100,13 +115,20 @@ impl View {
         let mut items = Vec::with_capacity(members().map(|(_, listing)| listing.original().len()).sum());
         let mut starts = Vec::with_capacity(self.len(list));
         for (member, listing) in members() {
+            let is_translated = era == Era::Modern && self.members[member].is_legacy();
             for entry in 0..listing.len() as u32 {
                 if !items.is_empty() {
                     items.push(b',');
                 }
                 starts.push(items.len() as u32);
                 let app = |uri: &str| self.app_uri(member, uri);
+                let start = items.len();
                 listing.write(entry, self.alias(list, member, entry), app, &mut items);
+                let shorter = || for_modern::tool_without_execution(&items[start..]);
+                if let Some(shorter) = is_translated.then(shorter).flatten() {
+                    items.truncate(start);
+                    items.extend_from_slice(shorter.as_bytes());
+                }
             }
         }
         items.shrink_to_fit();

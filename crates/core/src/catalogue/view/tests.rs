@@ -377,7 +377,7 @@ fn welcome_merges_capabilities_of_members() {
         ],
         1,
     );
-    let welcome: Value = serde_json::from_str(&view.welcome("2025-06-18", &[])).unwrap();
+    let welcome: Value = serde_json::from_str(&view.welcome("2025-06-18", &[], &json!({}))).unwrap();
     assert_eq!(
         welcome,
         json!({
@@ -394,8 +394,12 @@ fn welcome_merges_capabilities_of_members() {
             "instructions": "## a\n\nFirst.\n\n## c\n\nThen.",
         })
     );
-    let late: Value =
-        serde_json::from_str(&View::new(vec![unknown("a", NameStyle::Plain)], 1).welcome("x", &[])).unwrap();
+    let late: Value = serde_json::from_str(&View::new(vec![unknown("a", NameStyle::Plain)], 1).welcome(
+        "x",
+        &[],
+        &json!({}),
+    ))
+    .unwrap();
     let changes = json!({"listChanged": true});
     assert_eq!(
         late["capabilities"],
@@ -410,7 +414,10 @@ fn one_plain_server_introduces_itself() {
     let offer = Offer::new(Bytes::from_static(own.as_bytes()));
     let naming = Arc::new(Naming::new("a", NameStyle::Plain));
     let view = View::new(vec![Member { server: ServerId(0), naming, offer: Some(Arc::new(offer)) }], 1);
-    assert_eq!(view.welcome("2025-06-18", &[]), own.replace("2024-11-05", "2025-06-18").replace('\n', " "));
+    assert_eq!(
+        view.welcome("2025-06-18", &[], &json!({})),
+        own.replace("2024-11-05", "2025-06-18").replace('\n', " ")
+    );
 }
 
 #[test]

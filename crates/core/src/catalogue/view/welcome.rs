@@ -2,22 +2,24 @@
 
 use super::{Member, View};
 use crate::catalogue::names::NameStyle;
+use crate::catalogue::offer::Offer;
 use crate::catalogue::scan;
+use crate::translation::for_modern;
 use serde_json::{Map, Value, json};
-use switchboard_protocol::{Span, json as scanner};
+use switchboard_protocol::{Era, Span, json as scanner};
 
 impl View {
-    /// The `result` of `initialize`, with this protocol version. Names the unavailable servers.
-    pub fn welcome(&self, version: &str, unavailable: &[String]) -> String {
-        if let [Member { naming, offer: Some(offer), .. }] = &self.members[..]
-            && naming.style == NameStyle::Plain
+    /// The `result` of `initialize`, with this protocol version, for a client with these capabilities. Names the unavailable
+    /// servers.
+    pub fn welcome(&self, version: &str, unavailable: &[String], declared: &Value) -> String {
+        if let Some(offer) = self.only_plain().filter(|offer| !offer.is_modern())
             && let Some(own) = with_version(offer.welcome(), version)
         {
             return own;
         }
         let mut welcome = json!({
             "protocolVersion": version,
-            "capabilities": self.capabilities(),
+            "capabilities": self.capabilities(declared, Era::Legacy),
             "serverInfo": server_info(),
         });
         if let Some(instructions) = self.instructions(unavailable) {
@@ -26,7 +28,17 @@ impl View {
         welcome.to_string()
     }
 
-    pub(super) fn capabilities(&self) -> Value {
+    /// The only server, if its names are its own and its welcome is known: it introduces itself.
+    pub(super) fn only_plain(&self) -> Option<&Offer> {
+        match &self.members[..] {
+            [Member { naming, offer, .. }] if naming.style == NameStyle::Plain => offer.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The capabilities of all servers for a client of this era, without extensions that the client has not declared:
+    /// neither side may use them towards the other. `declared`: the client's own `capabilities`.
+    pub(super) fn capabilities(&self, declared: &Value, era: Era) -> Value {
         let mut union = Map::new();
         for member in &self.members {
             let Some(offer) = &member.offer else {
@@ -36,8 +48,10 @@ impl View {
                 }
                 continue;
             };
+            let is_known =
+                |name: &str| era == Era::Legacy || offer.is_modern() || !for_modern::is_hidden(name);
             if let Value::Object(capabilities) = offer.capabilities() {
-                merge(&mut union, capabilities);
+                merge(&mut union, capabilities.iter().filter(|(name, _)| is_known(name)));
             }
         }
         // Lists change when servers come and go, even where a server's own never do.
@@ -48,6 +62,9 @@ impl View {
                 Some(other) => *other = json!({"listChanged": true}),
                 None => {}
             }
+        }
+        if let Some(Value::Object(extensions)) = union.get_mut("extensions") {
+            extensions.retain(|name, _| declared["extensions"].get(name).is_some_and(Value::is_object));
         }
         Value::Object(union)
     }
@@ -79,10 +96,10 @@ pub fn unavailable(name: &str) -> String {
 }
 
 /// Merges capabilities: objects are merged, false and null count as absent, otherwise the first value stays.
-fn merge(union: &mut Map<String, Value>, more: &Map<String, Value>) {
-    for (key, value) in more.iter().filter(|(_, value)| !value.is_null() && **value != false) {
+fn merge<'a>(union: &mut Map<String, Value>, more: impl Iterator<Item = (&'a String, &'a Value)>) {
+    for (key, value) in more.filter(|(_, value)| !value.is_null() && **value != false) {
         match (union.get_mut(key), value) {
-            (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
+            (Some(Value::Object(known)), Value::Object(value)) => merge(known, value.iter()),
             // Copied along with an enclosing object.
             (Some(known @ (Value::Null | Value::Bool(false))), value) => *known = value.clone(),
             (Some(_), _) => {}

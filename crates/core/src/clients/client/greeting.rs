@@ -5,6 +5,7 @@ use crate::clients::declared::{Declared, info_of};
 use crate::clients::handshake::Handshake;
 use crate::clients::{Client, Greeting, Profile};
 use crate::settings::{Capabilities, ServerSettings};
+use serde_json::Value;
 use std::sync::Arc;
 use switchboard_protocol::{Era, Message, Part, modern};
 
@@ -20,9 +21,9 @@ impl Client {
         };
         let declared = declared.here(!self.is_elsewhere);
         self.declared = match Era::of_handshake(initialize) {
-            Era::Legacy => declared,
+            Era::Legacy if !self.is_translated() => declared,
             // Only an answer can ask a modern client.
-            Era::Modern => declared.without_roots(),
+            Era::Legacy | Era::Modern => declared.without_roots(),
         };
     }
 
@@ -31,8 +32,45 @@ impl Client {
         self.greeting().map_or(Era::Legacy, Greeting::era)
     }
 
+    /// The era whose codes errors for the client have.
+    pub(crate) fn era_of_errors(&self) -> Era {
+        if self.has_modern_errors || self.speaks_modern() { Era::Modern } else { Era::Legacy }
+    }
+
+    /// Records whether a client that another Switchboard serves speaks the modern era.
+    pub(crate) fn set_modern_errors(&mut self, are_modern: bool) {
+        self.has_modern_errors = are_modern;
+    }
+
     pub(crate) fn is_modern(&self) -> bool {
         self.era() == Era::Modern
+    }
+
+    /// Whether it is a modern client whose messages are translated for a legacy server.
+    pub(crate) fn is_translated(&self) -> bool {
+        self.greeting().is_some_and(|greeting| greeting.translated().is_some())
+    }
+
+    /// Whether its own messages are modern, whatever its server speaks.
+    pub(crate) fn speaks_modern(&self) -> bool {
+        self.is_modern() || self.is_translated()
+    }
+
+    /// Whether a modern client can be asked this: it has declared the capability.
+    pub(crate) fn declares(&self, capability: &str) -> bool {
+        self.capabilities()[capability].is_object()
+    }
+
+    /// Whether a modern client can be asked to open a URL. Elicitation alone means forms.
+    pub(crate) fn opens_urls(&self) -> bool {
+        self.capabilities()["elicitation"]["url"].is_object()
+    }
+
+    /// What a translated client has declared; null if it is none.
+    fn capabilities(&self) -> Value {
+        let declaration = self.greeting().and_then(Greeting::translated);
+        let capabilities = declaration.and_then(|it| it.part(Part::MetaCapabilities)).unwrap_or_default();
+        serde_json::from_slice(capabilities).unwrap_or_default()
     }
 
     /// Whether a request may decide the era of the client, or must fit it. `false` for nearly all requests of the
@@ -48,7 +86,9 @@ impl Client {
 
     /// Whether the client has declared the same as this request.
     pub(crate) fn has_declared(&self, request: &Message) -> bool {
-        self.greeting().is_some_and(|greeting| modern::declare_same(greeting.initialize(), request))
+        self.greeting().is_some_and(|greeting| {
+            modern::declare_same(greeting.translated().unwrap_or(greeting.initialize()), request)
+        })
     }
 
     /// Records a greeting that we have made for the client.
@@ -62,6 +102,7 @@ impl Client {
         self.info = None;
         self.handshake = Handshake::New;
         self.declared = Declared::default();
+        self.hide_roots();
     }
 
     /// The profile that an `initialize` would have at a server.

@@ -66,6 +66,7 @@ impl Client {
             level: None,
             dialect: new.dialect,
             goes_by_request: false,
+            has_modern_errors: false,
             refusal_mark: None,
             is_elsewhere: false,
             presence: Presence::Here,
@@ -113,8 +114,9 @@ impl Client {
             level: self.level.clone(),
             ..Self::new(new, Role::Delegate { of: self.id }, self.known.clone())
         };
-        delegate.declare(greeting.initialize());
+        let initialize = greeting.initialize().clone();
         delegate.handshake = Handshake::Answered(greeting);
+        delegate.declare(&initialize);
         delegate
     }
 

@@ -1,7 +1,7 @@
 //! A client's workspaces: the roots that it has named, and its known folders.
 
 use crate::clients::Client;
-use crate::clients::roots::{ClientRoot, RootsAnswer, RootsStage};
+use crate::clients::roots::{ClientRoot, RootsAnswer, RootsStage, ShownRoots};
 use crate::clients::shared::Shared;
 use crate::routing::Known;
 use crate::routing::path::Style;
@@ -67,6 +67,20 @@ impl Client {
     /// The client's last answer to `roots/list`.
     pub(crate) fn roots_answer(&self) -> Option<&RootsAnswer> {
         self.roots.answer()
+    }
+
+    /// The roots that the client has shown to a legacy server, as a modern client.
+    pub(crate) fn shown_roots(&self) -> Option<&ShownRoots> {
+        self.roots.shown()
+    }
+
+    pub(crate) fn show_roots(&mut self, shown: ShownRoots) {
+        self.roots.show(Some(shown));
+    }
+
+    /// Forgets the roots that the client has shown.
+    pub(crate) fn hide_roots(&mut self) {
+        self.roots.show(None);
     }
 
     /// Starts a request for the client's roots.

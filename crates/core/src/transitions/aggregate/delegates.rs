@@ -7,8 +7,9 @@ use crate::core::{Core, Followup};
 use crate::environment::Environment;
 use crate::event::Surroundings;
 use crate::ids::{ClientId, ServerId};
-use crate::messages::initialized_notice;
+use crate::messages::{initialized_notice, own_message};
 use crate::transitions::Route;
+use switchboard_protocol::modern::Declaration;
 use switchboard_protocol::{Message, Method};
 
 impl Core {
@@ -89,6 +90,7 @@ impl Core {
 
     /// Ends a delegate whose client is still connected; its open requests are still answered.
     fn retire_delegate(&mut self, delegate: ClientId) {
+        self.end_paused_of(delegate);
         let Some(c) = self.clients.get_mut(&delegate) else { return };
         // First: a lost client holds no lease any more, and `leave` then drops its tasks too.
         c.mark_lost();
@@ -104,7 +106,13 @@ impl Core {
             return;
         };
         let Some(c) = self.clients.get(&client) else { return };
-        let greeting = Greeting::new(initialize.clone(), initialized_notice());
+        // A modern client at a legacy server is greeted as a legacy one, and its messages are translated.
+        let declaration = Declaration::of(initialize).ok().filter(|_| self.is_translated_at(server));
+        let translated = declaration.and_then(|it| own_message(it.legacy_initialize(0).into()));
+        let greeting = match translated {
+            Some(legacy) => Greeting::translation(legacy, initialized_notice(), initialize.clone()),
+            None => Greeting::new(initialize.clone(), initialized_notice()),
+        };
         let id = self.numbers.new_delegate();
         let mut delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
         // The previous delegate most likely declared the same.

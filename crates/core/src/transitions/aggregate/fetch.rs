@@ -7,6 +7,7 @@ use crate::clients::Role;
 use crate::core::Core;
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId, Launch};
+use crate::messages::is_not_offered;
 use crate::pending::Asker;
 use crate::pins::Pinning;
 use std::sync::Arc;
@@ -46,7 +47,12 @@ impl Core {
             Method::PromptsChanged => &[List::Prompts],
             _ => &[List::Resources, List::Templates],
         };
-        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        self.fetch_anew(launch.backend, lists);
+    }
+
+    /// Fetches lists again, which may have changed, if they have been fetched before.
+    pub(crate) fn fetch_anew(&mut self, backend: BackendId, lists: &[List]) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
         b.lists_mut().mark_changed(lists);
         if let Some(due) = b.lists().next_round_at() {
             self.clock.wake_at(due);
@@ -55,13 +61,14 @@ impl Core {
         }
     }
 
-    /// Fetches a list again from servers that announce no changes, if it is no longer fresh. Returns whether one is not.
+    /// Fetches a list again from servers whose announcements do not reach us, if it is no longer fresh. Returns whether one
+    /// is not.
     pub(super) fn refresh_stale(&mut self, client: ClientId, list: List) -> bool {
         let now = self.clock.now();
         let homes: Vec<BackendId> =
             self.delegates(client).iter().filter_map(|delegate| self.clients.get(delegate)?.home()).collect();
-        let is_stale =
-            |b: &Backend| b.lists().is_stale(list, now) && !b.announced_changes().includes_list(list);
+        let tells = |b: &Backend| !b.own_listen().is_deaf() && b.announced_changes().includes_list(list);
+        let is_stale = |b: &Backend| b.lists().is_stale(list, now) && !tells(b);
         let stale = homes.into_iter().filter(|home| self.backends.get(home).is_some_and(is_stale));
         let stale: Vec<BackendId> = stale.collect();
         for backend in &stale {
@@ -205,20 +212,15 @@ impl Core {
             return own.clone();
         }
         let (server, profile) = (b.server(), b.key().profile.clone());
+        // Nobody's if its process served several principals: it was retired for that.
+        let Some(principal) = self.viewers_of(b, &offer) else { return offer };
         let root = b.root().filter(|_| b.settings().launch_uses_root).map(Arc::from);
         let (Some(profile), Some(origin)) = (profile, self.origin(backend)) else { return offer };
-        let key = OfferKey { profile, root };
+        let key = OfferKey { profile, root, principal };
         if let Some(known) = origin.store_offer(key.clone(), &offer) {
             return known;
         }
         self.actions.push(Action::StoreOffer { server, key, offer: offer.clone() });
         offer
     }
-}
-
-/// Whether a server answers that it does not know the method.
-fn is_not_offered(answer: &Message) -> bool {
-    const METHOD_NOT_FOUND: i64 = -32601;
-    let answer = serde_json::from_slice::<serde_json::Value>(answer.bytes());
-    answer.is_ok_and(|answer| answer["error"]["code"] == METHOD_NOT_FOUND)
 }

@@ -25,11 +25,13 @@ impl Core {
     /// The offer of a delegate's server: from its own backend, otherwise the latest stored one for its kind of client.
     pub(crate) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&delegate)?;
-        let own = c.home().and_then(|home| self.backends.get(&home)?.offer().cloned());
+        let home = c.home().and_then(|home| self.backends.get(&home));
+        let own = home.filter(|b| self.may_be_shown(b, c.principal())).and_then(|b| b.offer().cloned());
         own.or_else(|| {
             let server = self.servers.get(c.server())?;
-            let key = OfferKey { profile: c.profile().cloned()?, root: self.offer_root(c)? };
-            server.offers().get(&key)?.offer().cloned()
+            let (profile, root) = (c.profile().cloned()?, self.offer_root(c)?);
+            let key = OfferKey { profile, root, principal: None };
+            server.offers().seen_by(c.principal(), &key)?.offer().cloned()
         })
     }
 
@@ -43,14 +45,19 @@ impl Core {
     }
 
     /// The offer shown to a client: its own, or, once it no longer waits, the newest one made to other kinds
-    /// of clients.
+    /// of clients. Those of the other era are shown other tools: only while the era of the server is not known,
+    /// a modern client is shown what legacy ones were.
     pub(super) fn shown_offer(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         self.offer_for(delegate).or_else(|| {
             let c = self.clients.get(&delegate)?;
             let offer = self.aggregate(c.connection())?.delegate_at(c.server())?.offer();
             let is_awaited = offer.is_awaited(self.clock.now());
             let root = self.offer_root(c).filter(|_| !is_awaited)?;
-            self.servers.get(c.server())?.offers().newest(root.as_deref())?.offer().cloned()
+            let offers = self.servers.get(c.server())?.offers();
+            let newest = |era| offers.newest(root.as_deref(), c.principal(), era);
+            let may_be_legacy = c.is_modern() && self.era_of(c.server()) != Some(Era::Modern);
+            let found = newest(c.era()).or_else(|| newest(Era::Legacy).filter(|_| may_be_legacy));
+            found?.offer().cloned()
         })
     }
 

@@ -47,6 +47,7 @@ impl Core {
                 && !other.is_lost()
                 && other.server() == c.server()
                 && other.profile() == c.profile()
+                && (!c.is_modern() || other.principal() == c.principal())
                 && at_same_root(other)
         });
         // With no linger time, a running backend is not kept for its lists.

@@ -59,7 +59,7 @@ impl Core {
                 return self.hold(client, id, batch, message, paths);
             }
             return match message.method() {
-                Method::Listen => self.aggregate_listens(client, id, batch, message),
+                Method::Listen => self.open_listen(client, id, batch, message),
                 _ => self.aggregate_discover(client, id, batch, message),
             };
         }
@@ -254,7 +254,7 @@ impl Core {
                 }
                 RequestOwner::Delegate(delegate)
             }
-            None => RequestOwner::Nobody(self.unknown_task(&task)),
+            None => RequestOwner::Nobody(self.no_such_task(message)),
         }
     }
 
@@ -342,9 +342,8 @@ impl Core {
         let minted = self.accept(client, NOWHERE, id, batch, message);
         if let Some(level) = level {
             for delegate in self.delegates(client) {
-                // Unknown counts as yes: the server gets the level when it has started.
-                let logs = self.offer_for(delegate).is_none_or(|offer| offer.declares_logging());
-                let Some(c) = self.clients.get_mut(&delegate).filter(|_| logs) else { continue };
+                let takes_it = self.takes_level(delegate);
+                let Some(c) = self.clients.get_mut(&delegate).filter(|_| takes_it) else { continue };
                 c.set_level(level.clone());
                 self.spread_level(delegate, NOWHERE);
             }
@@ -354,6 +353,15 @@ impl Core {
         }
         self.conclude_empty(minted);
         self.tell_all_unavailable(client);
+    }
+
+    /// Whether a server may hear of a level. A legacy one that has not declared `logging` would refuse it; a modern one hears
+    /// of it with each request, whatever it has declared.
+    fn takes_level(&self, delegate: ClientId) -> bool {
+        let home = self.clients.get(&delegate).and_then(|c| c.home());
+        // Unknown counts as yes: the server gets the level when it has started.
+        home.is_some_and(|home| self.is_translated(home))
+            || self.offer_for(delegate).is_none_or(|offer| offer.declares_logging())
     }
 
     /// Confirms the handshake for a client that requests lists without having sent `initialized`: some

@@ -5,11 +5,9 @@ use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::name_of;
 use crate::transitions::Addressee;
+use crate::translation::for_modern::wants_url;
 use std::borrow::Cow;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part, RawId};
-
-/// Error code of an answer that asks the client to open a URL first, as an elicitation does.
-const URL_ELICITATION_REQUIRED: f64 = -32042.0;
 
 impl Core {
     /// Refuses a server's request that the config denies; returns whether it does.
@@ -30,8 +28,7 @@ impl Core {
         if self.settings_of(backend).asks.elicitation {
             return false;
         }
-        let code = answer.part(Part::ErrorCode).and_then(|code| serde_json::from_slice::<f64>(code).ok());
-        let is_denied = code == Some(URL_ELICITATION_REQUIRED);
+        let is_denied = wants_url(answer);
         if is_denied {
             let method = Method::Elicit.name().unwrap_or_default();
             self.report_denied(backend, Cow::Borrowed(method), Some(client));

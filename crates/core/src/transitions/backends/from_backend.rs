@@ -6,10 +6,11 @@ use crate::core::{Core, Followup};
 use crate::event::About;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
+use crate::messages::is_not_offered;
 use crate::pending::{AskedBy, Asker, MergeSource, Pending, Question, name_of};
 use crate::record::FramingChoice;
 use crate::servers::LastStart;
-use crate::transitions::{Addressee, CallEnd};
+use crate::transitions::{Addressee, CallEnd, as_modern_list};
 use serde::Deserialize;
 use switchboard_protocol::dialect;
 use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
@@ -33,9 +34,21 @@ impl Core {
         let answers = matches!(message.kind(), Kind::Response { .. });
         let is_ours = answers && message.part(Part::Id).and_then(RawId::minted).is_some();
         self.backend_spoke(launch, is_ours);
+        match self.backends.get(&launch.backend).is_some_and(|b| b.is_translated()) {
+            true => self.translate_from_backend(launch, message),
+            false => {
+                if let Some(message) = self.ask_for_modern(launch, message) {
+                    self.backend_says(launch, message);
+                }
+            }
+        }
+    }
+
+    /// Handles a message of a backend, in the era of its clients.
+    pub(crate) fn backend_says(&mut self, launch: Launch, message: Message) {
         match message.kind() {
             Kind::Response { failed } => self.backend_response(launch, message, failed),
-            Kind::Request => self.backend_request(launch, &message),
+            Kind::Request => self.backend_request(launch, &message, None),
             Kind::Notification => self.backend_notification(launch, &message),
         }
     }
@@ -55,13 +68,21 @@ impl Core {
 
     pub(crate) fn backend_response(&mut self, launch: Launch, message: Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
+        if let Some(minted) = minted {
+            self.ended_call_answered(launch, minted);
+        }
         // A backend may only answer requests that were sent to it: an id of another backend's request does not count.
         let known = minted.filter(|&id| self.pending.get(id).is_some_and(|p| p.was_sent_to(launch.backend)));
         let is_without_id = message.part(Part::Id) == Some(RawId::NULL);
         let is_unparsed = || failed && error_code(&message) == Some(PARSE_ERROR);
         // An error without an id can be attributed only if a single request is open.
         let meant = || is_without_id.then(|| self.only_open(launch, is_unparsed())).flatten();
-        let Some(minted) = known.or_else(meant) else { return self.late_answer(launch) };
+        let Some(minted) = known.or_else(meant) else {
+            if let Some(minted) = minted {
+                self.no_log_follows(launch.backend, minted);
+            }
+            return self.late_answer(launch);
+        };
         self.record_answered(launch, minted);
         if known.is_none() && !failed {
             let error = self.bad_answer(launch.backend, "a result without an id");
@@ -71,15 +92,20 @@ impl Core {
         if failed && self.is_turned_away(launch, minted, &message) {
             return self.keep_for_next(launch, minted);
         }
-        let Some(pending) = self.close(minted) else { return };
+        let Some(pending) = self.close_answered(minted) else { return };
         match *pending.asker() {
             Asker::Client { .. } => self.deliver(launch, pending, message, failed),
             Asker::Replay => self.replayed(launch, &message, failed),
             Asker::Catalogue { list, round } => self.page_came(launch, list, round, &message, failed),
             Asker::Era => self.era_answered(launch, failed),
-            // The message itself was the sign of life, and a restored state needs no further step. A server that
-            // ends our own subscription has nothing to tell.
-            Asker::Probe | Asker::Restore | Asker::Listen => {}
+            // The message itself was the sign of life.
+            Asker::Probe => {}
+            Asker::Restore => self.subscription_answered(&pending, failed),
+            Asker::Listen => {
+                let is_unknown = failed && is_not_offered(&message);
+                self.own_listen_over(launch.backend, minted, is_unknown);
+            }
+            Asker::Paused => self.paused_answered(launch, minted, pending, message, failed),
         }
     }
 
@@ -90,8 +116,10 @@ impl Core {
     }
 
     /// Delivers an answer to the waiting client, with its own id restored.
-    fn deliver(&mut self, launch: Launch, pending: Pending, message: Message, failed: bool) {
+    pub(crate) fn deliver(&mut self, launch: Launch, pending: Pending, message: Message, failed: bool) {
         let &Asker::Client { client, ref id, batch } = pending.asker() else { return };
+        // As the request was: its client may speak another era by now.
+        let is_translated = pending.is_translated();
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.record_answer(failed);
             // Pings alone must not keep an unused backend running.
@@ -125,21 +153,25 @@ impl Core {
         }
         if failed && self.denies_url(launch.backend, client, &message) {
             let error = self.url_denied(launch.backend);
-            self.fail(&pending, &error);
-            return self.check_drained();
+            return self.refuse_answer(&pending, &error);
         }
         if let Some(error) = self.denies_input(launch.backend, client, &message) {
-            self.fail(&pending, &error);
-            return self.check_drained();
+            return self.refuse_answer(&pending, &error);
         }
         let withheld = if failed { None } else { self.withholds_task(launch.backend, client, &pending) };
         if let Some(error) = withheld {
-            self.fail(&pending, &error);
+            return self.refuse_answer(&pending, &error);
+        }
+        if is_translated && failed && !pending.is_cancelled() && self.wants_url_first(&pending, &message) {
             return self.check_drained();
         }
+        let message = if is_translated { as_modern_list(message, pending.method()) } else { message };
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+        if is_translated {
+            self.put_modern_members(client, (&message, pending.method()), failed, &mut out);
+        }
         if message.has(Part::ResultSubscriptionId) && pending.method() == Method::Listen {
             out.replace(message.span(Part::ResultSubscriptionId), Patch::Id(id.clone()));
         }
@@ -151,8 +183,7 @@ impl Core {
         } else if !failed
             && let Err(error) = compared.and_then(|()| self.screen_answer(c, &pending, &message, &mut out))
         {
-            self.fail(&pending, &error);
-            return self.check_drained();
+            return self.refuse_answer(&pending, &error);
         }
         dialect::translate(&message, c.dialect(), &mut out);
         let answer_bytes = out.len();
@@ -172,6 +203,15 @@ impl Core {
         // After the answer: a question about roots must not reach the client before it.
         if pending.method() == Method::Initialize {
             self.after_greeting(launch.backend, client);
+        }
+        self.check_drained();
+    }
+
+    /// Answers a request with an error in place of its server's answer.
+    fn refuse_answer(&mut self, pending: &Pending, error: &ErrorAnswer) {
+        match pending.is_cancelled() {
+            true => self.no_answer_follows(pending),
+            false => self.fail(pending, error),
         }
         self.check_drained();
     }
@@ -217,7 +257,8 @@ impl Core {
         }
     }
 
-    fn backend_request(&mut self, launch: Launch, message: &Message) {
+    /// Handles a request of a backend. `about`: the client's request that it belongs to, where that is known.
+    pub(crate) fn backend_request(&mut self, launch: Launch, message: &Message, about: Option<u64>) {
         let Some(id) = message.id() else { return };
         let backend = launch.backend;
         if self.is_modern(backend) {
@@ -229,13 +270,18 @@ impl Core {
             return;
         }
         let relays = self.settings_of(backend).relays;
-        if message.method() == Method::RootsList && !relays && self.backend_asks_roots(launch, &id) {
+        if message.method() == Method::RootsList && !relays && self.backend_asks_roots(launch, &id, message) {
             self.record_asking(backend);
             return;
         }
         // Determined before the question is recorded, which may separate the clients.
-        let addressee = self.addressee(launch, message);
-        let is_question = !relays && !matches!(message.method(), Method::Ping | Method::RootsList);
+        let asker = about.and_then(|minted| self.pending.get(minted)?.client());
+        let addressee = match asker {
+            Some(client) => self.if_here(client),
+            None => self.addressee(launch, message),
+        };
+        let is_question =
+            !relays && about.is_none() && !matches!(message.method(), Method::Ping | Method::RootsList);
         if is_question {
             self.record_question(backend, &addressee);
         }
@@ -263,6 +309,9 @@ impl Core {
             return self.refuse_backend(launch, &id, &error);
         }
         self.backend_is_active(launch.backend);
+        if self.clients.get(&client).is_some_and(|c| c.speaks_modern()) {
+            return self.ask_modern(launch, client, id, message);
+        }
         let minted = self.questions.mint();
         // The SDKs use the request's id as the progress token, so both get the minted id.
         let ours = RawId::from_number(minted);
@@ -309,6 +358,10 @@ impl Core {
             Method::Cancelled if self.is_modern(launch.backend) => self.server_ends_listen(launch, message),
             Method::Cancelled => self.backend_cancels(launch, message),
             _ if self.is_modern(launch.backend) => self.modern_notification(launch, message),
+            // A daemon speaks the era of the client, which only it knows.
+            _ if self.settings_of(launch.backend).relays && message.has(Part::MetaSubscriptionId) => {
+                self.modern_notification(launch, message);
+            }
             method => {
                 if method == Method::TaskStatus {
                     self.task_status(launch.backend, message);
@@ -335,6 +388,10 @@ impl Core {
             self.report(Fact::Unheard { backend, method: name_of(message), text });
         }
         for client in audience {
+            if self.clients.get(&client).is_some_and(|c| c.speaks_modern()) && !self.is_modern(backend) {
+                self.tell_modern(client, backend, message);
+                continue;
+            }
             let out = self.for_client(client, message);
             let about = match message.method() {
                 // About the server's current work. Anything else is news for everyone.
@@ -353,6 +410,10 @@ impl Core {
         // The server no longer waits, and the client will not answer a cancelled request.
         let Some(asked) = self.questions.remove(minted) else { return };
         self.report_asked(&asked, Outcome::Cancelled);
+        // A modern client was asked by an answer, which is no longer open.
+        if self.clients.get(&asked.client()).is_some_and(|c| c.is_translated()) {
+            return;
+        }
         let mut out = self.for_client(asked.client(), message);
         out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
         self.tell_client(asked.client(), out);
@@ -385,6 +446,14 @@ impl Core {
             if pending.backend() == backend && !pending.method().is_short() {
                 pending.go_on_until(now + timeout);
             }
+        }
+    }
+
+    /// Restarts the timeout of one request.
+    pub(crate) fn request_goes_on(&mut self, backend: BackendId, minted: u64) {
+        let (now, timeout) = (self.clock.now(), self.settings_of(backend).timeout);
+        if let Some(pending) = self.pending.get_mut(minted).filter(|it| it.backend() == backend) {
+            pending.go_on_until(now + timeout);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Health of backends: probes while they are in use, and memory limits.
 
-use crate::backends::{Backend, MemoryVerdict};
+use crate::backends::{Backend, MemoryVerdict, ProcessUsage};
 use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::{BackendId, Launch};
@@ -42,21 +42,23 @@ impl Core {
         }
     }
 
-    /// Compares memory use with the limits. A single excess is tolerated: a server may need much for a moment.
-    pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
-        for &(launch, bytes) in bytes {
+    /// Records the use of processes, and compares their memory with the limits. A single excess is tolerated: a server may
+    /// need much for a moment.
+    pub(crate) fn measured(&mut self, used: &[(Launch, ProcessUsage)]) {
+        for &(launch, used) in used {
             // The process may have been replaced since it was measured.
             if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
-                b.health_mut().record_memory(bytes);
+                b.health_mut().record_usage(used);
             }
             if let Some(limit) = self.settings_of(launch.backend).memory_limit {
-                self.weigh(launch, bytes, limit);
+                self.weigh(launch, used.memory_bytes, limit);
             }
         }
         let Some(limit) = self.settings.pool.memory_limit else { return };
         let is_current =
             |launch: &Launch| self.backends.get(&launch.backend).is_some_and(|b| b.is_current(*launch));
-        let current: Vec<&(Launch, u64)> = bytes.iter().filter(|(launch, _)| is_current(launch)).collect();
+        let bytes = used.iter().map(|(launch, used)| (launch, used.memory_bytes));
+        let current: Vec<(&Launch, u64)> = bytes.filter(|(launch, _)| is_current(launch)).collect();
         let all: u64 = current.iter().map(|(_, bytes)| bytes).sum();
         if all <= limit {
             self.set_over_memory(false);
@@ -75,7 +77,7 @@ impl Core {
             return;
         }
         let heaviest = current.into_iter().max_by_key(|(_, bytes)| *bytes);
-        if let Some(&(launch, _)) = heaviest {
+        if let Some((launch, _)) = heaviest {
             self.replace_heavy(launch.backend, "all servers together use too much memory");
         }
     }

@@ -12,7 +12,7 @@ use crate::servers::LastStart;
 use crate::settings::RetryAfterCrash;
 use serde_json::json;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Era, Message, Method, Outgoing, Part, Patch, RawId, dialect};
+use switchboard_protocol::{Dialect, Era, Message, Method, Outgoing, Part, Patch, RawId, dialect, modern};
 
 /// Grace period after SIGTERM for a process that no longer answers: others wait for the next one.
 const HUNG_GRACE: Duration = Duration::from_secs(1);
@@ -250,6 +250,7 @@ impl Core {
         if b.lists_mut().end_process() {
             self.plan_retry_of(launch.backend);
         }
+        let begins_again = self.ended_in_handshake(launch);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let was_wanted = b.wanted_launch().is_some();
         let then = b.end_stop();
@@ -267,6 +268,7 @@ impl Core {
             }
             Some(AfterStop::Fail(failure)) => self.handshake_failed(launch.backend, failure, stderr),
             Some(AfterStop::GiveWay) => self.gave_way(launch.backend),
+            None if begins_again => self.begin_anew(launch.backend, how),
             None if was_wanted && self.ended_on_discovery(launch, how) => {}
             None if was_wanted => self.crashed(launch, how, stderr, hint),
             None => {}
@@ -277,6 +279,16 @@ impl Core {
         self.forget_unused();
         self.check_drained();
         self.check_finished();
+    }
+
+    /// Starts another process at once, for a handshake that waits for it.
+    fn begin_anew(&mut self, backend: BackendId, how: &str) {
+        self.report(Fact::Stopped { backend, how: how.to_owned() });
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.mark_stopped();
+        }
+        self.conclude_sent(backend, &Cause::Stopped);
+        self.ensure_started(backend);
     }
 
     /// Restarts a resting backend whose process has ended, if a request came meanwhile.
@@ -383,7 +395,7 @@ impl Core {
                 RequestState::Sent(Some(message))
                     if may_retry
                         && !pending.is_retried()
-                        && (pending.method().is_repeatable()
+                        && (modern::is_repeatable(&message)
                             || (settings.relays && pending.method() == Method::Initialize))
                         // A reload may have hidden what it names since it was sent.
                         && pending.client().is_none_or(|client| self.still_passes(client, &message))
@@ -399,7 +411,10 @@ impl Core {
                     again.push(minted);
                 }
                 // The client waits for nothing, so there is nothing to answer or repeat.
-                RequestState::Cancelled => self.end_permit(pending.take_permit()),
+                RequestState::Cancelled => {
+                    self.end_permit(pending.take_permit());
+                    self.no_answer_follows(&pending);
+                }
                 RequestState::Sent(_) | RequestState::Waiting(_) => {
                     self.end_permit(pending.take_permit());
                     self.fail(&pending, &error);
@@ -431,6 +446,7 @@ impl Core {
             b.queue_mut().clear();
         }
         self.forget_asked(backend);
+        self.refuse_open_subscriptions(backend);
         self.missed(backend);
     }
 

@@ -43,6 +43,10 @@ impl Core {
             self.tell_client_about(client, out, about);
             return;
         }
+        // Nobody waits for news of a paused call.
+        if minted.is_some_and(|minted| self.pending.get(minted).is_some_and(Pending::is_paused)) {
+            return;
+        }
         // A minted number that passed unchanged would name another request of the client.
         let was_minted = minted.is_some_and(|minted| self.pending.has_minted(minted));
         let only_user = self.sole_user(launch.backend).filter(|_| !was_minted);

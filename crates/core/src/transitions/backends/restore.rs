@@ -5,7 +5,7 @@ use crate::backends::Backend;
 use crate::clients::{Level, rank};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, Launch};
-use crate::messages::{names_uri, same_spelling};
+use crate::messages::{names_uri, own_message, same_spelling};
 use crate::pending::{Asker, Pending};
 use crate::settings::LIST_TIMEOUT;
 use switchboard_protocol::setup::subscription_request;
@@ -28,6 +28,7 @@ impl Core {
                 let uri = pending.sent().and_then(|request| request.part(Part::Uri));
                 if let Some(uri) = uri.map(|uri| same_spelling(uri).into_owned()) {
                     self.subscribed(backend, client, uri.clone());
+                    self.subscription_agreed(backend, &uri);
                     if pending.is_hidden() {
                         self.drop_subscription(backend, client, uri);
                     }
@@ -58,13 +59,16 @@ impl Core {
     pub(crate) fn not_subscribed(&mut self, pending: &Pending) {
         let request = pending.sent().or(pending.waiting()).filter(|_| pending.method() == Method::Subscribe);
         let uri = request.and_then(|request| request.part(Part::Uri));
-        let (Some(client), Some(uri)) = (pending.client(), uri.map(|uri| same_spelling(uri).into_owned()))
-        else {
-            return;
-        };
-        let is_known = self.backends.values().any(|b| b.subscriptions().is_subscribed(&uri, client));
-        if !is_known && !self.is_subscribing(client, &uri) {
-            self.forget_alias(client, &uri);
+        if let (Some(client), Some(uri)) = (pending.client(), uri.map(same_spelling)) {
+            self.forget_unused_alias(client, &uri);
+        }
+    }
+
+    /// Forgets the name under which a client wanted to subscribe to a resource, unless it has done so before.
+    pub(crate) fn forget_unused_alias(&mut self, client: ClientId, uri: &[u8]) {
+        let is_known = self.backends.values().any(|b| b.subscriptions().is_subscribed(uri, client));
+        if !is_known && !self.is_subscribing(client, uri) {
+            self.forget_alias(client, uri);
         }
     }
 
@@ -120,6 +124,13 @@ impl Core {
         let minted = self.pending.mint();
         let request = subscription_request(method, minted, uri, Dialect::Standard);
         self.ask_ourselves(launch.backend, minted, Asker::Restore, method, LIST_TIMEOUT);
+        if let (Some(pending), Some(message)) = (
+            self.pending.get_mut(minted),
+            own_message(request.clone()).filter(|_| method == Method::Subscribe),
+        ) {
+            // Its answer says whether the server agrees.
+            pending.keep_sent(message);
+        }
         self.send_to_backend(launch, Outgoing::request(method, RawId::from_number(minted), request));
     }
 
@@ -143,6 +154,10 @@ impl Core {
         let Some(b) = self.backends.get(&launch.backend) else { return };
         let wanted = b.subscriptions().iter().map(|(uri, clients)| (uri.to_vec(), clients.to_vec()));
         for (uri, clients) in wanted.collect::<Vec<_>>() {
+            if self.cannot_agree(launch.backend, &uri) {
+                self.subscription_refused(launch.backend, &uri);
+                continue;
+            }
             self.send_subscription(launch, Method::Subscribe, &uri);
             for client in clients {
                 // A subscription is use: notifications about it belong to these clients.
@@ -154,7 +169,12 @@ impl Core {
 
     /// Subscribes a client at another backend. A process that is not ready yet is told later.
     pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
-        self.record_wish(client, backend, uri);
+        // The server has agreed to it before, unless a subscription still waits for that.
+        let is_agreed = !self.listen_waits.names(client, &uri);
+        self.record_wish(client, backend, uri.clone());
+        if is_agreed {
+            self.subscription_agreed(backend, &uri);
+        }
         let launch = self.backends.get(&backend).and_then(|b| b.initialized_launch());
         if let Some(launch) = launch.filter(|_| self.is_modern(backend)) {
             self.listen_ourselves(launch);
@@ -187,7 +207,8 @@ impl Core {
     /// request for a level: the server may have applied it nevertheless.
     pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let Some(launch) = b.initialized_launch() else { return };
+        // The modern era has no level for all requests.
+        let Some(launch) = b.initialized_launch().filter(|_| !self.is_modern(backend)) else { return };
         let told = b.level().and_then(rank);
         let others = self.lessees(backend).filter(|&client| Some(client) != except);
         let wanted = others.filter_map(|client| self.clients.get(&client)?.level()).map(Level::rank);

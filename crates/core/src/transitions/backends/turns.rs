@@ -120,8 +120,24 @@ impl Core {
         self.end_permit(permit);
     }
 
-    /// Closes a request.
+    /// Closes a request. If it was sent, its process may still go on with it.
     pub(crate) fn close(&mut self, minted: u64) -> Option<Pending> {
+        let pending = self.close_unsent(minted)?;
+        self.may_be_logged_later(minted, &pending);
+        Some(pending)
+    }
+
+    /// Closes a request that no process has got.
+    pub(crate) fn close_unsent(&mut self, minted: u64) -> Option<Pending> {
+        let pending = self.close_answered(minted)?;
+        if pending.is_cancelled() {
+            self.no_answer_follows(&pending);
+        }
+        Some(pending)
+    }
+
+    /// Closes a request that its process has answered.
+    pub(crate) fn close_answered(&mut self, minted: u64) -> Option<Pending> {
         let mut pending = self.withdraw(minted)?;
         self.end_permit(pending.take_permit());
         Some(pending)
@@ -148,6 +164,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.ready_launch().filter(|_| !b.queue().is_turned_away()) else { return };
         let mut left = VecDeque::new();
+        let mut is_blocked = false;
         for waiting in b.queue_mut().take_all() {
             let minted = match waiting {
                 Queued::Request(minted) => minted,
@@ -162,8 +179,11 @@ impl Core {
                 |method| self.backends.get(&backend).is_some_and(|b| b.must_check_first(method));
             // Once one request had to stay, later ones must not overtake it.
             let must_wait =
-                is_full || !left.is_empty() || self.is_too_early(minted) || method.is_some_and(is_unchecked);
-            if method.is_some_and(takes_turn) && must_wait {
+                is_full || is_blocked || self.is_too_early(minted) || method.is_some_and(is_unchecked);
+            let must_wait = method.is_some_and(takes_turn) && must_wait;
+            if must_wait || self.waits_for_other_call(minted) {
+                // A call that only waits for another one blocks nobody else.
+                is_blocked |= must_wait;
                 left.push_back(Queued::Request(minted));
                 continue;
             }

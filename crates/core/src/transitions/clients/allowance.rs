@@ -13,6 +13,9 @@ use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
 /// Requests up to this length are limited only by number.
 const MAX_SMALL_REQUEST_BYTES: usize = 16 << 10;
 
+/// Cancelled requests of a stateless client that are kept for a late answer. Fewer than its front waits for.
+const MAX_CANCELLED_STATELESS: usize = 32;
+
 impl Core {
     /// Reason why a request would exceed what may be stored for its client.
     pub(crate) fn why_not_kept(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
@@ -31,7 +34,8 @@ impl Core {
         is_too_much.then(|| self.overloaded(None, Overload::OpenBytes(kept)))
     }
 
-    fn has_too_many_subscriptions(&self, connection: ClientId, message: &Message) -> bool {
+    /// Whether the subscription that a request asks for is more than the client may have.
+    pub(crate) fn has_too_many_subscriptions(&self, connection: ClientId, message: &Message) -> bool {
         let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
         let is_own = |client: &ClientId| self.connection_of(*client) == connection;
         // The requested subscription counts as well.
@@ -67,7 +71,14 @@ impl Core {
         let is_cancelled =
             |pending: &Pending| pending.is_cancelled() && self.is_of_connection(pending, connection);
         let ids = self.pending.ids(is_cancelled);
-        if ids.len() > self.settings.limits.pending_per_client {
+        let limit = self.settings.limits.pending_per_client;
+        // Nobody reads the answers of a stateless client's cancelled requests: they only keep ids in use.
+        let is_stateless = |c: &Client| c.goes_by_request() && c.speaks_modern();
+        let limit = match self.clients.get(&connection).is_some_and(is_stateless) {
+            true => limit.min(MAX_CANCELLED_STATELESS),
+            false => limit,
+        };
+        if ids.len() > limit {
             // The oldest one: its answer is the least likely to come.
             self.close(ids[0]);
         }

@@ -1,23 +1,20 @@
 //! Requests of clients: accepted, routed, and sent to a backend under a minted id. Must not handle messages
 //! without an answer: `notices` does.
 
-use crate::access::replace_roots;
 use crate::answers::{Cause, Overload};
 use crate::backends::BackendState;
 use crate::catalogue::Wishes;
 use crate::clients::Farewell;
 use crate::core::Core;
-use crate::event::{Action, MemberPath};
+use crate::event::MemberPath;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId};
-use crate::messages::{own_result, root_entry, same_spelling};
-use crate::pending::{Asker, NOWHERE, Pending, RequestState, name_of};
-use crate::routing::{NamedPath, path};
-use crate::transitions::{Route, Screened, item_of};
+use crate::messages::{own_result, same_spelling};
+use crate::pending::{Asker, NOWHERE, Pending, name_of};
+use crate::routing::NamedPath;
+use crate::transitions::{Route, Screened};
 use switchboard_protocol::hunt::Glimpse;
-use switchboard_protocol::{
-    Broken, Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, dialect,
-};
+use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Kind, Message, Method, Parsed, Part, RawId};
 
 impl Core {
     pub(crate) fn client_sent(
@@ -199,7 +196,7 @@ impl Core {
 
     /// Whether a client is served by servers of the legacy era, and not by another Switchboard.
     fn is_legacy(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_some_and(|c| !c.is_modern() && !c.settings().relays)
+        self.clients.get(&client).is_some_and(|c| !c.speaks_modern() && !c.settings().relays)
     }
 
     pub(crate) fn client_request(
@@ -238,6 +235,7 @@ impl Core {
         if let Screened::Refused(error) = &screened {
             return self.refuse(client, &id, batch, &message, error);
         }
+        let Some(message) = self.translated_request(client, &id, batch, message) else { return };
         let route = match message.method() {
             Method::Initialize => self.route_handshake(client, &message, paths.as_slice()),
             _ => self.route(client, &message, &paths),
@@ -327,7 +325,7 @@ impl Core {
                 || self.backends.get(&backend).is_none_or(|b| !b.handshake().has_welcome())
         };
         message.method() == Method::Ping
-            && self.clients.get(&client).is_some_and(|c| c.is_greeted() && !c.is_modern())
+            && self.clients.get(&client).is_some_and(|c| c.is_greeted() && !c.speaks_modern())
             && is_away()
     }
 
@@ -442,123 +440,6 @@ impl Core {
         self.pending.insert(minted, pending);
         self.clock.wake_at(deadline);
         minted
-    }
-
-    /// Sends an accepted request to its backend, or queues it there.
-    pub(crate) fn hand_to(&mut self, minted: u64, backend: BackendId) {
-        let Some(pending) = self.pending.get_mut(minted) else { return };
-        pending.route_to(backend);
-        let method = pending.method();
-        // Pings must not keep an idle backend running.
-        if method != Method::Ping {
-            self.touch(backend);
-            self.watch_health(backend);
-        }
-        let is_too_early = self.is_too_early(minted);
-        if !matches!(method, Method::Initialize | Method::Ping)
-            && let Some(b) = self.backends.get_mut(&backend)
-        {
-            // Marked before the send: a process started for this request counts as used from the start.
-            b.mark_used();
-        }
-        if self.may_go(backend, method) && !is_too_early {
-            return self.send(minted);
-        }
-        self.queue(minted, backend);
-        let Some(b) = self.backends.get(&backend) else { return };
-        if !b.is_ready() {
-            self.ensure_started(backend);
-        } else if is_too_early {
-            self.greet_anew(backend);
-        } else if b.must_check_first(method) {
-            self.check_tools(backend);
-        }
-        let settings = self.settings_of(backend);
-        if self.backends.waits_for_room(backend)
-            && let Some(pending) = self.pending.get_mut(minted)
-        {
-            // Others must finish first, so it gets the time it would have on its own.
-            let deadline = pending.deadline_in_line(&settings, self.clock.now());
-            pending.set_deadline(deadline);
-            self.clock.wake_at(deadline);
-        }
-    }
-
-    /// Writes a queued request to its backend, under its minted id and token.
-    pub(crate) fn send(&mut self, minted: u64) {
-        // A request that waited in the queue may still need the server's templates.
-        if let Some(pending) = self.pending.get(minted).filter(|pending| pending.is_undecided()) {
-            return self.decide(minted, pending.backend(), Vec::new());
-        }
-        if let Some(pending) = self.pending.get(minted).filter(|pending| self.names_anothers_task(pending)) {
-            let task = pending.waiting().and_then(|message| message.text(Part::TaskId)).unwrap_or_default();
-            let error = self.unknown_task(&task);
-            return self.fail_one(minted, &error);
-        }
-        self.take_turn(minted);
-        let Some(pending) = self.pending.get_mut(minted) else { return };
-        let Some(b) = self.backends.get(&pending.backend()) else { return };
-        let (deadline, relays) =
-            (pending.deadline_if_sent(b.settings(), self.clock.now()), b.settings().relays);
-        let asks = b.settings().asks;
-        let Some(launch) = b.launch() else { return };
-        // From here on the request counts as sent: after a crash it is repeated only if its message was kept.
-        let RequestState::Waiting(message) = pending.mark_sent() else { return };
-        if let Some(recorded) = pending.recorded_mut() {
-            // The name may have been replaced with the server's own since.
-            (recorded.item, recorded.launch) = (item_of(&message), Some(launch));
-        }
-        let ours = RawId::from_number(minted);
-        let is_initialize = pending.method() == Method::Initialize;
-        // The client's own message is kept: it may go to another server, too.
-        let declares = is_initialize || message.has(Part::MetaCapabilities);
-        let declared = Some(&message).filter(|_| declares).and_then(|message| asks.declared(message));
-        let said = declared.as_ref().unwrap_or(&message);
-        let mut out = Outgoing::of(said);
-        out.replace(said.span(Part::Id), Patch::Id(ours.clone()));
-        if pending.token().is_some() {
-            out.replace(said.span(Part::MetaProgressToken), Patch::Id(ours));
-        }
-        // Servers get the standard dialect, whatever the client speaks.
-        dialect::translate(said, Dialect::Standard, &mut out);
-        let is_elsewhere = |client| self.clients.get(&client).is_some_and(|c| c.is_elsewhere());
-        if said.has(Part::MetaVersion) && pending.client().is_some_and(is_elsewhere) {
-            // As in the answer to `roots/list`.
-            let style = self.settings.roots.policy.style;
-            let root = b.key().root.as_ref().map(|root| path::to_uri(root, style));
-            let own = root.map(|uri| root_entry(&uri)).unwrap_or_default();
-            replace_roots(said, &format!("[{own}]"), &mut out);
-        }
-        pending.set_deadline(deadline);
-        if let Asker::Client { client, id, .. } = pending.asker()
-            && self.settings.report_routes
-        {
-            let (client, method, id) =
-                (self.clients.connection_of(*client), pending.name().clone(), id.clone());
-            let backend = pending.backend();
-            self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
-        }
-        // Assumed to be accepted; `level_answered` corrects it.
-        if pending.method() == Method::SetLevel
-            && let Some(b) = self.backends.get_mut(&launch.backend)
-        {
-            b.set_level(message.part(Part::Level).map(<[u8]>::to_vec));
-        }
-        let (backend, method, client) = (pending.backend(), pending.method(), pending.client());
-        let leaves_traces = matches!(
-            pending.method(),
-            Method::Initialize | Method::Subscribe | Method::Unsubscribe | Method::Listen
-        );
-        // A daemon in shutdown may refuse any request.
-        if pending.method().is_repeatable() || leaves_traces || relays {
-            pending.keep_sent(message);
-        }
-        if let Some(client) = client {
-            // Recorded before the bytes go out: the server may send something about this client right after.
-            self.record_user(backend, client, method);
-        }
-        self.clock.wake_at(deadline);
-        self.send_to_backend(launch, out);
     }
 
     fn say_farewell(&mut self, client: ClientId, id: RawId, batch: Option<u32>) {

@@ -51,6 +51,8 @@ impl Core {
         let is_named = |client: ClientId| {
             pending.iter().any(|(_, pending)| pending.is_of(client))
                 || questions.iter().any(|(_, question)| question.client() == client)
+                // Another client of its party may continue the call.
+                || pending.iter().any(|(_, pending)| pending.is_paused() && pending.user() == Some(client))
         };
         let may_go = |c: &Client| c.is_lost() && (lives_on || !c.is_connected());
         let mut forgotten = Vec::new();
@@ -61,6 +63,9 @@ impl Core {
             }
             stays
         });
+        for &client in &forgotten {
+            self.hand_over_calls(client);
+        }
         for b in self.backends.values_mut() {
             // The users of a process remember the principal, so a removed client still counts.
             forgotten.iter().for_each(|&client| b.users_mut().forget(client));

@@ -4,7 +4,7 @@
 //! # Layout
 //! - `connect`: new clients.
 //! - `proof`: who a client is, by its token.
-//! - `from_client`: requests.
+//! - `from_client`: requests. `sending`: accepted requests on their way to a backend.
 //! - `notices`: notifications and answers.
 //! - `handshake`: `initialize`, shared by all clients of a backend.
 //! - `stored_lists`: answers from the stored catalogue while a server starts.
@@ -18,6 +18,7 @@
 mod connect;
 mod proof;
 mod from_client;
+mod sending;
 mod notices;
 mod handshake;
 mod stored_lists;

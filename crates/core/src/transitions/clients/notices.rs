@@ -7,9 +7,10 @@ use crate::clients::Client;
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
-use crate::pending::{AskedBy, Asker, MergeSource, Pending, RequestState};
+use crate::pending::{AskedBy, Asker, MergeSource, Pending, Question, RequestState};
 use crate::transitions::clients::calls::is_limited_method;
 use crate::transitions::{CallEnd, names_task};
+use crate::translation::for_modern::as_legacy;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
@@ -98,7 +99,8 @@ impl Core {
             | Asker::Restore
             | Asker::Catalogue { .. }
             | Asker::Era
-            | Asker::Listen => false,
+            | Asker::Listen
+            | Asker::Paused => false,
         };
         // The newest one, since a client may have reused the id. `initialize` cannot be cancelled.
         let ids = self.pending.ids(|pending| is_meant(pending) && pending.method() != Method::Initialize);
@@ -109,15 +111,21 @@ impl Core {
                 let backend = pending.backend();
                 self.unqueue(backend, minted);
                 self.conclude_cancelled(minted);
-                self.close(minted);
+                self.close_unsent(minted);
             }
             RequestState::Sent(_) => {
-                let mut out = Outgoing::of(message);
+                let message = match pending.is_translated() {
+                    true => as_legacy(message.clone()),
+                    false => message.clone(),
+                };
+                let mut out = Outgoing::of(&message);
                 out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
-                dialect::translate(message, Dialect::Standard, &mut out);
+                dialect::translate(&message, Dialect::Standard, &mut out);
                 let (backend, method, owner) = (pending.backend(), pending.method(), pending.client());
+                let may_ask = pending.words().is_some();
                 self.conclude_cancelled(minted);
                 self.notify_backend(backend, out);
+                self.ended_unanswered(minted, backend, may_ask);
                 // The server may ignore the cancellation, but that must not block others.
                 self.give_up_turn(minted);
                 if method == Method::Listen {
@@ -154,7 +162,9 @@ impl Core {
     pub(crate) fn client_response(&mut self, client: ClientId, message: &Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
         let known = minted.filter(|&minted| {
-            self.questions.get(minted).is_some_and(|asked| self.connection_of(asked.client()) == client)
+            // A paused call is answered by its continuation only.
+            let is_its = |asked: &Question| self.connection_of(asked.client()) == client;
+            self.questions.get(minted).is_some_and(is_its) && !self.paused.has_question(minted)
         });
         let Some(asked) = known.and_then(|minted| self.questions.remove(minted)) else {
             let what = "an answer to an unknown or finished request".to_owned();

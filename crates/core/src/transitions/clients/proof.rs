@@ -173,7 +173,8 @@ impl Core {
                 | Asker::Restore
                 | Asker::Catalogue { .. }
                 | Asker::Era
-                | Asker::Listen => None,
+                | Asker::Listen
+                | Asker::Paused => None,
             })
             .collect();
         for (minted, (asker, id, batch), method) in open {

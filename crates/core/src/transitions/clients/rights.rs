@@ -43,8 +43,8 @@ impl Core {
 
     /// The refusal of a request whose method or server the client may not use.
     pub(crate) fn not_permitted(&self, c: &Client, message: &Message) -> Option<ErrorAnswer> {
-        let is_ours =
-            is_answered_by_us(message.method()) && (!c.is_modern() || message.method() != Method::Discover);
+        let is_ours = is_answered_by_us(message.method())
+            && (!c.speaks_modern() || message.method() != Method::Discover);
         if !c.is_restricted() || is_ours {
             return None;
         }

@@ -162,9 +162,9 @@ impl Core {
     fn tell_backends(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
         let leases: Vec<BackendId> = c.leases().collect();
-        let Some(mine) = self.roots_key(client) else { return };
         for backend in leases {
             let Some(b) = self.backends.get(&backend) else { continue };
+            let Some(mine) = self.roots_key(client, b) else { continue };
             let has_others = b.roots().told().is_some_and(|told| *told != mine);
             // A process has one answer for all its clients; with company, the client with other roots leaves.
             if has_others && self.has_company(client, b) {
@@ -192,10 +192,19 @@ impl Core {
     pub(crate) fn name_roots(&mut self, launch: Launch, id: &RawId, client: ClientId) {
         let style = self.settings.roots.policy.style;
         let Some(b) = self.backends.get(&launch.backend) else { return };
-        // A split server has one root; so has a pinned client, and one whose folders are not on this machine.
+        if let Some(answer) = self.told_shown(client, b) {
+            let message = answer.message();
+            let mut out = Outgoing::of(message);
+            out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+            return self.send_to_backend(launch, out);
+        }
+        // A split server has one root; so has a pinned client, one whose folders are not on this machine, and a modern
+        // one that has shown no others.
         let pinned = self.clients.get(&client).and_then(|c| c.known().pinned.clone());
         let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere());
-        let is_ours = b.settings().is_split() || is_elsewhere;
+        let is_translated = self.clients.get(&client).is_some_and(|c| c.is_translated());
+        let has_root = b.key().root.is_some();
+        let is_ours = b.settings().is_split() || is_elsewhere || (is_translated && has_root);
         let only = if is_ours { b.key().root.clone() } else { pinned };
         let answer = self.clients.get(&self.connection_of(client)).and_then(|c| c.roots_answer());
         if let Some(answer) = answer.filter(|_| only.is_none() && !is_ours) {

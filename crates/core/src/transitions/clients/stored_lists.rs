@@ -60,7 +60,7 @@ impl Core {
             return false;
         };
         // A modern client wants the server's cache hints, and may not listen for a correction.
-        let Some(c) = self.clients.get(&client).filter(|c| c.is_greeted() && !c.is_modern()) else {
+        let Some(c) = self.clients.get(&client).filter(|c| c.is_greeted() && !c.speaks_modern()) else {
             return false;
         };
         // A server that has answered before, or has failed too often, is not replaced by the store.

@@ -1,5 +1,5 @@
 //! `subscriptions/listen`. A client of one server talks with that server; only the ids in its notifications are
-//! replaced. For a client of several servers we keep the subscription, and listen at its servers ourselves.
+//! replaced. For a client of several servers, or of a legacy server, we keep the subscription, and listen ourselves.
 
 use crate::answers::Overload;
 use crate::catalogue::Wishes;
@@ -8,13 +8,16 @@ use crate::event::About;
 use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::{own_message, own_result, same_spelling, version_member};
-use crate::moment::Moment;
-use crate::pending::{Asker, Listens, NOWHERE, Pending};
+use crate::pending::{Asker, AwaitedResource, ListenWait, Listens, NOWHERE, Pending};
+use crate::settings::LIST_TIMEOUT;
 use crate::transitions::{Route, Screened};
 use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_protocol::modern::SUBSCRIPTION_ID;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, RawId};
+
+/// Time in which servers must agree to tell of changes of a resource: that of the requests with which they are asked.
+const AGREEMENT_TIMEOUT: Duration = LIST_TIMEOUT;
 
 /// Most resources and tasks in one subscription to several servers.
 const MAX_WISHES: usize = 1024;
@@ -25,7 +28,14 @@ pub(super) struct Listen {
     pub(super) id: RawId,
     pub(super) wishes: Wishes,
     /// Nothing may come before this.
-    is_acknowledged: bool,
+    pub(super) is_acknowledged: bool,
+}
+
+impl Listen {
+    /// Whether changes of a resource may be told on it.
+    pub(super) fn includes_resource(&self, uri: &str) -> bool {
+        self.is_acknowledged && self.wishes.includes_resource(uri)
+    }
 }
 
 impl Core {
@@ -35,7 +45,7 @@ impl Core {
             let Asker::Client { client, id, .. } = p.asker() else { return None };
             let is_its =
                 p.method() == Method::Listen && p.is_wanted() && self.connection_of(*client) == connection;
-            let wishes = p.sent().filter(|_| is_its).and_then(Wishes::of)?;
+            let wishes = p.wishes().filter(|_| is_its)?;
             Some(Listen { minted, id: id.clone(), wishes, is_acknowledged: p.is_acknowledged() })
         };
         let mut found: Vec<Listen> = self.pending.iter().filter_map(own).collect();
@@ -43,27 +53,28 @@ impl Core {
         found
     }
 
-    /// Opens a subscription of a client of several servers.
-    pub(crate) fn aggregate_listens(
-        &mut self,
-        client: ClientId,
-        id: RawId,
-        batch: Option<u32>,
-        message: Message,
-    ) {
-        let Some(wishes) = Wishes::of(&message) else {
+    /// Opens a subscription that we keep: of a client of several servers, or of one legacy server.
+    pub(crate) fn open_listen(&mut self, client: ClientId, id: RawId, batch: Option<u32>, message: Message) {
+        let Some(mut wishes) = Wishes::of(&message) else {
             let error = self.unreadable_wishes();
             return self.refuse(client, &id, batch, &message, &error);
         };
+        // What the only server does not announce is not promised.
+        let home = self.clients.get(&client).filter(|c| c.is_plain()).and_then(|c| c.home());
+        if let Some(b) =
+            home.and_then(|home| self.backends.get(&home)).filter(|b| b.handshake().has_welcome())
+        {
+            wishes.keep_lists(&b.announced_changes());
+        }
         if wishes.resource_subscriptions.len() + wishes.task_ids.len() > MAX_WISHES {
             let error = self.overloaded(None, Overload::Wishes(MAX_WISHES));
             return self.refuse(client, &id, batch, &message, &error);
         }
-        let (mut honoured, mut homes) = (Vec::new(), Vec::new());
+        let (mut resources, mut homes) = (Vec::new(), Vec::new());
         for uri in &wishes.resource_subscriptions {
-            if let Some(home) = self.subscribe_through(client, uri) {
-                honoured.push(uri.clone());
+            if let Some((home, resource)) = self.subscribe_through(client, uri) {
                 homes.push(home);
+                resources.push(resource);
             }
         }
         homes.sort_unstable();
@@ -72,26 +83,43 @@ impl Core {
             self.listen_anew(home);
             self.ensure_started(home);
         }
-        let minted = self.accept(client, NOWHERE, id.clone(), batch, message.clone());
+        let minted = self.accept(client, NOWHERE, id, batch, message.clone());
         if let Some(pending) = self.pending.get_mut(minted) {
             pending.keep_sent(message);
-            pending.acknowledge();
             pending.set_deadline(self.clock.now() + Duration::MAX);
         }
-        let task_ids = self.known_tasks(client, &wishes.task_ids);
-        let acknowledged = Wishes { resource_subscriptions: honoured, task_ids, ..wishes };
-        let filter: Value = serde_json::from_str(&acknowledged.text()).unwrap_or_default();
-        let params = json!({ "notifications": filter });
-        self.tell_listen(client, &id, Method::Acknowledged, params);
-        self.listen_to_tasks(client, &acknowledged.task_ids);
+        let until = self.clock.now() + AGREEMENT_TIMEOUT;
+        let wishes = Wishes { resource_subscriptions: Vec::new(), ..wishes };
+        self.listen_waits.push(ListenWait { minted, wishes, resources, until });
+        self.clock.wake_at(until);
+        self.acknowledge_listens();
     }
 
-    /// Subscribes to a resource at the server that owns it. Returns its backend, if there is one.
-    fn subscribe_through(&mut self, client: ClientId, uri: &str) -> Option<BackendId> {
+    /// Opens an accepted subscription for its client.
+    pub(super) fn open_for_client(&mut self, minted: u64, wishes: Wishes) {
+        let Some(Asker::Client { client, id, .. }) = self.pending.get(minted).map(|p| p.asker().clone())
+        else {
+            return;
+        };
+        let task_ids = self.known_tasks(client, &wishes.task_ids);
+        let agreed = Wishes { task_ids, ..wishes };
+        let filter: Value = serde_json::from_str(&agreed.text()).unwrap_or_default();
+        if let Some(pending) = self.pending.get_mut(minted) {
+            pending.agree(agreed.clone());
+        }
+        self.tell_listen(client, &id, Method::Acknowledged, json!({ "notifications": filter }));
+        self.listen_to_tasks(client, &agreed.task_ids);
+    }
+
+    /// Subscribes to a resource at the server that owns it. Returns its backend, if there is one that may agree.
+    fn subscribe_through(&mut self, client: ClientId, uri: &str) -> Option<(BackendId, AwaitedResource)> {
         let request = json!({ "method": "resources/subscribe", "params": { "uri": uri } });
         let mut request = own_message(request.to_string().into())?;
-        let delegate = self.owner_to_subscribe(client, &mut request)?;
-        let uri = request.part(Part::Uri).map(|uri| same_spelling(uri).into_owned());
+        let delegate = match self.has_aggregate(client) {
+            true => self.owner_to_subscribe(client, &mut request)?,
+            false => client,
+        };
+        let own = request.part(Part::Uri).map(|uri| same_spelling(uri).into_owned());
         // A client that was answered from stored lists may not have a backend yet.
         let home = match self.clients.get(&delegate)?.home() {
             Some(home) => home,
@@ -100,12 +128,17 @@ impl Core {
                 Route::Wait | Route::Refused(_) => return None,
             },
         };
-        let uri = uri?;
-        if !self.may_subscribe(delegate, &uri) {
+        let own = own?;
+        let connection = self.connection_of(client);
+        if !self.may_subscribe(delegate, &own)
+            || self.has_too_many_subscriptions(connection, &request)
+            || self.cannot_agree(home, &own)
+        {
+            self.forget_unused_alias(delegate, &own);
             return None;
         }
-        self.record_wish(delegate, home, uri);
-        Some(home)
+        self.record_wish(delegate, home, own.clone());
+        Some((home, AwaitedResource { public: uri.to_owned(), client: delegate, uri: own }))
     }
 
     /// Sends one of our own notifications on a subscription.
@@ -171,8 +204,12 @@ impl Core {
         let Some(minted) = minted.filter(|minted| self.pending.get(*minted).is_some_and(is_meant)) else {
             return;
         };
-        if let Some(pending) = self.close(minted).filter(Pending::is_wanted) {
-            self.complete_listen(&pending);
+        match self.close(minted) {
+            Some(pending) if matches!(pending.asker(), Asker::Listen) => {
+                self.own_listen_over(launch.backend, minted, false);
+            }
+            Some(pending) if pending.is_wanted() => self.complete_listen(&pending),
+            Some(_) | None => {}
         }
     }
 
@@ -192,7 +229,11 @@ impl Core {
     fn drop_unwanted(&mut self, client: ClientId) {
         self.drop_unheard_tasks();
         let listens = self.listens(self.connection_of(client));
-        for delegate in self.delegates(client) {
+        let delegates = match self.has_aggregate(client) {
+            true => self.delegates(client),
+            false => vec![client],
+        };
+        for delegate in delegates {
             let Some(home) = self.clients.get(&delegate).and_then(|c| c.home()) else { continue };
             let own =
                 self.backends.get(&home).map(|b| b.subscriptions().of_client(delegate)).unwrap_or_default();
@@ -210,52 +251,6 @@ impl Core {
         let aggregate = self.clients.get(&client).and_then(|c| c.aggregate());
         let quoted = aggregate.and_then(|it| it.alias(delegate, original)).unwrap_or(original);
         serde_json::from_slice(quoted).unwrap_or_default()
-    }
-
-    /// Listens at a modern server for aggregate clients: for changes of its lists, and of the resources that they
-    /// have subscribed to.
-    pub(crate) fn listen_ourselves(&mut self, launch: Launch) {
-        let backend = launch.backend;
-        let Some(b) = self.backends.get(&backend).filter(|b| b.is_current(launch)) else { return };
-        let is_for_us = self.lessees(backend).any(|client| self.wants_offer(client));
-        let mut wishes = if is_for_us { b.announced_changes() } else { Wishes::default() };
-        let uris = b.subscriptions().iter().filter_map(|(uri, _)| serde_json::from_slice(uri).ok());
-        wishes.resource_subscriptions = uris.collect();
-        wishes.task_ids = self.heard_tasks(backend);
-        let is_open = |minted: u64| self.pending.get(minted).is_some();
-        let before = b.subscriptions().listening().filter(|(minted, _)| is_open(*minted));
-        let before = before.map(|(minted, filter)| (minted, filter.to_owned()));
-        let filter = wishes.text();
-        if before.as_ref().is_some_and(|(_, known)| *known == filter)
-            || (before.is_none() && wishes.is_empty())
-        {
-            return;
-        }
-        // The next one first, so that no change is missed in between.
-        let next = (!wishes.is_empty()).then(|| self.send_listen(launch, &filter));
-        if let Some(b) = self.backends.get_mut(&backend) {
-            b.subscriptions_mut().set_listening(next.map(|minted| (minted, filter)));
-        }
-        if let Some((minted, _)) = before {
-            self.close(minted);
-            self.cancel_at_backend(backend, minted, "replaced by another subscription");
-        }
-    }
-
-    fn send_listen(&mut self, launch: Launch, filter: &str) -> u64 {
-        let minted = self.pending.mint();
-        let request =
-            self.own_request(launch.backend, minted, Method::Listen, &format!(r#""notifications":{filter}"#));
-        let pending = Pending::of_ours(
-            Asker::Listen,
-            launch.backend,
-            Method::Listen,
-            self.clock.now(),
-            far(self.clock.now()),
-        );
-        self.pending.insert(minted, pending);
-        self.send_to_backend(launch, request);
-        minted
     }
 
     /// Checks the resources that a subscription of a single server's client names.
@@ -280,8 +275,4 @@ impl Core {
         };
         is_there && is_shown && self.backends.contains(backend)
     }
-}
-
-fn far(now: Moment) -> Moment {
-    now + Duration::MAX
 }

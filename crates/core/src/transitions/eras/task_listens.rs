@@ -13,6 +13,7 @@ struct HeardTask {
     task: TaskMeant,
     /// The id of the client's subscription.
     listen: RawId,
+    is_acknowledged: bool,
 }
 
 impl Core {
@@ -50,7 +51,8 @@ impl Core {
                 let meant =
                     listen.wishes.task_ids.iter().filter_map(|task| self.task_meant(connection, task));
                 let here = meant.filter(|task| task.backend == backend);
-                heard.extend(here.map(|task| HeardTask { task, listen: listen.id.clone() }));
+                let (id, is_acknowledged) = (&listen.id, listen.is_acknowledged);
+                heard.extend(here.map(|task| HeardTask { task, listen: id.clone(), is_acknowledged }));
             }
         }
         heard
@@ -60,7 +62,7 @@ impl Core {
     pub(super) fn task_told(&mut self, backend: BackendId, message: &Message) {
         let Some(task) = message.text(Part::TaskId) else { return };
         for heard in self.heard_at(backend).into_iter().filter(|heard| heard.task.own == task) {
-            if self.may_hear_of(heard.task.delegate, backend, message) {
+            if heard.is_acknowledged && self.may_hear_of(heard.task.delegate, backend, message) {
                 self.tell_listener(heard.task.delegate, heard.listen, message);
             }
         }
@@ -75,8 +77,7 @@ impl Core {
 
     /// Stops listening to tasks that no subscription includes any more.
     pub(super) fn drop_unheard_tasks(&mut self) {
-        let hears =
-            |b: &&Backend| b.subscriptions().listening().is_some_and(|(_, it)| it.contains("taskIds"));
+        let hears = |b: &&Backend| b.own_listen().wishes().is_some_and(|it| !it.task_ids.is_empty());
         let found: Vec<BackendId> = self.backends.values().filter(hears).map(|b| b.id()).collect();
         for backend in found {
             self.listen_anew(backend);

@@ -23,7 +23,7 @@ use switchboard_protocol::{Era, ErrorAnswer, Message, Method, Outgoing, Part, Ra
 
 /// Time after which a process that has not answered `server/discover` gets `initialize`, too. Some legacy servers ignore
 /// requests that they do not know, while a client waits.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Time for which a server counts as legacy that refused `server/discover`, or ended on it. Then it is asked again, unless
 /// it has answered `initialize`.
@@ -66,16 +66,20 @@ impl Core {
         Outgoing::request(method, RawId::from_number(minted), text.into())
     }
 
-    fn learn_era(&mut self, backend: BackendId, era: Era) {
+    /// Records the era of a server. `is_only`: it has refused the other one.
+    fn learn_era(&mut self, backend: BackendId, era: Era, is_only: bool) {
         let Some(server) = self.backends.get(&backend).map(|b| b.server()) else { return };
-        if self.servers.get(server).is_none_or(|server| server.is_seen(era, self.clock.now())) {
+        let Some(server) = self.servers.get(server) else { return };
+        let now = self.clock.now();
+        if server.is_seen(era, now) && (!is_only || server.is_modern_only(now)) {
             return;
         }
         let until = self.clock.now() + SeenEra::GOOD_FOR;
         if let Some(origin) = self.origin(backend) {
-            origin.set_era(era, until);
+            origin.set_era(era, is_only, until);
         }
-        self.learn(backend, |record| record.era = Some(SeenEra { era, good_for: SeenEra::GOOD_FOR }));
+        let good_for = SeenEra::GOOD_FOR;
+        self.learn(backend, |record| record.era = Some(SeenEra { era, is_only, good_for }));
     }
 
     /// Whether the era of a server is being found out for clients of several servers.
@@ -187,7 +191,7 @@ impl Core {
         let backend = launch.backend;
         match Discovery::of(answer) {
             Discovery::Speaks => {
-                self.learn_era(backend, Era::Modern);
+                self.learn_era(backend, Era::Modern, false);
                 return true;
             }
             // The version that we have named, or another one of ours.
@@ -249,34 +253,43 @@ impl Core {
     }
 
     fn leave_to_legacy(&mut self, backend: BackendId) {
-        self.refuse_modern(backend);
+        self.translate_clients_of(backend);
         self.conclude_sent(backend, &Cause::Stopped);
         self.end_prefetches(backend);
     }
 
     /// Records that a server has answered `initialize`.
     pub(crate) fn welcomed(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        if b.is_translated() {
+            // Only a modern server has answered a translator for legacy clients.
+            if b.settings().era == EraChoice::Auto {
+                self.learn_era(backend, Era::Modern, true);
+            }
+            return;
+        }
         let is_supposed = self.origin(backend).is_some_and(|origin| origin.is_supposed_legacy());
         if is_supposed && !self.is_modern(backend) {
-            self.learn_era(backend, Era::Legacy);
+            self.learn_era(backend, Era::Legacy, false);
         }
     }
 
-    /// Answers what modern clients have sent to a server that turned out to be legacy. Their next requests decide
-    /// anew.
-    fn refuse_modern(&mut self, backend: BackendId) {
-        let waiting = self.pending.ids(|p| p.backend() == backend && p.is_wanted() && p.waiting().is_some());
-        for minted in waiting {
-            let Some(message) = self.pending.get(minted).and_then(|p| p.waiting().cloned()) else { continue };
-            self.unqueue(backend, minted);
-            let error = self.not_modern(&message);
-            self.fail_one(minted, &error);
-        }
-        let is_its = |c: &&Client| c.is_plain() && c.is_modern() && c.home() == Some(backend);
-        for client in self.clients.values().filter(is_its).map(|c| c.id()).collect::<Vec<ClientId>>() {
-            self.leave_era(client);
+    /// Has the messages of modern clients translated, since their server turned out to be a legacy one.
+    fn translate_clients_of(&mut self, backend: BackendId) {
+        let is_its = |c: &&Client| {
+            let has_own = c.is_plain() || c.is_delegate();
+            has_own && c.is_modern() && !c.is_lost() && c.holds_lease_on(backend)
+        };
+        let found: Vec<ClientId> = self.clients.values().filter(is_its).map(|c| c.id()).collect();
+        for client in found {
+            self.turn_legacy(client, backend);
         }
     }
+}
+
+/// Whether an answer refuses the version of its request, and names a modern one of ours instead.
+pub(super) fn names_ours(answer: &Message) -> bool {
+    Discovery::of(answer) == Discovery::WantsOurs
 }
 
 /// Meaning of the answer to `server/discover`.

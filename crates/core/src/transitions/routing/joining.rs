@@ -190,7 +190,12 @@ impl Core {
         let is_mute = |owner: ClientId| self.clients.get(&owner).is_some_and(|c| c.is_new());
         let is_early = |b: &&Backend| {
             // Its key predates its client's handshake, so it has no capabilities.
-            let is_same = *b.key() == BackendKey { profile: None, owner: b.owner(), ..key.clone() };
+            let own = b.key().principal;
+            let is_same =
+                *b.key() == BackendKey { profile: None, owner: b.owner(), principal: own, ..key.clone() };
+            // Nor is it known whether the identities of its server share.
+            let is_same =
+                is_same && (own == key.principal || own.is_none() && self.acts_for(b) == key.principal);
             let is_owners = b.owner().is_some_and(|owner| owner != client && is_mute(owner));
             b.server() == server
                 && is_same

@@ -19,5 +19,6 @@ mod held_tasks;
 
 pub(crate) use joining::Forget;
 pub(crate) use route::Route;
+pub(crate) use shared_roots::NO_ROOTS;
 pub(crate) use sharing::Addressee;
 pub(crate) use tasks::names_task;

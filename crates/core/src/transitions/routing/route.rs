@@ -168,7 +168,7 @@ impl Core {
             return BackendKey { root, in_home: false, profile: None, principal: None, owner: None };
         };
         let profile = c.profile().cloned();
-        let principal = (!self.is_for_everybody(c.server())).then_some(c.principal());
+        let principal = (!self.is_for_everybody(c.server(), c.era())).then_some(c.principal());
         // A client without a handshake has no known capabilities, so it cannot share a backend.
         let is_private = profile.is_none() || self.is_private(c.server());
         let in_home = self.scope_of(c.server()) == Scope::Global;
@@ -270,6 +270,9 @@ impl Core {
         // Values of a departed client may be secrets, and are not kept longer than needed.
         self.forget_values(backend, Forget::Values);
         let is_free = self.lessees(backend).next().is_none();
+        if is_lost {
+            self.forget_remote_tasks(client, backend);
+        }
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let over = b.subscriptions_mut().remove_client(client);
         // A client that only moved elsewhere still waits for its tasks here.

@@ -10,20 +10,23 @@ use crate::pending::Pending;
 use crate::settings::Scope;
 use crate::transitions::Route;
 use std::sync::Arc;
-use switchboard_protocol::{Method, RawId};
+use switchboard_protocol::{Message, Method, RawId};
+
+/// Key of clients that name no roots: a process is told the folder of its workspace.
+pub(crate) const NO_ROOTS: &str = "none";
 
 /// Reason for separating clients.
 const DIFFERENT_ROOTS: &str = "its clients have different roots";
 
 impl Core {
-    /// A client's answer to `roots/list`, as a key that is equal for equal answers; `None` while unknown.
-    pub(crate) fn roots_key(&self, client: ClientId) -> Option<Arc<str>> {
+    /// A client's answer to `roots/list` of a backend, as a key that is equal for equal answers; `None` while unknown.
+    pub(crate) fn roots_key(&self, client: ClientId, b: &Backend) -> Option<Arc<str>> {
         let c = self.clients.get(&client)?;
         if let Some(root) = &c.known().pinned {
             return Some(format!("pinned {root}").into());
         }
         if !c.has_roots() {
-            return Some("none".into());
+            return Some(self.key_of_shown(client, b).unwrap_or_else(|| NO_ROOTS.into()));
         }
         let roots = c.told_roots()?;
         let answer =
@@ -50,7 +53,7 @@ impl Core {
     }
 
     /// Whether others have used a backend's process, or are about to.
-    fn has_other_users(&self, client: ClientId, b: &Backend) -> bool {
+    pub(crate) fn has_other_users(&self, client: ClientId, b: &Backend) -> bool {
         let connection = self.connection_of(client);
         let is_about_to = |p: &Pending| {
             let other = p.client().map(|other| self.connection_of(other));
@@ -71,7 +74,7 @@ impl Core {
         if !self.asks_roots(b) {
             return true;
         }
-        match (b.roots().told(), self.roots_key(client)) {
+        match (b.roots().told(), self.roots_key(client, b)) {
             (_, None) => true,
             (Some(told), Some(mine)) => *told == mine,
             (None, Some(_)) => !self.has_other_users(client, b),
@@ -84,7 +87,7 @@ impl Core {
         if !is_use(method) || !self.asks_roots(b) {
             return Route::To(home);
         }
-        let mine = self.roots_key(client);
+        let mine = self.roots_key(client, b);
         // The usual case, without a look at other clients.
         if mine.is_some() && b.roots().told() == mine.as_ref() {
             self.inherit_roots(client, home);
@@ -111,7 +114,8 @@ impl Core {
                     self.ask_roots(client);
                 }
                 // Another server may have asked before, so that the roots are known at once.
-                match self.roots_key(client) {
+                let b = self.backends.get(&home);
+                match b.and_then(|b| self.roots_key(client, b)) {
                     Some(_) => self.route_by_roots(client, home, method),
                     None => Route::Wait,
                 }
@@ -176,12 +180,12 @@ impl Core {
     }
 
     /// Handles a backend's `roots/list`. `false`: forward the request to the client like any other.
-    pub(crate) fn backend_asks_roots(&mut self, launch: Launch, id: &RawId) -> bool {
+    pub(crate) fn backend_asks_roots(&mut self, launch: Launch, id: &RawId, message: &Message) -> bool {
         let backend = launch.backend;
         self.learn(backend, |record| record.asks_roots = true);
-        let is_passed_on = self.find_roots(launch, id);
+        let is_handled = self.find_roots(launch, id, message);
         self.retire_misplaced(backend);
-        is_passed_on
+        is_handled
     }
 
     /// Retires a server that was considered independent of the folder but asks for roots: it runs in the
@@ -204,7 +208,7 @@ impl Core {
         }
     }
 
-    fn find_roots(&mut self, launch: Launch, id: &RawId) -> bool {
+    fn find_roots(&mut self, launch: Launch, id: &RawId, message: &Message) -> bool {
         let backend = launch.backend;
         let Some(b) = self.backends.get(&backend) else { return true };
         if b.settings().is_split() {
@@ -216,14 +220,18 @@ impl Core {
         let clients = self.clients_meant(b);
         let Some(&first) = clients.iter().find(|client| self.has_roots(**client)) else {
             // Folder names of a client on another machine, or without a token, must not reach a server that
-            // would use them here.
-            let is_elsewhere =
-                |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.is_elsewhere());
-            let Some(&foreign) = clients.iter().find(is_elsewhere) else { return false };
-            self.name_roots(launch, id, foreign);
+            // would use them here. A modern client can be asked only within a call.
+            let is_not_asked = |client: &&ClientId| {
+                self.clients.get(client).is_some_and(|c| c.is_elsewhere() || c.is_translated())
+            };
+            let Some(&unasked) = clients.iter().find(is_not_asked) else { return false };
+            if !self.asks_for_roots(launch, unasked, id, message) {
+                let call = self.only_call(backend, unasked);
+                self.tell_roots(launch, id, unasked, call);
+            }
             return true;
         };
-        let is_unready = self.roots_key(first).is_none() && !self.may_be_asked(first);
+        let is_unready = self.roots_key(first, b).is_none() && !self.may_be_asked(first);
         if clients.len() == 1 && self.connection_of(first) == first && is_unready {
             // The client cannot be asked yet. Once it has answered, the server is notified that its roots have changed.
             let key = self
@@ -266,7 +274,7 @@ impl Core {
         let backend = launch.backend;
         let Some(b) = self.backends.get(&backend).filter(|b| b.roots().has_questions()) else { return };
         let clients = self.clients_meant(b);
-        let keys: Vec<Option<Arc<str>>> = clients.iter().map(|&client| self.roots_key(client)).collect();
+        let keys: Vec<Option<Arc<str>>> = clients.iter().map(|&client| self.roots_key(client, b)).collect();
         // A client that has moved away is not asked on behalf of this process.
         let lessees: Vec<ClientId> = self.real_lessees(backend).collect();
         let has_moved =

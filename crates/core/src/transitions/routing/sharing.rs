@@ -12,7 +12,7 @@ use crate::pending::Pending;
 use crate::servers::Server;
 use crate::settings::{Capabilities, Scope, StatePolicy};
 use serde_json::json;
-use switchboard_protocol::{Message, Method, Part};
+use switchboard_protocol::{Era, Message, Method, Part};
 
 /// The recipient of a backend's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl Core {
     }
 
     /// Whether clients of different principals may share a backend of the server.
-    pub(crate) fn is_for_everybody(&self, server: ServerId) -> bool {
-        self.servers.get(server).is_some_and(Server::is_for_everybody)
+    pub(crate) fn is_for_everybody(&self, server: ServerId, era: Era) -> bool {
+        self.servers.get(server).is_some_and(|server| server.is_for_everybody(era))
     }
 
     /// Whether a client with one key may use a backend with the other.
@@ -52,6 +52,8 @@ impl Core {
 
     /// Learns about the server's offer from an answer.
     pub(crate) fn learn_offer(&mut self, backend: BackendId, method: Method, answer: &Message) {
+        // First: from here on, others may be shown what is in the answer.
+        self.learn_scope(backend, method, answer);
         if method == Method::Initialize {
             self.heard_of(backend);
         }
@@ -114,10 +116,11 @@ impl Core {
         if is_anyone_meant { Addressee::Several } else { Addressee::Absent }
     }
 
-    fn if_here(&self, client: ClientId) -> Addressee {
+    pub(crate) fn if_here(&self, client: ClientId) -> Addressee {
         let is_here = self.clients.get(&client).is_some_and(|c| {
             // A server may be ready before the aggregate client has its answer to `initialize`.
-            c.is_here() && c.may_use_server() && (!c.is_delegate() || self.may_be_asked(client))
+            let is_here = c.is_here() || self.is_expected_back(client);
+            is_here && c.may_use_server() && (!c.is_delegate() || self.may_be_asked(client))
         });
         if is_here { Addressee::Client(client) } else { Addressee::Absent }
     }

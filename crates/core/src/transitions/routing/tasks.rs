@@ -5,7 +5,7 @@ use crate::access::Front;
 use crate::backends::{Backend, TaskOwner};
 use crate::catalogue::Wishes;
 use crate::core::Core;
-use crate::ids::{BackendId, ClientId};
+use crate::ids::{BackendId, ClientId, Principal};
 use crate::pending::{MAX_TOKEN_BYTES, Pending};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -76,8 +76,20 @@ impl Core {
     }
 
     fn task_over(&mut self, backend: BackendId, task: &[u8]) {
+        let now = self.clock.now();
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.tasks_mut().end(task, self.clock.now());
+            b.tasks_mut().end(task, now);
+        }
+        if let Some(origin) = self.origin(backend) {
+            origin.remote_tasks_mut().end(task, now);
+        }
+    }
+
+    /// Leaves a departed client's tasks at a remote server without an owner.
+    pub(crate) fn forget_remote_tasks(&mut self, client: ClientId, backend: BackendId) {
+        let now = self.clock.now();
+        if let Some(origin) = self.origin(backend) {
+            origin.remote_tasks_mut().forget_client(client, now);
         }
     }
 
@@ -104,9 +116,9 @@ impl Core {
             return false;
         };
         let owner = self.task_owner(client);
-        let is_others = |task: &[u8]| {
-            let known = self.task_owner_at(b, task);
-            known.map_or_else(|| self.may_another_begin(b, owner), |known| known != owner)
+        let is_others = |task: &[u8]| match self.task_owner_at(b, task) {
+            Some(known) => known != owner,
+            None => self.may_another_begin(b, owner) || !self.may_use_unknown(b, client),
         };
         match pending.method() {
             Method::Listen => {
@@ -137,6 +149,14 @@ impl Core {
         self.pending.iter().any(|(_, p)| is_call(p) && is_others(p))
     }
 
+    /// Whether a client may use a task of which we do not know who started it. A remote server keeps its tasks when we are
+    /// restarted, and takes all identities for one: such a task may be another identity's. Without authentication there are
+    /// none to keep apart.
+    fn may_use_unknown(&self, b: &Backend, client: ClientId) -> bool {
+        let principal = self.clients.get(&self.connection_of(client)).map(|c| c.principal());
+        !b.settings().is_remote || matches!(principal, Some(Principal::OWNER | Principal::ANONYMOUS))
+    }
+
     /// Whether others use a process, or the remote server that it stands for.
     fn is_shared_with_others(&self, b: &Backend, client: ClientId) -> bool {
         let is_other =
@@ -159,7 +179,7 @@ impl Core {
         let owner = self.task_owner(client);
         match self.task_owner_at(b, task) {
             Some(known) => known != owner,
-            None => self.is_shared_with_others(b, client),
+            None => self.is_shared_with_others(b, client) || !self.may_use_unknown(b, client),
         }
     }
 
@@ -188,9 +208,9 @@ impl Core {
         out: &mut Outgoing,
     ) {
         let (Some(b), Some(c)) = (self.backends.get(&backend), self.clients.get(&client)) else { return };
-        let has_others = b.users().has_others(self.connection_of(client));
+        let has_others = b.users().has_others(self.connection_of(client)) || !self.may_use_unknown(b, client);
         let owner = self.task_owner(client);
-        let is_own = |id: &[u8]| b.tasks().is_owned(id, owner);
+        let is_own = |id: &[u8]| self.task_owner_at(b, id) == Some(owner);
         let filter: Option<IsShown<'_>> = if has_others { Some(&is_own) } else { None };
         screen_tasks(answer, filter, &self.task_prefix(c).unwrap_or_default(), out);
     }

@@ -3,7 +3,9 @@
 
 use super::entry::{AskedRequest, Id, JournalEntry};
 use switchboard_protocol::hunt::Glimpse;
-use switchboard_protocol::{Broken, Kind, Message, Method, Outgoing, OutgoingKind, Part, SetupMessage};
+use switchboard_protocol::{
+    Broken, Kind, Message, Method, Outgoing, OutgoingKind, Part, SetupMessage, modern,
+};
 
 /// Longest request that is kept for a repeat by the next daemon.
 pub(super) const MAX_REPEATED_BYTES: usize = 64 << 10;
@@ -26,11 +28,11 @@ impl Entries {
                 self.effect(message);
                 let is_short = message.bytes().len() <= MAX_REPEATED_BYTES;
                 let again =
-                    // A repeatable method changes nothing at the server, so a second run is harmless. So is
-                    // `initialize`, whatever its length.
-                    if is_initialize || (method.is_repeatable() && is_short) { line() } else { Vec::new() };
+                    // `initialize` is harmless too, whatever its length.
+                    if is_initialize || (modern::is_repeatable(message) && is_short) { line() } else { Vec::new() };
                 let id = message.id().map(|id| id.as_bytes().to_vec());
-                self.0.extend(id.map(|id| JournalEntry::Asked(AskedRequest { id, again })));
+                let is_modern = message.has(Part::MetaVersion);
+                self.0.extend(id.map(|id| JournalEntry::Asked(AskedRequest { id, again, is_modern })));
             }
             (Kind::Notification, Method::Initialized) => {
                 self.0.push(JournalEntry::Said { what: SetupMessage::Initialized, line: line() });
@@ -85,7 +87,8 @@ pub(super) fn of_too_long(glimpses: &[Glimpse]) -> Vec<JournalEntry> {
     let asks = glimpses.iter().filter(|seen| seen.method.is_some());
     let ids = asks.filter_map(|seen| Some(seen.id.as_ref()?.as_bytes().to_vec()));
     // Never repeated: the bytes of an oversized message were not kept.
-    ids.map(|id: Id| JournalEntry::Asked(AskedRequest { id, again: Vec::new() })).collect()
+    let asked = |id: Id| AskedRequest { id, again: Vec::new(), is_modern: false };
+    ids.map(|id| JournalEntry::Asked(asked(id))).collect()
 }
 
 /// Entry of a message to the client. Notifications need none: they are never owed.
@@ -96,5 +99,29 @@ pub(super) fn of_outgoing(out: &Outgoing) -> Option<JournalEntry> {
         OutgoingKind::Response { .. } | OutgoingKind::BatchResponse => Some(JournalEntry::Answered { id }),
         OutgoingKind::Request => Some(JournalEntry::Question { id }),
         OutgoingKind::Notification => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchboard_protocol::{Parsed, parse};
+
+    /// The server of the last daemon may have used the state, which is good for once.
+    #[test]
+    fn continued_requests_are_not_repeated() {
+        let is_kept = |params: &str| {
+            let text = format!(r#"{{"id":1,"method":"resources/read","params":{{"uri":"x:a"{params}}}}}"#);
+            let Ok(Parsed::One(message)) = parse(text.into()) else { panic!("no message: {params}") };
+            let mut entries = Entries::default();
+            entries.one(&message);
+            match &entries.0[..] {
+                [JournalEntry::Asked(asked)] => !asked.again.is_empty(),
+                other => panic!("{params}: {} entries", other.len()),
+            }
+        };
+        assert!(is_kept(""));
+        assert!(!is_kept(r#","requestState":"s""#));
+        assert!(!is_kept(r#","inputResponses":{}"#));
     }
 }

@@ -60,6 +60,8 @@ pub(crate) struct AskedRequest {
     pub(crate) id: Id,
     /// The whole request, if it is safe to repeat. Empty otherwise.
     pub(crate) again: Vec<u8>,
+    /// Whether it was made in the modern era, whose errors have other codes.
+    pub(crate) is_modern: bool,
 }
 
 // Layout: tag, number, count of texts, then each text after its length; all numbers little-endian. Tags are
@@ -77,7 +79,9 @@ pub(crate) fn encode(entry: &JournalEntry, into: &mut Vec<u8>) {
     };
     match entry {
         JournalEntry::Taken { upto } => put(1, *upto, &[]),
-        JournalEntry::Asked(AskedRequest { id, again }) => put(2, 0, &[id, again]),
+        JournalEntry::Asked(AskedRequest { id, again, is_modern }) => {
+            put(2, u64::from(*is_modern), &[id, again]);
+        }
         JournalEntry::AskedTogether { ids } => put(3, 0, &ids.iter().map(Vec::as_slice).collect::<Vec<_>>()),
         JournalEntry::Cancelled { id } => put(4, 0, &[id]),
         JournalEntry::Repeated { id } => put(5, 0, &[id]),
@@ -115,7 +119,10 @@ fn decode_one(rest: &mut &[u8]) -> Option<JournalEntry> {
     let mut texts = texts.into_iter();
     Some(match tag {
         1 => JournalEntry::Taken { upto: number },
-        2 => JournalEntry::Asked(AskedRequest { id: texts.next()?, again: texts.next()? }),
+        2 => {
+            let (id, again) = (texts.next()?, texts.next()?);
+            JournalEntry::Asked(AskedRequest { id, again, is_modern: number == 1 })
+        }
         3 => JournalEntry::AskedTogether { ids: texts.collect() },
         4 => JournalEntry::Cancelled { id: texts.next()? },
         5 => JournalEntry::Repeated { id: texts.next()? },

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 use switchboard_process::handover::Streams;
-use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, RawId, SetupMessage};
+use switchboard_protocol::{Dialect, Era, ErrorAnswer, ErrorKind, RawId, SetupMessage};
 
 /// Journals and writes all that is owed, as far as that is possible without waiting.
 pub(super) fn answer_owed(streams: &Streams, server: &str) -> io::Result<JournaledOutput> {
@@ -67,10 +67,12 @@ fn owed(
         entries.push(JournalEntry::Resolved { id: id.clone() });
     }
     let answer = |id: &Id| error.to_bytes(&RawId::from_bytes(id), dialect);
+    let modern = error.clone().in_era(Era::Modern);
     for open in state.open.iter().filter(|open| is_owed(open)) {
         match open {
             OpenRequest::One(asked) => {
-                say(&answer(&asked.id));
+                let error = if asked.is_modern { &modern } else { error };
+                say(&error.to_bytes(&RawId::from_bytes(&asked.id), dialect));
                 entries.push(JournalEntry::Answered { id: asked.id.clone() });
             }
             OpenRequest::Together(ids) => {

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn asked(id: &str, again: &str) -> JournalEntry {
-        JournalEntry::Asked(AskedRequest { id: id.into(), again: again.into() })
+        JournalEntry::Asked(AskedRequest { id: id.into(), again: again.into(), is_modern: id == "2" })
     }
 
     fn some() -> Vec<JournalEntry> {
@@ -176,7 +176,9 @@ mod tests {
         assert_eq!((state.taken, state.written), (70, 99));
         assert_eq!(state.setup.get(SetupMessage::Level), Some(&"quiet".into()));
         assert_eq!(state.setup.subscriptions(), ["b"]);
-        let one = |id: &str| OpenRequest::One(AskedRequest { id: id.into(), again: Vec::new() });
+        let one = |id: &str| {
+            OpenRequest::One(AskedRequest { id: id.into(), again: Vec::new(), is_modern: id == "2" })
+        };
         assert_eq!(state.open, [one("2"), one("\"2\""), OpenRequest::Together(vec![b"3".to_vec()])]);
     }
 

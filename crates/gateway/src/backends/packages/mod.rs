@@ -86,10 +86,12 @@ impl PackagesFolder {
             Runner::Pnpm => flags.push(flag("--dir=", &self.empty())),
             Runner::Bun => {
                 // Settings, packages and PATH follow bunx's working folder, so it starts in ours, whose
-                // `node` changes back.
-                flags.push(flag("--cwd=", &self.bun()));
-                if let Some(cwd) = launch.cwd.clone().or_else(|| std::env::current_dir().ok()) {
-                    set(&mut launch.env, WORKING_FOLDER, cwd.into());
+                // `node` changes back. That is a POSIX script: on Windows the server would stay in our folder.
+                if cfg!(unix) {
+                    flags.push(flag("--cwd=", &self.bun()));
+                    if let Some(cwd) = launch.cwd.clone().or_else(|| std::env::current_dir().ok()) {
+                        set(&mut launch.env, WORKING_FOLDER, cwd.into());
+                    }
                 }
             }
             // These runners read no settings and run no code of the workspace.

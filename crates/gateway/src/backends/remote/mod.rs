@@ -52,7 +52,7 @@ use bytes::Bytes;
 use core_side::{CoreSide, HubSide};
 use fault::{Fault, FaultWords};
 use modern::ModernState;
-use requests::InFlightRequests;
+use requests::{InFlightRequests, RemoteRequest};
 use reqwest::Url;
 use session::{RemoteSession, RepeatedMessages};
 use std::collections::HashMap;
@@ -223,7 +223,7 @@ async fn deliver_all(
 ) -> Result<(), Fault> {
     let mut next = messages.recv().await;
     if let Some(first) = next.as_ref().filter(|first| first.method() == Method::Discover) {
-        next = modern::deliver(remote, first, &mut messages).await?;
+        next = modern::deliver(remote, RemoteRequest::of(first), &mut messages).await?;
     }
     match next {
         Some(first) => requests::deliver(remote, first, &mut messages).await,

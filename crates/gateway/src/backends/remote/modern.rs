@@ -14,7 +14,7 @@ use reqwest::Response;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use switchboard_protocol::http_headers::{self, RejectedTool, ToolList};
-use switchboard_protocol::modern::HEADER_MISMATCH;
+use switchboard_protocol::modern::{self, HEADER_MISMATCH};
 use switchboard_protocol::{Message, Method, Outgoing, OutgoingKind, Part, RawId};
 use tokio::sync::{Notify, mpsc};
 
@@ -38,11 +38,11 @@ pub(super) enum Attempt {
 /// core has concluded that the server is legacy.
 pub(super) async fn deliver(
     remote: &Arc<Remote>,
-    first: &Outgoing,
+    first: RemoteRequest,
     messages: &mut mpsc::UnboundedReceiver<Outgoing>,
 ) -> Result<Option<Outgoing>, Fault> {
     remote.state().modern = Some(ModernState::default());
-    remote.discover(RemoteRequest::of(first)).await?;
+    remote.discover(first).await?;
     while let Some(out) = messages.recv().await {
         if out.method() == Method::Initialize {
             remote.state().modern = None;
@@ -119,7 +119,7 @@ impl Remote {
     async fn exchange(self: &Arc<Self>, request: &mut RemoteRequest) -> Result<(), Fault> {
         let message = request.parsed().await;
         // Its state at the server may be good for one use only.
-        request.is_once = message.as_ref().is_some_and(is_continued);
+        request.is_once = message.as_ref().is_some_and(modern::is_continued);
         if request.method == Method::Discover {
             let version = message.as_ref().and_then(version_header);
             if let Some(modern) = &mut self.state().modern {
@@ -293,11 +293,6 @@ fn version_header(message: &Message) -> Option<HeaderValue> {
 /// Whether a call was refused for its headers: it was not executed, and may be sent again with others.
 fn is_mismatch(request: &RemoteRequest, answer: &[u8]) -> bool {
     request.method == Method::ToolsCall && refusal::code(answer) == Some(HEADER_MISMATCH)
-}
-
-/// Whether a request continues an earlier one, whose state it returns.
-fn is_continued(message: &Message) -> bool {
-    http_headers::has_param(message, "requestState") || http_headers::has_param(message, "inputResponses")
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::exchange::{media_type, no_answer, unusable};
 use super::fault::Fault;
 use super::lost::{Loss, is_answer, loss};
+use super::refusal;
 use super::requests::RemoteRequest;
 use super::retries::Retries;
 use super::session::RemoteSession;
@@ -222,6 +223,13 @@ impl Remote {
             && !matches!(status, 401 | 403 | 429 | 503)
             && is_answer(&said, id)
             && self.hear(said.clone().into(), Some(id)).await
+        {
+            return Fault::Answered;
+        }
+        // A modern server may not have read as far as the id.
+        if let Some(id) = id.filter(|_| is_greeting)
+            && let Some(refusal) = refusal::of_handshake(status, said.clone().into(), id)
+            && self.hear(refusal, Some(id)).await
         {
             return Fault::Answered;
         }

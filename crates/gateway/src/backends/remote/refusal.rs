@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use switchboard_protocol::modern::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use switchboard_protocol::{Message, Parsed, RawId, parse};
 
 /// The answer in the body of an error response, under the right id; `None` if the body is no JSON-RPC error.
@@ -25,6 +26,13 @@ pub(super) fn answer(status: u16, said: Bytes, id: &RawId) -> Option<Bytes> {
         }
         Some(_) | None => None,
     }
+}
+
+/// The answer of a server of the modern era to a handshake, under the right id; `None` if a legacy server may have said it.
+pub(super) fn of_handshake(status: u16, said: Bytes, id: &RawId) -> Option<Bytes> {
+    let codes = [-32601, -32602, HEADER_MISMATCH, UNSUPPORTED_VERSION];
+    code(&said).filter(|code| codes.contains(code))?;
+    answer(status, said, id)
 }
 
 /// The code of a JSON-RPC error.

@@ -6,6 +6,7 @@
 use super::Remote;
 use super::body::RequestBody;
 use super::fault::Fault;
+use super::modern;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -184,6 +185,13 @@ pub(super) async fn deliver(
                 remote.release_credit(&request);
                 remote.report(&request, sent.ok().and_then(Result::err));
                 remote.listen_again().await;
+            }
+            // The server has refused the handshake: without a session it may be a modern one.
+            Method::Discover
+                if request.id.is_some() && !remote.is_legacy() && remote.session().number == 0 =>
+            {
+                next = modern::deliver(remote, request, messages).await?;
+                continue;
             }
             // The core asks whether the server is modern, too. Inside a session the question would prove nothing.
             Method::Discover if request.id.is_some() && !remote.is_legacy() => {

@@ -15,7 +15,17 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// Interval of comments on an idle stream, so that no proxy closes it.
-pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(25);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(25);
+
+/// The interval in use. In debug builds `SWITCHBOARD_KEEP_ALIVE` is another, in milliseconds.
+pub(super) fn keep_alive_interval() -> Duration {
+    #[cfg(debug_assertions)]
+    if let Some(wish) = std::env::var_os("SWITCHBOARD_KEEP_ALIVE") {
+        let wish = wish.to_str().and_then(|wish| wish.parse().ok());
+        return wish.map_or(KEEP_ALIVE_INTERVAL, Duration::from_millis);
+    }
+    KEEP_ALIVE_INTERVAL
+}
 
 /// Bytes that the core counts as waiting for a client. Dropping it gives them back, sent or not.
 pub(crate) struct Charge {
@@ -87,6 +97,7 @@ impl AnswerBody {
 /// Stream of server-sent events.
 pub(crate) struct Events {
     parts: mpsc::UnboundedReceiver<BodyPart>,
+    interval: Duration,
     quiet: Pin<Box<Sleep>>,
     /// Dropped with the stream: its `Drop` does what the end of the stream demands.
     _at_end: Option<Box<dyn Send>>,
@@ -94,7 +105,8 @@ pub(crate) struct Events {
 
 impl Events {
     pub(crate) fn new(parts: mpsc::UnboundedReceiver<BodyPart>) -> Self {
-        Self { parts, quiet: Box::pin(sleep(KEEP_ALIVE_INTERVAL)), _at_end: None }
+        let interval = keep_alive_interval();
+        Self { parts, interval, quiet: Box::pin(sleep(interval)), _at_end: None }
     }
 
     /// With a guard that is dropped when the stream ends, or when the client closes it.
@@ -117,11 +129,11 @@ impl Body for AnswerBody {
             Self::Stream(events) => match events.parts.poll_recv(context) {
                 Poll::Ready(part) => {
                     // Any event proves to a proxy that the stream is alive.
-                    events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
+                    events.quiet.as_mut().reset(Instant::now() + events.interval);
                     Poll::Ready(part.map(|part| Ok(Frame::data(part.hand_over()))))
                 }
                 Poll::Pending if events.quiet.as_mut().poll(context).is_ready() => {
-                    events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
+                    events.quiet.as_mut().reset(Instant::now() + events.interval);
                     // The timer was reset above and must be polled again to register the waker.
                     context.waker().wake_by_ref();
                     Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b": \n\n")))))

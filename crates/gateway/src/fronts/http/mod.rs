@@ -128,7 +128,7 @@ impl Front {
             visits: health::Visits::default(),
             slow: Slow::after(STREAM_AFTER),
             pool: Pool::default(),
-            slow_alone: Slow::after(body::KEEP_ALIVE_INTERVAL),
+            slow_alone: Slow::after(body::keep_alive_interval()),
             options,
         };
         (Arc::new(front), left)

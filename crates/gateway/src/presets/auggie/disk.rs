@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use switchboard_process::child::resolve;
+use switchboard_process::real_path::real;
 
 /// Longest shim or package description.
 const MAX_TEXT_BYTES: u64 = 64 * 1024;
@@ -37,7 +38,7 @@ impl Disk for OurDisk {
     }
 
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        path.canonicalize().ok().map(plain)
+        real(path).ok()
     }
 
     fn text(&self, path: &Path) -> Option<String> {
@@ -48,30 +49,5 @@ impl Disk for OurDisk {
     fn names(&self, folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-    }
-}
-
-/// Removes the verbatim prefix (`\\?\C:\…`) of a canonical path on Windows, which node
-/// does not accept for a script.
-fn plain(path: PathBuf) -> PathBuf {
-    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
-        Some(rest) if rest.as_bytes().get(1) == Some(&b':') => PathBuf::from(rest),
-        Some(_) | None => path,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn verbatim_paths_become_plain() {
-        for (path, expect) in [
-            (r"\\?\C:\a\b.mjs", r"C:\a\b.mjs"),
-            (r"\\?\UNC\host\a", r"\\?\UNC\host\a"),
-            ("/a/b.mjs", "/a/b.mjs"),
-        ] {
-            assert_eq!(plain(PathBuf::from(path)), PathBuf::from(expect));
-        }
     }
 }

@@ -1,13 +1,13 @@
 //! The audit's file. A full file is renamed with the time, and a new one begins; the oldest are removed. No file
 //! is ever truncated, and several processes may append to the same one.
 
-use super::super::clock::Timestamp;
 use super::super::rolling::open;
 use super::AuditOptions;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use switchboard_core::text::dates::Timestamp;
 
 /// Bytes that are written at a time; between two writes a new file may begin.
 const CHUNK_BYTES: usize = 256 << 10;

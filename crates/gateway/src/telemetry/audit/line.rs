@@ -1,6 +1,5 @@
 //! A record as one line of JSON, without secrets. Must not know the file.
 
-use super::super::clock::Timestamp;
 use super::super::log::ms;
 use super::queue::{AuditEvent, Record};
 use serde::Serialize;
@@ -10,6 +9,7 @@ use std::time::SystemTime;
 use switchboard_core::Outcome;
 use switchboard_core::access::{Call, CallParams};
 use switchboard_core::redact::Secrets;
+use switchboard_core::text::dates::Timestamp;
 use switchboard_protocol::Method;
 
 /// Bytes of arguments in a line.

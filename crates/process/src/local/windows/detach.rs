@@ -1,16 +1,14 @@
-//! The start of a detached program: outside our job, without a console, and with no handle of ours except its
-//! three streams.
+//! The start of a detached program: outside our job, without a console, and with no handle except its three streams.
 
-use std::ffi::OsString;
-use std::fs::OpenOptions;
+use crate::command_line;
+use crate::suspended;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::windows::process::CommandExt;
+use std::os::windows::ffi::OsStrExt;
+use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Stdio};
-use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
-use windows_sys::Win32::System::Console::{
-    GetStdHandle, STD_ERROR_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE,
-};
+use windows_sys::Win32::System::JobObjects::IsProcessInJob;
 use windows_sys::Win32::System::Threading::{
     CREATE_BREAKAWAY_FROM_JOB, CREATE_NEW_PROCESS_GROUP, DETACHED_PROCESS,
 };
@@ -22,29 +20,36 @@ pub(in crate::local) fn start_detached(
     log: Option<&Path>,
 ) -> io::Result<()> {
     let program = std::path::absolute(program)?;
-    let mut command = Command::new(&program);
-    command.args(args).current_dir(root_of(&program));
-    command.env_clear().envs(env.iter().map(|(name, value)| (name, value)));
+    let args: Vec<Vec<u16>> = args.iter().map(|arg| wide(arg)).collect();
+    let line = command_line::for_program(&wide(program.as_os_str()), args.iter().map(Vec::as_slice));
     let stderr = match log {
-        None => Stdio::null(),
+        None => nowhere()?,
         Some(log) => OpenOptions::new().append(true).create(true).open(log)?.into(),
     };
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-    command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP | CREATE_BREAKAWAY_FROM_JOB);
-    keep_own_streams();
-    // A job that allows no breakaway refuses. Inside it the program would end with our client, so it is not
-    // started there.
-    #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
-    command.spawn().map(drop)
+    let streams = [nowhere()?, nowhere()?, stderr];
+    // A job that allows no breakaway refuses.
+    let flags = DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP | CREATE_BREAKAWAY_FROM_JOB;
+    let started = suspended::create(&program, line, env, Some(&root_of(&program)), streams, flags)?;
+    // The breakaway ends at the first outer job that does not allow it. Inside that job the program could end with our
+    // client, so it does not run there.
+    match is_in_job(&started)? {
+        true => Err(io::Error::new(io::ErrorKind::PermissionDenied, "an outer job allows no breakaway")),
+        false => started.resume(),
+    }
 }
 
-/// Makes our standard streams non-inheritable; they were inherited themselves, so they still have the flag.
-/// Our other handles lack it.
-fn keep_own_streams() {
-    for which in [STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, STD_ERROR_HANDLE] {
-        // SAFETY: only a flag changes; the call fails for a value that is not a handle.
-        unsafe { SetHandleInformation(GetStdHandle(which), HANDLE_FLAG_INHERIT, 0) };
-    }
+fn is_in_job(process: &suspended::Suspended) -> io::Result<bool> {
+    let mut is_in_job = 0;
+    // SAFETY: the handle is open; without a job, the call asks about any.
+    let asked =
+        unsafe { IsProcessInJob(process.handle().as_raw_handle(), std::ptr::null_mut(), &raw mut is_in_job) };
+    if asked == 0 { Err(io::Error::last_os_error()) } else { Ok(is_in_job != 0) }
+}
+
+/// The null device, for reading and writing.
+fn nowhere() -> io::Result<OwnedHandle> {
+    let file: File = OpenOptions::new().read(true).write(true).open("NUL")?;
+    Ok(file.into())
 }
 
 /// The root of the drive, so that no other folder is kept in use.
@@ -53,4 +58,8 @@ fn root_of(program: &Path) -> PathBuf {
         .components()
         .take_while(|part| matches!(part, Component::Prefix(_) | Component::RootDir))
         .collect()
+}
+
+fn wide(text: &OsStr) -> Vec<u16> {
+    text.encode_wide().collect()
 }

@@ -2,6 +2,7 @@
 //! readable descriptors.
 
 use super::Woken;
+use rustix::buffer::spare_capacity;
 use rustix::event::kqueue::{Event, EventFilter, EventFlags, ProcessEvents, kevent, kqueue};
 use rustix::process::{Pid, Signal, getppid};
 use std::io;
@@ -65,9 +66,10 @@ impl WakeSource {
                 Event::new(filter, EventFlags::ADD | EventFlags::ONESHOT, ptr::null_mut())
             })
             .collect();
-        let mut found: Vec<Event> = Vec::with_capacity(16);
+        // One place per source. The spare capacity is what `kevent` may fill: an empty vector has room for nothing.
+        let mut found: Vec<Event> = Vec::with_capacity(WATCHED_SIGNALS.len() + 1 + fds.len());
         // SAFETY: the descriptors are borrowed during the call; closed ones leave the queue by themselves.
-        match unsafe { kevent(&self.queue, &wanted, &mut found, time) } {
+        match unsafe { kevent(&self.queue, &wanted, spare_capacity(&mut found), time) } {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

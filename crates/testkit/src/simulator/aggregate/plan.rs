@@ -91,6 +91,8 @@ pub(super) fn server(rng: &mut Rng, name: &str, style: NameStyle) -> ServerSetti
         lazy: rng.percent(85),
         stores_lists: rng.percent(50),
         pinning: rng.weighted(&[(2, Pinning::Off), (1, Pinning::Warn), (2, Pinning::Hold)]),
+        // The scenario `eras` is about the others.
+        era: switchboard_core::EraChoice::Fixed(switchboard_protocol::Era::Legacy),
         ..ServerSettings::new(name)
     }
 }
@@ -129,6 +131,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &AggregatePlan, seed: u64) -> Settin
         aggregates: aggregates(rng, rule),
         stays: false,
         first_question: 1,
+        state_key: Default::default(),
+        started: std::time::UNIX_EPOCH,
         seed,
         authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,

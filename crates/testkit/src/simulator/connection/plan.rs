@@ -82,6 +82,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         max_in_flight: *rng.pick(&[64, 64, 1, 2, 5]),
         max_queue: if rng.percent(50) { 256 } else { rng.within(1..=8) },
         naming: Arc::new(naming),
+        // The scenario `eras` is about the others.
+        era: switchboard_core::EraChoice::Fixed(switchboard_protocol::Era::Legacy),
         ..ServerSettings::new("sim")
     };
     let fixed = LearntDialect::Fixed(Dialect::Standard);
@@ -100,6 +102,8 @@ pub(super) fn settings(rng: &mut Rng, plan: &ConnectionPlan, seed: u64) -> Setti
         aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,
+        state_key: Default::default(),
+        started: std::time::UNIX_EPOCH,
         seed,
         authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: rng.percent(50),

@@ -164,6 +164,17 @@ impl<R> Ledger<R> {
         Ok(number)
     }
 
+    /// Records that no answer follows to a request that its client has cancelled.
+    pub(crate) fn no_answer(&mut self, client: ClientId, id: &str) -> Check {
+        let number =
+            self.find(client, id).ok_or_else(|| format!("{client} never asked under the id {id}"))?;
+        let request = &mut self.requests[number];
+        match request.is_cancelled && !std::mem::replace(&mut request.is_answered, true) {
+            true => Ok(()),
+            false => Err(format!("{client} hears that no answer follows to {id}, which is not cancelled")),
+        }
+    }
+
     /// Writes off the answers that a client waits for.
     pub(crate) fn void(&mut self, client: ClientId) {
         for request in self.requests.iter_mut().filter(|request| request.client == client) {

@@ -62,6 +62,13 @@ impl<S: Plain> World<S> {
         self.handle_as(turn, Event::FromBackend { launch, message: message(text)? })
     }
 
+    /// A log message in the response to a request.
+    pub(crate) fn process_says_in_response(&mut self, launch: Launch, about: u64, text: String) -> Check {
+        let now = self.now;
+        self.process(launch).last_word = now;
+        self.handle_as(S::Turn::default(), Event::LogOfRequest { launch, about, message: message(text)? })
+    }
+
     pub(crate) fn process_notifies(&mut self, launch: Launch, method: &str, params: impl Display) -> Check {
         self.process_says(S::Turn::default(), launch, notice(method, params))
     }

@@ -74,7 +74,7 @@ fn told_event(event: &Event) -> Option<String> {
         Event::BackendTooLong { launch, .. } => format!("{launch} sends a frame beyond the limit"),
         Event::BackendEnded { launch, how, .. } => format!("{launch} ends: {how}"),
         Event::OfferRead { launch, .. } => format!("the lists of {launch} have been read"),
-        Event::Measured { bytes } => format!("memory is measured: {bytes:?}"),
+        Event::Measured { used } => format!("processes are measured: {used:?}"),
         Event::Flushed { peer: Peer::Client(client), bytes } => format!("{client} reads {bytes} bytes"),
         Event::Flushed { peer: Peer::Backend(launch), bytes } => format!("{launch} reads {bytes} bytes"),
         Event::Dropped { client } => format!("a notification for {client} is dropped"),
@@ -94,6 +94,7 @@ fn told_action(action: &Action) -> Option<String> {
         Action::ToClient { client, out, .. } => {
             format!("  switchboard sends {client} {}", told_outgoing(out))
         }
+        Action::NoAnswer { client, id } => format!("  switchboard answers {client}'s {id} no more"),
         Action::LookUp { client, paths, .. } => format!("  switchboard looks up {paths:?} of {client}"),
         Action::ReadOffer { launch, .. } => format!("  switchboard reads the lists of {launch}"),
         Action::StoreOffer { server, .. } => format!("  switchboard stores the lists of server {}", server.0),

@@ -203,6 +203,10 @@ impl<S: Scenario> World<S> {
                 phase => Err(format!("{launch} is told something, and is {phase:?}")),
             },
             Action::ToClient { client, out, .. } => self.deliver(client, &out),
+            Action::NoAnswer { client, id } => {
+                self.stats.add("no_answers", 1);
+                self.ledger.no_answer(client, &id.to_string())
+            }
             Action::StoreRecord { .. } => Ok(()),
             Action::Report(fact) => {
                 self.note(&fact);

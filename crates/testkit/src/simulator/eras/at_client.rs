@@ -2,6 +2,9 @@
 
 use super::client::{Manner, Stage};
 use super::client_talk::{EraVerb, filled};
+use super::for_modern::is_completed;
+use super::process_talk::UNKNOWN;
+use super::translated::is_same_but_for_era;
 use super::{EraWorld, SUBSCRIPTION};
 use crate::simulator::engine::{Answer, Check, Words, parsed};
 use serde_json::Value;
@@ -17,11 +20,20 @@ impl EraWorld {
         }
         let c = &self.clients[&client];
         let is_log = method == "notifications/message";
+        if let Some(tag) = words["params"]["data"]["tag"].as_u64().filter(|_| is_log) {
+            let meant = self.ledger.requests[tag as usize].client;
+            return match meant == client {
+                true => Ok(()),
+                false => Err(format!("{client} hears {text}, about a request of {meant}")),
+            };
+        }
         let open = self.ledger.open_of(client);
         let wants_log = open.iter().any(|number| self.ledger.requests[*number].wants_log);
         match method {
             "notifications/progress" => Ok(()),
             "notifications/tools/list_changed" if c.was_legacy => Ok(()),
+            // Nobody has subscribed any more, so the only user of the process is told.
+            "notifications/resources/updated" if c.was_legacy => Ok(()),
             _ if is_log && (c.was_legacy || wants_log) => Ok(()),
             // A question that nobody need answer any more.
             "notifications/cancelled" if c.was_legacy => Ok(()),
@@ -39,6 +51,12 @@ impl EraWorld {
             return Err(format!("{client}'s subscription {id} is over, and it hears {text}"));
         }
         let is_acknowledged = std::mem::replace(&mut request.own.is_acknowledged, true);
+        if method == "notifications/subscriptions/acknowledged" {
+            request.own.has_resource = text.contains("mem:one");
+        }
+        if method == "notifications/resources/updated" && !request.has_resource {
+            return Err(format!("{client} hears {text}, which {id} was not acknowledged with"));
+        }
         if method == "notifications/subscriptions/acknowledged" && is_acknowledged {
             return Err(format!("{client} hears for the second time that {id} is open"));
         }
@@ -54,7 +72,7 @@ impl EraWorld {
             return Ok(());
         }
         let Some((meant, said)) = &self.turn.telling else {
-            return Err(format!("{client} hears on {id} what no process says: {text}"));
+            return self.told_for_legacy(client, number, method, text);
         };
         let expected = filled(said, &id, None, "");
         match *meant == number && expected.trim() == text.trim() {
@@ -74,17 +92,33 @@ impl EraWorld {
             return Err(format!("{client} took {id} back, and gets {text}"));
         }
         let failed = answer.failed();
+        // An answer that was held for a continued call, which is refused.
+        let answering = answering.filter(|_| !(failed && text.contains(r#""kind":"#)));
         let is_single = !self.clients[&client].is_aggregate();
+        if answering.is_none() && !failed && text.contains("input_required") {
+            return self.paused(answer, &parsed(&text)?);
+        }
         match answering {
             Some((_, said)) => {
                 let expected = filled(&said, &id, None, "");
-                if is_single && verb != EraVerb::Initialize && expected.trim() != text.trim() {
+                let by = self.ledger.requests[number].handed.last().copied();
+                let is_same = match by {
+                    Some(by) if self.is_translated(by, number) => is_same_but_for_era(&said, &text)?,
+                    Some(by) if self.is_translated_twice(by, number) => is_completed(verb, &expected, &text)?,
+                    Some(by) if self.is_for_modern(by, number) => is_completed(verb, &expected, &text)?,
+                    Some(_) | None => expected.trim() == text.trim(),
+                };
+                if (is_single || failed) && verb != EraVerb::Initialize && !is_same {
                     return Err(format!("{client} should get\n  {expected}\nbut gets\n  {text}"));
                 }
                 self.stats.count("results");
                 let is_modern = self.ledger.requests[number].is_modern;
                 let c = self.client(client);
                 c.own.is_modern |= is_modern && c.own.stage == Stage::New;
+            }
+            // The refusal of its handshake, after the process has ended on the question for the modern era.
+            None if verb == EraVerb::Initialize && self.is_late_refusal(client, &text) => {
+                self.stats.count("late_refusals");
             }
             None if failed => self.our_error(client, number, &parsed(words["error"].get())?)?,
             None => self.our_result(client, number, &text)?,
@@ -93,6 +127,11 @@ impl EraWorld {
             self.client(client).own.stage = if failed { Stage::New } else { Stage::Greeted };
         }
         Ok(())
+    }
+
+    fn is_late_refusal(&self, client: ClientId, text: &str) -> bool {
+        let server = self.clients[&client].server;
+        text.contains(UNKNOWN) && self.processes.values().any(|p| p.has_refused && Some(p.server) == server)
     }
 
     fn our_result(&mut self, client: ClientId, number: usize, text: &str) -> Check {
@@ -104,10 +143,14 @@ impl EraWorld {
                 true => Ok(()),
                 false => Err(format!("{client}'s subscription {} ends as {text}", request.id)),
             },
+            EraVerb::Initialize | EraVerb::List | EraVerb::Discover if is_aggregate => {
+                let request = (request.verb, request.is_modern);
+                self.merged(client, request, text)
+            }
             EraVerb::Initialize => Ok(()),
-            EraVerb::List | EraVerb::Discover if is_aggregate => Ok(()),
             EraVerb::List if !request.is_modern => Ok(()),
-            EraVerb::List | EraVerb::Discover | EraVerb::Call => {
+            EraVerb::Discover => self.discovered(client, text),
+            EraVerb::List | EraVerb::Call | EraVerb::Read => {
                 Err(format!("{client} gets a result that no server gave: {text}"))
             }
         }
@@ -115,12 +158,20 @@ impl EraWorld {
 
     fn our_error(&mut self, client: ClientId, number: usize, error: &Value) -> Check {
         let kind = self.kind_of_error(client, error)?.to_owned();
+        self.ledger.requests[number].own.is_refused = true;
         let request = &self.ledger.requests[number];
         let code = error["code"].as_i64().unwrap_or_default();
         let what = format!("{client}'s {} with id {}", request.verb.method(), request.id);
-        if request.is_undeclared != (kind == "missing_meta") && kind != "shutting_down" {
+        // A request from before its client spoke the modern era, which now goes to a modern process.
+        let is_early = !request.is_modern && self.clients[&client].manner == Manner::Modern;
+        let may_miss = request.is_undeclared || (is_early && kind == "missing_meta");
+        if may_miss != (kind == "missing_meta") && kind != "shutting_down" {
             return Err(format!("{what} is answered: {error}"));
         }
+        if kind == "input_expired" && !request.text.contains("requestState") {
+            return Err(format!("{what} continues nothing, and is answered: {error}"));
+        }
+        self.stats.count_if("old_states_refused", request.is_of_the_dead && kind == "input_expired");
         if request.is_modern && (-32019..=-32000).contains(&code) && self.clients[&client].is_modern {
             return Err(format!("{what} is answered with a code of the legacy era: {error}"));
         }

@@ -1,5 +1,6 @@
 //! Arrivals at a process: each era its own requests, declared or after a handshake.
 
+use super::client::Manner;
 use super::client_talk::{EraVerb, filled};
 use super::plan::Speech;
 use super::process::{EraJob, EraOpen, Listen};
@@ -7,6 +8,9 @@ use super::{CAPABILITIES, EraWorld, VERSION};
 use crate::simulator::engine::{Asked, Check};
 use switchboard_core::{EraChoice, Launch};
 use switchboard_protocol::Era;
+
+/// The translator's own ids begin here.
+const FIRST_OF_TRANSLATOR: u64 = 1 << 52;
 
 /// Requests that a modern process must not get.
 const REMOVED: &[&str] = &["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
@@ -18,6 +22,9 @@ impl EraWorld {
         if is_first {
             self.begin(launch, method)?;
         }
+        self.process(launch).is_in_doubt |=
+            is_first && method == "server/discover" && id >= FIRST_OF_TRANSLATOR;
+        self.may_turn(launch, method);
         let is_modern = self.processes[&launch].is_modern;
         if is_modern && REMOVED.contains(&method) {
             return Err(format!("{launch} is modern, and gets {text}"));
@@ -45,17 +52,24 @@ impl EraWorld {
                 self.stats.count_if("plain_handshakes", is_plain);
                 EraJob::Greeting { number: number.filter(|&it| self.is_own(launch, it)) }
             }
-            ("server/discover", None) if is_modern && is_first => EraJob::Greeting { number: None },
+            ("server/discover", None) if is_modern && !is_greeted => EraJob::Greeting { number: None },
             ("subscriptions/listen", number) => {
                 self.stats.count_if("our_listens", number.is_none());
-                self.process(launch).listens.push(Listen { id, number, is_acknowledged: false });
+                let (is_acknowledged, has_resource) = (false, false);
+                self.process(launch).listens.push(Listen { id, number, is_acknowledged, has_resource });
                 return Ok(());
             }
             (_, Some(number)) => EraJob::Client(number),
+            ("resources/subscribe", None) => EraJob::Subscribe,
+            ("resources/unsubscribe", None) => {
+                self.process(launch).own.subscribes = false;
+                EraJob::Other { is_list: false }
+            }
             ("tools/list", None) => EraJob::Other { is_list: true },
             (_, None) => EraJob::Other { is_list: false },
         };
-        self.process(launch).open.push(EraOpen { id, job });
+        let token = meta["progressToken"].as_u64().unwrap_or(id);
+        self.process(launch).open.push(EraOpen { id, token, job });
         Ok(())
     }
 
@@ -86,22 +100,42 @@ impl EraWorld {
 
     fn client_request_at_process(&mut self, launch: Launch, id: u64, number: usize, text: &str) -> Check {
         let (request, p) = (&self.ledger.requests[number], &self.processes[&launch]);
+        let client = request.client;
         let what = format!("{}'s {} (tag {number})", request.client, request.rule.name);
-        if request.is_modern != p.is_modern {
+        let is_translated = self.is_translated(launch, number);
+        let is_for_modern = self.is_for_modern(launch, number) || self.is_translated_twice(launch, number);
+        if request.is_modern != p.is_modern && !is_translated && !is_for_modern {
             return Err(format!("{launch} is of the other era, and is given {what}"));
         }
         if request.is_undeclared {
             return Err(format!("{launch} is given {what}, which is not declared"));
         }
+        if request.is_of_the_dead {
+            return Err(format!("{launch} is given {what}, which continues a call of another daemon"));
+        }
         if !p.is_greeted || !(p.is_modern || p.is_confirmed) {
             return Err(format!("{launch} is given {what} before it was greeted"));
         }
         let expected = filled(&request.text, &id.to_string(), Some(&id.to_string()), "echo");
-        if request.verb != EraVerb::Initialize && expected != text.trim() {
+        if is_translated {
+            self.stats.count("translated_requests");
+            if self.translated_request(launch, number, text)? {
+                return Ok(());
+            }
+        } else if is_for_modern {
+            self.modern_request_at_legacy(launch, number, text)?;
+        } else if request.verb != EraVerb::Initialize && expected != text.trim() {
             return Err(format!("{launch} should get\n  {expected}\nbut gets\n  {text}"));
         }
-        let now = self.now;
+        let (now, verb) = (self.now, self.ledger.requests[number].verb);
+        // What the client has declared since may have led it elsewhere.
+        let (request, c) = (&self.ledger.requests[number], &self.clients[&client]);
+        let is_latest = request.abilities == c.abilities && request.is_modern == (c.manner == Manner::Modern);
+        self.used(launch, client, verb)?;
         self.ledger.requests[number].touched = now;
+        if is_latest {
+            self.client(client).own.home = Some(launch);
+        }
         self.give(number, launch)
     }
 }

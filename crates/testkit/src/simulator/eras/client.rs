@@ -4,7 +4,15 @@ use super::client_talk::EraVerb;
 use super::{EraTurn, EraWorld};
 use crate::simulator::engine::{Check, environment as environment_of, notice, request};
 use serde_json::Value;
-use switchboard_core::{ClientId, Event, ServerId, Surroundings};
+use switchboard_core::access::Identity;
+use switchboard_core::{ClientId, Event, Launch, Principal, ServerId, Surroundings};
+
+/// Capabilities of a client, each for one kind of question.
+pub(super) const ABILITIES: [&str; 4] =
+    [r"{}", r#"{"sampling" :{}}"#, r#"{"elicitation":{"form":{}}}"#, r#"{"roots":{}}"#];
+
+/// The ability to show roots.
+pub(super) const ROOTS: usize = 3;
 
 /// How a client speaks at present.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,12 +43,20 @@ pub(crate) struct EraClient {
     pub(super) was_legacy: bool,
     /// Whether a modern request of it was answered by a server, and it has not made a handshake since.
     pub(super) is_modern: bool,
+    /// The number of its party.
+    pub(super) principal: u32,
     /// Whether it asks for `server/discover` first.
     pub(super) probes: bool,
+    /// Whether its requests stand alone, each on a connection of its own.
+    pub(super) is_stateless: bool,
     /// Number of its capabilities.
     pub(super) abilities: usize,
+    /// Whether it has ever shown its roots.
+    pub(super) has_shown: bool,
     /// The state of a call that wants more input.
     pub(super) state: Option<String>,
+    /// The process that got its last request, and will get the next.
+    pub(super) home: Option<Launch>,
 }
 
 impl EraWorld {
@@ -51,6 +67,12 @@ impl EraWorld {
             true => Manner::Modern,
             false => self.rng.weighted(&[(3, Manner::Legacy), (1, Manner::Plain)]),
         };
+        let principal = u32::from(self.rng.percent(30));
+        // Many clients find the next daemon and go on.
+        let is_back = self.rng.percent(70);
+        let old = self.own.old_states.first().filter(|_| is_back);
+        let (server, manner, principal) =
+            old.map_or((server, manner, principal), |old| (Some(old.server), Manner::Modern, old.principal));
         self.stats.count(match manner {
             Manner::Modern => "modern_clients",
             Manner::Legacy => "legacy_clients",
@@ -60,14 +82,19 @@ impl EraWorld {
             manner,
             was_legacy: manner != Manner::Modern,
             probes: self.rng.percent(40),
-            abilities: self.rng.below(3),
+            abilities: if self.plan.asks_roots_only { ROOTS } else { self.rng.below(ABILITIES.len()) },
+            principal,
+            is_stateless: manner == Manner::Modern && self.rng.percent(25),
             ..Default::default()
         };
+        let (principal, goes_by_request) = (Principal(principal), fresh.is_stateless);
+        let identity = Identity { principal, ..Identity::owner() };
         let client = self.add_client(server, 0, fresh);
         let surroundings = Surroundings {
             environment: environment_of(0),
             working_folder: Some(self.rng.pick(&["/w/a", "/w/b"]).to_string()),
-            goes_by_request: manner == Manner::Modern && self.rng.percent(25),
+            identity: identity.into(),
+            goes_by_request,
             ..Surroundings::default()
         };
         match server {
@@ -89,14 +116,21 @@ impl EraWorld {
         let Some(client) = self.rng.choose(&here) else { return Ok(()) };
         let c = &self.clients[&client];
         let (manner, stage, is_confirmed, probes) = (c.manner, c.stage, c.is_confirmed, c.probes);
+        if !self.own.old_states.is_empty() && self.rng.percent(30) {
+            return self.continues_old(client);
+        }
         match self.rng.below(100) {
             0..2 => return self.client_vanishes(client),
             2..4 => return self.client_ends_input(client),
             4..12 => return self.cancels_some(client),
+            18..30 => self.answers_question(client)?,
+            30..42 => self.continues_some(client)?,
             12..13 if manner == Manner::Modern => return self.falls_back(client),
             13..18 if manner == Manner::Plain => {
                 self.stats.count("plain_ones_turned_modern");
-                self.client(client).own.manner = Manner::Modern;
+                // What it declares may lead it elsewhere.
+                let c = self.client(client);
+                (c.own.manner, c.own.home) = (Manner::Modern, None);
             }
             _ => {}
         }
@@ -130,7 +164,9 @@ impl EraWorld {
     fn greets(&mut self, client: ClientId) -> Check {
         let c = self.client(client);
         (c.own.stage, c.is_confirmed, c.own.is_modern) = (Stage::Asked, false, false);
-        let capabilities = c.capabilities();
+        c.own.home = None;
+        // Legacy clients with roots are those of other scenarios.
+        let capabilities = if c.abilities == ROOTS { ABILITIES[0] } else { c.capabilities() };
         let (number, id) = self.enter(client, EraVerb::Initialize, String::new(), None, false);
         let params = format!(
             r#"{{"protocolVersion":"2025-06-18","capabilities":{capabilities},"clientInfo":{{"name":"sim","version":"1"}},"tag":{number}}}"#
@@ -149,12 +185,8 @@ impl EraWorld {
         Ok(())
     }
 
-    pub(super) fn replied(
-        &mut self,
-        launch: switchboard_core::Launch,
-        number: usize,
-        words: &Value,
-    ) -> Check {
+    pub(super) fn replied(&mut self, launch: Launch, number: usize, words: &Value) -> Check {
+        self.replied_for_modern(launch, number, words)?;
         let is_refused = words.get("error").is_some();
         match self.processes[&launch].is_modern && !is_refused {
             true => Err(format!("{launch} is modern, asked q{number}, and is answered: {words}")),
@@ -165,6 +197,6 @@ impl EraWorld {
 
 impl EraClient {
     pub(super) fn capabilities(&self) -> &'static str {
-        [r"{}", r#"{"sampling" :{}}"#, r#"{"elicitation":{"form":{}}}"#][self.abilities]
+        ABILITIES[self.abilities]
     }
 }

@@ -1,9 +1,10 @@
 //! Requests of clients: declared, undeclared, and of the legacy era.
 
-use super::client::Manner;
+use super::client::{ABILITIES, Manner};
 use super::{CAPABILITIES, EraTurn, EraWorld, LOG_LEVEL, VERSION};
 use crate::simulator::engine::Check;
 use switchboard_core::ClientId;
+use switchboard_core::catalogue::NameStyle;
 
 /// Places in a text where the parts go that differ between the two sides.
 pub(super) const ID: &str = "\u{1}";
@@ -16,6 +17,7 @@ pub(super) enum EraVerb {
     Discover,
     List,
     Call,
+    Read,
     Listen,
 }
 
@@ -26,6 +28,7 @@ impl EraVerb {
             Self::Discover => "server/discover",
             Self::List => "tools/list",
             Self::Call => "tools/call",
+            Self::Read => "resources/read",
             Self::Listen => "subscriptions/listen",
         }
     }
@@ -40,10 +43,23 @@ pub(crate) struct EraRequest {
     /// Whether it belongs to a modern client, and declares nothing.
     pub(super) is_undeclared: bool,
     pub(super) wants_log: bool,
+    /// Number of the capabilities that it declares.
+    pub(super) abilities: usize,
+    /// The name of its tool, as its client knows it.
+    pub(super) name: String,
     /// Its text, with places for what is replaced.
     pub(super) text: String,
-    /// Whether its subscription was acknowledged.
+    /// Whether its subscription was acknowledged, and whether with the resource that it names.
     pub(super) is_acknowledged: bool,
+    pub(super) has_resource: bool,
+    /// How often a server wanted input for it, of a legacy client.
+    pub(super) rounds: usize,
+    /// The request that continues it.
+    pub(super) heir: Option<usize>,
+    /// Whether it got an error of ours.
+    pub(super) is_refused: bool,
+    /// Whether it continues a call of a daemon that has died.
+    pub(super) is_of_the_dead: bool,
 }
 
 impl EraWorld {
@@ -58,7 +74,7 @@ impl EraWorld {
         let spell = self.rng.below(4);
         let c = self.client(client);
         c.next_id += 1;
-        let number = c.next_id;
+        let (number, abilities) = (c.next_id, c.own.abilities);
         let id = match spell {
             0 => format!("{number}"),
             1 => format!("\"{number}\""),
@@ -72,6 +88,13 @@ impl EraWorld {
             wants_log: false,
             text,
             is_acknowledged: false,
+            has_resource: false,
+            rounds: 0,
+            heir: None,
+            is_refused: false,
+            is_of_the_dead: false,
+            abilities,
+            name: String::new(),
         };
         (self.book(client, None, verb.method(), id.clone(), token, own), id)
     }
@@ -80,7 +103,9 @@ impl EraWorld {
         let is_modern = self.clients[&client].manner == Manner::Modern;
         match self.rng.below(100) {
             0..50 => EraVerb::Call,
-            50..70 => EraVerb::List,
+            50..65 => EraVerb::List,
+            65..70 if !self.clients[&client].is_aggregate() => EraVerb::Read,
+            65..70 => EraVerb::List,
             70..78 if is_modern => EraVerb::Discover,
             78..95 if is_modern => EraVerb::Listen,
             _ => EraVerb::Call,
@@ -89,20 +114,17 @@ impl EraWorld {
 
     pub(super) fn asks(&mut self, client: ClientId, verb: EraVerb) -> Check {
         if self.rng.percent(12) {
-            let abilities = self.rng.below(3);
-            let c = self.client(client);
-            let changes = c.manner == Manner::Modern && abilities != c.abilities;
-            if changes {
-                c.own.abilities = abilities;
+            let abilities = self.rng.below(ABILITIES.len());
+            if self.clients[&client].manner == Manner::Modern {
+                self.declares(client, abilities);
             }
-            self.stats.count_if("other_capabilities", changes);
         }
         let c = &self.clients[&client];
         let is_modern = c.manner == Manner::Modern;
         // Certain only if nothing is under way that might change its era.
         let is_undeclared = c.is_modern && is_modern && verb != EraVerb::Discover && self.rng.percent(5);
         let is_declared = is_modern && !is_undeclared;
-        let wants_log = is_declared && verb == EraVerb::Call && self.rng.percent(30);
+        let wants_log = is_declared && verb == EraVerb::Call && (self.plan.has_logs || self.rng.percent(30));
         let number = self.ledger.requests.len();
         let token = (verb == EraVerb::Call && self.rng.percent(40)).then(|| format!("\"tok-{number}\""));
         let text = self.draft(client, verb, number, token.is_some(), is_declared, wants_log);
@@ -116,6 +138,7 @@ impl EraWorld {
         });
         self.stats.count_if("listens", verb == EraVerb::Listen);
         let name = self.public_name(client);
+        self.ledger.requests[number].own.name = name.clone();
         let text = filled(&text, &id, token.as_deref(), &name);
         self.client_says(EraTurn::default(), client, text)?;
         let request = &self.ledger.requests[number];
@@ -127,7 +150,8 @@ impl EraWorld {
 
     /// The name of a tool, as this client knows it.
     fn public_name(&mut self, client: ClientId) -> String {
-        match self.clients[&client].is_aggregate() {
+        let is_plain = self.settings.servers[0].naming.style == NameStyle::Plain;
+        match self.clients[&client].is_aggregate() && !is_plain {
             true => format!("s{}__echo", self.rng.below(self.settings.servers.len())),
             false => "echo".to_owned(),
         }
@@ -165,6 +189,7 @@ impl EraWorld {
                     params.push(format!(r#""requestState":"{state}","inputResponses":{{}}"#));
                 }
             }
+            EraVerb::Read => params.push(r#""uri":"mem:one""#.to_owned()),
             EraVerb::Listen => {
                 let uris = if self.clients[&client].is_aggregate() { "[]" } else { r#"["mem:one"]"# };
                 params.push(format!(

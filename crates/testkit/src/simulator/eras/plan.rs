@@ -3,6 +3,7 @@
 use crate::simulator::engine::{End, Rng};
 use std::time::Duration;
 use switchboard_core::access::{AuditPolicy, IdentityLimits, NewLimiter};
+use switchboard_core::catalogue::{NameStyle, Naming};
 use switchboard_core::redact::Secrets;
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
@@ -44,10 +45,16 @@ pub(crate) struct EraPlan {
     pub(super) modern: usize,
     /// Percentage of aggregate clients.
     pub(super) aggregates: usize,
+    /// Whether legacy servers ask for roots only, so that their clients go on sharing processes.
+    pub(super) asks_roots_only: bool,
+    /// Whether all calls want log messages, and servers take their time for them and send many.
+    pub(super) has_logs: bool,
     /// Percentages.
     pub(super) spawn_failures: usize,
     pub(super) crashes: usize,
     pub(super) has_orders: bool,
+    /// Whether the daemon is killed at times.
+    pub(super) dies: bool,
 }
 
 pub(super) fn draw(rng: &mut Rng, seed: u64) -> (EraPlan, Settings) {
@@ -66,12 +73,22 @@ pub(super) fn draw(rng: &mut Rng, seed: u64) -> (EraPlan, Settings) {
         ]),
         modern: *rng.pick(&[30, 70, 100]),
         aggregates: if count > 1 { 60 } else { 20 },
+        asks_roots_only: rng.percent(40),
+        has_logs: rng.percent(25),
         spawn_failures: rng.weighted(&[(5, 0), (1, 10)]),
         crashes: rng.weighted(&[(3, 1), (1, 6)]),
         has_orders: rng.percent(20),
+        dies: rng.percent(25),
         speech,
     };
-    let servers = plan.speech.iter().enumerate().map(|(at, speech)| server(rng, at, *speech)).collect();
+    let mut servers: Vec<ServerSettings> =
+        plan.speech.iter().enumerate().map(|(at, speech)| server(rng, at, *speech)).collect();
+    // The names of several would collide.
+    if let [only] = &mut servers[..]
+        && rng.percent(40)
+    {
+        only.naming = Naming::new(&only.name, NameStyle::Plain).into();
+    }
     (plan, settings(rng, seed, servers))
 }
 
@@ -97,6 +114,7 @@ fn server(rng: &mut Rng, at: usize, speech: Speech) -> ServerSettings {
         is_remote: speech != Speech::Fragile && rng.percent(25),
         start_timeout: secs(*rng.pick(&[2, 5, 30])),
         timeout: secs(*rng.pick(&[5, 20, 60])),
+        input_timeout: secs(*rng.pick(&[5, 60, 600])),
         on_timeout: *rng.pick(&[OnTimeout::Probe, OnTimeout::Restart, OnTimeout::Keep]),
         retry_after_crash: *rng.pick(&[RetryAfterCrash::Safe, RetryAfterCrash::Safe, RetryAfterCrash::Off]),
         shutdown_grace: rng.millis(200..=2000),
@@ -135,6 +153,8 @@ fn settings(rng: &mut Rng, seed: u64, servers: Vec<ServerSettings>) -> Settings 
         },
         stays: false,
         first_question: 1,
+        state_key: Default::default(),
+        started: std::time::UNIX_EPOCH,
         seed,
         authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,

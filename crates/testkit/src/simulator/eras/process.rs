@@ -2,14 +2,18 @@
 
 use super::EraWorld;
 use super::client_talk::EraVerb;
+use super::translated::Round;
 use crate::simulator::engine::{Check, Phase, Process};
+use std::collections::BTreeSet;
 use std::time::Duration;
-use switchboard_core::Launch;
+use switchboard_core::{ClientId, Launch};
 
 /// An unanswered request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EraOpen {
     pub(super) id: u64,
+    /// Its progress token.
+    pub(super) token: u64,
     pub(super) job: EraJob,
 }
 
@@ -21,6 +25,8 @@ pub(super) enum EraJob {
     Client(usize),
     /// Our own `initialize` for a process that does not answer `server/discover`.
     Probe,
+    /// Our own subscription at a legacy process.
+    Subscribe,
     /// Any other request of our own.
     Other { is_list: bool },
 }
@@ -32,6 +38,8 @@ pub(super) struct Listen {
     /// `None` for our own.
     pub(super) number: Option<usize>,
     pub(super) is_acknowledged: bool,
+    /// Whether the process has agreed to tell of its resource.
+    pub(super) has_resource: bool,
 }
 
 /// The scenario's own part of a process.
@@ -40,9 +48,21 @@ pub(crate) struct EraProcess {
     /// Whether it got a request, and whether the first one was `server/discover`.
     pub(super) has_begun: bool,
     pub(super) is_modern: bool,
+    /// Whether it refused a handshake, so that it is asked whether it is modern.
+    pub(super) has_refused: bool,
+    /// Whether its first request asked for the modern era in the name of a legacy client.
+    pub(super) is_in_doubt: bool,
     pub(super) open: Vec<EraOpen>,
     pub(super) listens: Vec<Listen>,
+    pub(super) rounds: Vec<Round>,
     pub(super) is_doomed: bool,
+    /// The clients whose calls and reads it got.
+    pub(super) users: BTreeSet<ClientId>,
+    /// The client whose roots it was told last; `None` for a folder of ours.
+    pub(super) told: Option<ClientId>,
+    /// Whether it has agreed to tell when its resource changes; and whether it ever has.
+    pub(super) subscribes: bool,
+    pub(super) has_agreed: bool,
 }
 
 impl EraWorld {
@@ -53,9 +73,11 @@ impl EraWorld {
         if p.is_doomed || self.rng.percent(self.plan.crashes) {
             return self.ends(launch);
         }
-        match self.rng.below(100) {
-            0..65 => self.answers_one(launch),
-            _ => self.process_talks(launch),
+        // Handshakes have less time.
+        let is_slow = self.plan.has_logs && p.open.iter().all(|open| matches!(open.job, EraJob::Client(_)));
+        match self.rng.percent(if is_slow { 25 } else { 65 }) {
+            true => self.answers_one(launch),
+            false => self.process_talks(launch),
         }
     }
 
@@ -71,7 +93,18 @@ impl EraWorld {
 
     /// Lets all processes answer what is open; those that must end do.
     pub(super) fn work_off(&mut self) -> Check {
+        // At times a paused call is left until it expires.
+        let are_all = self.own.is_calm || self.rng.percent(60);
         for _ in 0..2_000 {
+            let asked =
+                self.clients_here().into_iter().find(|client| !self.clients[client].questions.is_empty());
+            if let Some(client) = asked {
+                self.answers_question(client)?;
+                continue;
+            }
+            if are_all && self.continues_next()? {
+                continue;
+            }
             let has_work = |p: &&Process<_>| p.phase == Phase::Alive && has_work(p);
             let Some(launch) = self.processes.values().find(has_work).map(|p| p.launch) else {
                 return Ok(());
@@ -111,11 +144,16 @@ impl EraWorld {
         Ok(())
     }
 
-    /// Everybody answers: only subscriptions are open.
+    /// Everybody answers: only subscriptions are open, and those that we keep are acknowledged.
     pub(super) fn check_settled(&self) -> Check {
         let waits = |number: &usize| {
             let request = &self.ledger.requests[*number];
-            request.is_open() && request.verb != EraVerb::Listen && !self.is_lost(request.client)
+            let is_kept = request.is_acknowledged || !request.handed.is_empty();
+            let is_open = request.is_open() && !(request.verb == EraVerb::Listen && is_kept);
+            // Its id is still in use.
+            let is_owed = request.is_cancelled && !request.is_answered;
+            let is_owed = is_owed && self.clients[&request.client].is_stateless;
+            (is_open || is_owed) && !self.is_lost(request.client)
         };
         match (0..self.ledger.requests.len()).find(waits) {
             Some(number) => {
@@ -124,6 +162,13 @@ impl EraWorld {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl EraProcess {
+    /// Whether it was greeted as a legacy process, and turned out to be modern.
+    pub(super) fn has_translator(&self) -> bool {
+        self.is_modern && (self.has_refused || self.is_in_doubt)
     }
 }
 

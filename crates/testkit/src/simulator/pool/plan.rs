@@ -93,6 +93,8 @@ pub(super) fn settings(rng: &mut Rng, seed: u64) -> Settings {
         max_in_flight: rng.weighted(&[(6, 64), (1, 1), (1, 2)]),
         max_queue: rng.weighted(&[(8, 256), (1, 3)]),
         naming: Arc::new(naming),
+        // The scenario `eras` is about the others.
+        era: switchboard_core::EraChoice::Fixed(switchboard_protocol::Era::Legacy),
         ..ServerSettings::new("sim")
     };
     let memory_limit = rng.weighted(&[(4, None), (1, Some(2000))]);
@@ -113,6 +115,8 @@ pub(super) fn settings(rng: &mut Rng, seed: u64) -> Settings {
         aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,
+        state_key: Default::default(),
+        started: std::time::UNIX_EPOCH,
         seed,
         authenticator: std::sync::Arc::new(switchboard_core::access::NoTokens),
         report_routes: false,

@@ -4,7 +4,8 @@ use super::{PoolWorld, Sites};
 use crate::simulator::engine::{Check, Made, Phase, ProcessAct, Start};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use switchboard_core::{ClientId, Event, Launch, Moment};
+use std::time::Duration;
+use switchboard_core::{ClientId, Event, Launch, Moment, ProcessUsage};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Health {
@@ -152,13 +153,13 @@ impl PoolWorld {
 
     pub(super) fn memory_is_measured(&mut self) -> Check {
         let limit = self.settings.servers[0].memory_limit;
-        let mut bytes = Vec::new();
+        let mut used = Vec::new();
         for launch in self.running() {
             let size = self.rng.weighted(&[(5, 300), (2, 900), (3, 1500)]);
             let process = self.process(launch);
             process.heavy = if limit.is_some_and(|limit| size > limit) { process.heavy + 1 } else { 0 };
-            bytes.push((launch, size));
+            used.push((launch, ProcessUsage { memory_bytes: size, cpu: Duration::ZERO }));
         }
-        self.handle(Event::Measured { bytes })
+        self.handle(Event::Measured { used })
     }
 }

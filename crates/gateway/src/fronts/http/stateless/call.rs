@@ -66,11 +66,13 @@ pub(super) struct CallGuard {
     client: Arc<StatelessClient>,
     id: RawId,
     number: u64,
+    /// Whether the core has heard of it.
+    is_told: bool,
 }
 
 impl CallGuard {
     pub(super) fn new(client: Arc<StatelessClient>, id: RawId, number: u64) -> Self {
-        Self { client, id, number }
+        Self { client, id, number, is_told: false }
     }
 
     pub(super) fn client(&self) -> &Arc<StatelessClient> {
@@ -81,15 +83,20 @@ impl CallGuard {
         self.number
     }
 
-    /// Removes a request that the core has not heard of.
-    pub(super) fn withdraw(self) {
-        self.client.drop_call(&self.id);
+    /// Records that the core is about to hear of the request: from now on it must be cancelled.
+    pub(super) fn tell(&mut self) {
+        self.is_told = true;
     }
 }
 
 impl Drop for CallGuard {
     fn drop(&mut self) {
-        self.client.abandon(&self.id, self.number);
+        match self.is_told {
+            true => self.client.abandon(&self.id, self.number),
+            false => {
+                self.client.drop_call(&self.id);
+            }
+        }
     }
 }
 

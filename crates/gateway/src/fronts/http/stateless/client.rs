@@ -6,7 +6,6 @@ use super::super::frames::old_event;
 use super::super::inbox::Inbox;
 use super::super::slow::Streams;
 use super::call::{CallGuard, Failure, Outcome};
-use super::owner::Owner;
 use super::params::KnownParams;
 use crate::io::mailbox::Mailbox;
 use crate::io::reader::ClientReader;
@@ -22,12 +21,12 @@ use tokio::sync::{mpsc, oneshot};
 /// Longest answer that counts as sent at once.
 const MAX_SHORT_ANSWER_BYTES: usize = 4 << 10;
 
-/// Closed requests whose late answers a client waits for. With more, it takes no new requests.
+/// Closed requests whose late answers a client waits for. With more, it takes no new requests. The core keeps fewer of a
+/// modern client.
 const MAX_ABANDONED: usize = 64;
 
 pub(crate) struct StatelessClient {
     pub(super) id: ClientId,
-    pub(super) owner: Owner,
     /// Shared by all clients of an owner.
     pub(super) params: Arc<KnownParams>,
     inbox: Arc<Inbox>,
@@ -54,7 +53,7 @@ enum RequestState {
     /// Without a message so far.
     Waiting(oneshot::Sender<Outcome>),
     Streaming(mpsc::UnboundedSender<BodyPart>),
-    /// The client has closed the response. The id stays in use, since a late answer may come under it.
+    /// The client has closed the response. The id stays in use until a late answer comes under it, or none can.
     Abandoned,
 }
 
@@ -68,14 +67,13 @@ pub(super) struct Opening {
 impl StatelessClient {
     pub(super) fn new(
         id: ClientId,
-        owner: Owner,
         params: Arc<KnownParams>,
         inbox: Arc<Inbox>,
         reader: ClientReader,
     ) -> Arc<Self> {
         let inside = ClientState { open: HashMap::new(), next: 0, used: Instant::now(), is_closed: false };
         let reader = tokio::sync::Mutex::new(reader);
-        Arc::new(Self { id, owner, params, inbox, reader, inside: Lock::new(inside) })
+        Arc::new(Self { id, params, inbox, reader, inside: Lock::new(inside) })
     }
 
     fn lock(&self) -> LockGuard<'_, ClientState> {
@@ -291,6 +289,14 @@ impl Mailbox for StatelessClient {
             OutgoingKind::BatchResponse => {}
         }
         count
+    }
+
+    fn no_answer(&self, id: &RawId) {
+        let mut inside = self.lock();
+        // Another request has the id if the answer came before the cancellation.
+        if inside.open.get(id).is_some_and(|request| matches!(request.state, RequestState::Abandoned)) {
+            inside.open.remove(id);
+        }
     }
 
     fn close(&self) {

@@ -5,6 +5,7 @@
 //! - `era`: the era of a POST. `check`: the rules for modern ones; `params`: headers that repeat arguments.
 //! - `owner`: the party behind a request. `client`: one client of the core; `call`: one of its requests. `pool`: all
 //!   clients.
+//! - `listing`: tools that a client calls without having listed them.
 //! - `serve`: from a POST to its response.
 
 mod era;
@@ -14,6 +15,7 @@ mod owner;
 mod call;
 mod client;
 mod pool;
+mod listing;
 mod serve;
 
 pub(super) use client::StatelessClient;

@@ -2,7 +2,7 @@
 
 use super::call::{CallGuard, Outcome};
 use super::client::{Opening, StatelessClient};
-use super::owner::Origin;
+use super::owner::{Origin, Owner};
 use super::params::KnownParams;
 use std::collections::HashMap;
 use std::hash::RandomState;
@@ -21,9 +21,26 @@ pub(crate) struct Pool {
 #[derive(Default)]
 struct PoolState {
     /// By the hash of their owners; compared in full before use.
-    clients: HashMap<u64, Vec<Arc<StatelessClient>>>,
-    /// Includes places that are taken for clients about to be made.
+    parties: HashMap<u64, Vec<Party>>,
+    /// Clients, and places that are taken for those about to be made.
     count: usize,
+}
+
+/// The clients of one owner.
+struct Party {
+    owner: Owner,
+    params: Arc<KnownParams>,
+    clients: Vec<Arc<StatelessClient>>,
+}
+
+impl PoolState {
+    fn party(&self, hash: u64, origin: &Origin<'_>) -> Option<&Party> {
+        self.parties.get(&hash)?.iter().find(|party| party.owner.is(origin))
+    }
+
+    fn clients(&self) -> impl Iterator<Item = &Arc<StatelessClient>> {
+        self.parties.values().flatten().flat_map(|party| &party.clients)
+    }
 }
 
 impl Pool {
@@ -39,16 +56,14 @@ impl Pool {
     ) -> Option<(CallGuard, oneshot::Receiver<Outcome>)> {
         let hash = origin.hash(&self.hasher);
         let state = self.lock();
-        let own = state.clients.get(&hash)?.iter().filter(|client| client.owner.is(origin));
-        own.into_iter().find_map(|client| client.open(opening))
+        state.party(hash, origin)?.clients.iter().find_map(|client| client.open(opening))
     }
 
     /// Annotations of tools that other clients of a request's party have seen.
     pub(super) fn params(&self, origin: &Origin<'_>) -> Arc<KnownParams> {
         let hash = origin.hash(&self.hasher);
         let state = self.lock();
-        let own = state.clients.get(&hash).into_iter().flatten().find(|client| client.owner.is(origin));
-        own.map(|client| client.params.clone()).unwrap_or_default()
+        state.party(hash, origin).map(|party| party.params.clone()).unwrap_or_default()
     }
 
     /// Number of clients.
@@ -64,17 +79,28 @@ impl Pool {
     /// Adds a client whose place was taken before.
     pub(super) fn add(&self, origin: &Origin<'_>, client: Arc<StatelessClient>) {
         let hash = origin.hash(&self.hasher);
-        self.lock().clients.entry(hash).or_default().push(client);
+        let state = &mut *self.lock();
+        let parties = state.parties.entry(hash).or_default();
+        match parties.iter_mut().find(|party| party.owner.is(origin)) {
+            Some(party) => party.clients.push(client),
+            None => {
+                let params = client.params.clone();
+                parties.push(Party { owner: Owner::new(origin), params, clients: vec![client] });
+            }
+        }
     }
 
     /// Removes a client; `false` if it was not there.
     pub(super) fn remove(&self, client: &Arc<StatelessClient>) -> bool {
         let state = &mut *self.lock();
-        let is_known = state.clients.values().flatten().any(|other| Arc::ptr_eq(other, client));
+        let is_known = state.clients().any(|other| Arc::ptr_eq(other, client));
         if is_known {
-            state.clients.retain(|_, same| {
-                same.retain(|other| !Arc::ptr_eq(other, client));
-                !same.is_empty()
+            state.parties.retain(|_, parties| {
+                parties
+                    .iter_mut()
+                    .for_each(|party| party.clients.retain(|other| !Arc::ptr_eq(other, client)));
+                parties.retain(|party| !party.clients.is_empty());
+                !parties.is_empty()
             });
             state.count -= 1;
         }
@@ -82,11 +108,11 @@ impl Pool {
     }
 
     pub(crate) fn find(&self, id: ClientId) -> Option<Arc<StatelessClient>> {
-        self.lock().clients.values().flatten().find(|client| client.id == id).cloned()
+        self.lock().clients().find(|client| client.id == id).cloned()
     }
 
     pub(super) fn all(&self) -> Vec<Arc<StatelessClient>> {
-        self.lock().clients.values().flatten().cloned().collect()
+        self.lock().clients().cloned().collect()
     }
 
     /// The client that has been idle for the longest time, closed to new requests.

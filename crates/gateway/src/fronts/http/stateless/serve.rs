@@ -9,7 +9,7 @@ use super::super::{Front, HttpReply, Recognised};
 use super::call::{CallGuard, Failure, Outcome};
 use super::check::{self, Checked};
 use super::client::{Opening, StatelessClient};
-use super::owner::{Origin, Owner};
+use super::owner::Origin;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use std::sync::Arc;
@@ -84,17 +84,14 @@ impl Front {
         from: &Recognised<'_>,
     ) -> HttpReply {
         let is_modern = admitted.is_modern;
-        let opened = self.open_alone(&admitted, target, from).and_then(|(call, answer)| {
-            let Admitted { headers, message, .. } = &admitted;
-            match call.client().params.check(message, headers) {
-                Ok(()) => Ok((call, answer)),
-                Err(refusal) => {
-                    call.withdraw();
-                    Err(refusal)
-                }
+        let opened = match self.open_alone(&admitted, target, from) {
+            Ok((call, answer)) if is_modern => {
+                let Admitted { headers, message, .. } = &admitted;
+                self.check_arguments(&call, message, headers, target).await.map(|()| (call, answer))
             }
-        });
-        let (call, answer) = match opened {
+            opened => opened,
+        };
+        let (mut call, answer) = match opened {
             Ok(opened) => opened,
             Err(refusal) => {
                 self.record(&refusal, Some(from.visitor.identity()), from.caller);
@@ -110,6 +107,7 @@ impl Front {
         let page = (method == Method::ToolsList && is_modern).then(|| !said.has(Part::Cursor));
         let frame = Ok(Parsed::One(said));
         let paths = client.paths(&frame).await;
+        call.tell();
         self.inbox.said(Event::FromClient { client: client.id, frame, paths });
         match answer.await {
             Ok(Outcome::Whole { part, refusal, failure }) => {
@@ -168,16 +166,12 @@ impl Front {
             return Ok(opened);
         }
         let expected = self.expect(target, headers, from)?;
-        let owner = Owner::new(&origin);
         let reader = self.reader_for(&expected);
         let (id, params) = (self.host.next_client(), self.pool.params(&origin));
-        let client = StatelessClient::new(id, owner, params, self.inbox.clone(), reader);
+        let client = StatelessClient::new(id, params, self.inbox.clone(), reader);
         // Before others can find the client, so that the id is free.
         let Some(opened) = client.open(&opening) else { return Err(HttpRefusal::shutting_down()) };
-        if let Err(refusal) = self.make_room(|_| self.pool.reserve()) {
-            opened.0.withdraw();
-            return Err(refusal);
-        }
+        self.make_room(|_| self.pool.reserve())?;
         self.connect(client.id, client.clone(), &from.visitor, expected, true);
         // After the core has heard of the client, so that no message of another request comes before that.
         self.pool.add(&origin, client);

@@ -1,8 +1,5 @@
 use super::*;
 use crate::fronts::http::inbox::InboxItems;
-use crate::fronts::http::route::RouteTarget;
-use crate::fronts::http::stateless::owner::Origin;
-use crate::fronts::http::visitor::Visitor;
 use switchboard_protocol::{Kind, Message, Part};
 
 fn message(text: &str) -> Message {
@@ -13,19 +10,8 @@ fn message(text: &str) -> Message {
 }
 
 fn client() -> (Arc<StatelessClient>, Arc<Inbox>) {
-    let (visitor, request) = (Visitor::ourselves(), message(r#"{"id":1,"method":"x"}"#));
-    let target = RouteTarget::Everything;
-    let origin = Origin {
-        visitor: &visitor,
-        target: &target,
-        root: None,
-        may_name_folders: true,
-        is_plain: true,
-        message: &request,
-    };
     let inbox: Arc<Inbox> = Arc::default();
-    let owner = Owner::new(&origin);
-    (StatelessClient::new(ClientId(1), owner, Arc::default(), inbox.clone(), ClientReader::default()), inbox)
+    (StatelessClient::new(ClientId(1), Arc::default(), inbox.clone(), ClientReader::default()), inbox)
 }
 
 fn opening(id: &str) -> Opening {
@@ -84,7 +70,8 @@ fn notification_begins_a_stream() {
 #[test]
 fn closed_response_cancels_its_request() {
     let (client, inbox) = client();
-    let (call, _answer) = client.open(&opening("7")).unwrap();
+    let (mut call, _answer) = client.open(&opening("7")).unwrap();
+    call.tell();
     assert!(client.open(&opening("7")).is_none() && client.idle_since().is_none());
     drop(call);
     let told = told(&inbox);
@@ -99,11 +86,35 @@ fn closed_response_cancels_its_request() {
 }
 
 #[test]
+fn id_is_free_once_no_answer_can_come() {
+    let (client, _inbox) = client();
+    let id = RawId::from_bytes(b"7");
+    let (mut call, _answer) = client.open(&opening("7")).unwrap();
+    call.tell();
+    client.no_answer(&id);
+    assert!(client.open(&opening("7")).is_none(), "somebody waits for it");
+    drop(call);
+    client.no_answer(&id);
+    let (_call, mut answer) = client.open(&opening("7")).unwrap();
+    client.no_answer(&id);
+    put(&client, r#"{"id":7,"result":{}}"#, About::Nothing);
+    assert!(matches!(answer.try_recv(), Ok(Outcome::Whole { .. })), "another request");
+}
+
+/// The core has not heard of it, so no late answer can come.
+#[test]
+fn unsent_request_leaves_nothing() {
+    let (client, inbox) = client();
+    drop(client.open(&opening("7")).unwrap());
+    assert!(told(&inbox).is_empty() && client.open(&opening("7")).is_some());
+}
+
+#[test]
 fn worn_out_client_takes_no_more() {
     let (client, _inbox) = client();
     for id in 0..MAX_ABANDONED {
         assert!(!client.is_spent());
-        drop(client.open(&opening(&id.to_string())).unwrap());
+        client.open(&opening(&id.to_string())).unwrap().0.tell();
     }
     assert!(client.is_spent() && client.open(&opening("9999")).is_none());
 }

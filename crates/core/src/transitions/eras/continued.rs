@@ -1,0 +1,156 @@
+//! Paused calls that a client continues: its answers reach the server, and the call goes on or is paused again. Must not know
+//! when a call is paused.
+
+use crate::core::Core;
+use crate::ids::ClientId;
+use crate::messages::own_message;
+use crate::pending::{Asker, CallState, PausedCall, PausedEnd, Pending, Recorded};
+use crate::translation::for_modern::{Answers, InputRequest, declares, digest, may_be_continued};
+use switchboard_protocol::{Message, Method, Part, RawId};
+
+impl Core {
+    /// Continues a paused call. Returns the request if it is to be sent like any other.
+    pub(crate) fn continue_call(
+        &mut self,
+        client: ClientId,
+        id: &RawId,
+        batch: Option<u32>,
+        message: Message,
+    ) -> Option<Message> {
+        let is_continued = message.has(Part::RequestState) && may_be_continued(message.method());
+        let c = self.clients.get(&client).filter(|c| is_continued && c.is_translated());
+        let Some(c) = c else { return Some(message) };
+        let (principal, server, now) = (c.principal(), c.server(), self.clock.now());
+        let state = message.text(Part::RequestState).and_then(|text| self.paused.open(&text));
+        let is_its = |it: &CallState| {
+            it.principal == principal
+                && it.server == server
+                && it.expires > now
+                && it.digest == digest(&message)
+        };
+        let call = match state.filter(is_its) {
+            Some(CallState { paused: Some(minted), round, .. }) => {
+                self.paused.take((minted, round)).map(|call| (minted, call))
+            }
+            Some(CallState { paused: None, round, .. }) => match self.paused.take_refused(round) {
+                // Its server has refused it, and not run it.
+                Some(wanted) if Answers::of(&message).accept(&wanted) => return Some(message),
+                Some(_) => {
+                    let error = self.input_declined(server);
+                    self.refuse(client, id, batch, &message, &error);
+                    return None;
+                }
+                None => None,
+            },
+            None => None,
+        };
+        let is_open = |minted: u64| self.pending.get(minted).is_some_and(Pending::is_paused);
+        match call.filter(|(minted, call)| call.end.is_some() || is_open(*minted)) {
+            Some((minted, call)) => {
+                let mut is_audited = false;
+                if let Some(c) = self.clients.get_mut(&self.clients.connection_of(client)) {
+                    c.request_accepted();
+                    is_audited = self.settings.audit.covers(c.proved_identity(), c.front());
+                }
+                let recorded = if is_audited { self.begin_record(&message) } else { None };
+                let asker = Asker::Client { client, id: id.clone(), batch };
+                self.resume((minted, call), asker, &message, recorded);
+            }
+            None => {
+                let error = self.input_expired();
+                self.refuse(client, id, batch, &message, &error);
+            }
+        }
+        None
+    }
+
+    /// Gives a paused call to the client that continues it, and the client's answers to the server.
+    fn resume(
+        &mut self,
+        (minted, call): (u64, PausedCall),
+        asker: Asker,
+        message: &Message,
+        recorded: Option<Box<Recorded>>,
+    ) {
+        let &Asker::Client { client: by, .. } = &asker else { return };
+        let paused = self.clock.now().since(call.since);
+        if let Some(PausedEnd { launch, mut pending, answer, failed }) = call.end {
+            pending.resume(asker, message, paused, self.clock.now());
+            pending.record(recorded);
+            // They may belong to another call.
+            let open = self.give_answers((minted, by), call.questions, message);
+            self.end_questions(open);
+            return self.deliver(launch, pending, answer, failed);
+        }
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        let timeout = self.backends.get(&pending.backend()).map(|b| b.settings().timeout).unwrap_or_default();
+        pending.resume(asker, message, paused, self.clock.now() + timeout);
+        pending.record(recorded);
+        let deadline = pending.deadline();
+        self.clock.wake_at(deadline);
+        let open = self.give_answers((minted, by), call.questions, message);
+        let open = self.refuse_undeclared((minted, by), open, message);
+        if !open.is_empty() {
+            self.pause(minted, open);
+        }
+    }
+
+    /// Answers questions that the continuation of a call does not declare to answer, although the call may have. Returns the
+    /// others.
+    fn refuse_undeclared(
+        &mut self,
+        (call, by): (u64, ClientId),
+        mut questions: Vec<(u64, InputRequest)>,
+        message: &Message,
+    ) -> Vec<(u64, InputRequest)> {
+        let is_undeclared = |(question, _): &mut (u64, InputRequest)| {
+            let method = self.questions.get(*question).map(|asked| Method::from_name(asked.name()));
+            method.is_some_and(|method| !declares(message, method))
+        };
+        let undeclared: Vec<(u64, InputRequest)> = questions.extract_if(.., is_undeclared).collect();
+        for (question, _) in undeclared {
+            let Some(asked) = self.questions.remove(question) else { continue };
+            match asked.launch() {
+                Some(_) if asked.is_for_roots() => self.end_roots_question(&asked, call, by),
+                Some(launch) => {
+                    let error = self.not_declared(launch.backend, asked.name());
+                    self.refuse_question(&asked, &error);
+                }
+                None => {}
+            }
+        }
+        questions
+    }
+
+    /// Gives the answers in a continuation to the server. Returns the questions without one.
+    fn give_answers(
+        &mut self,
+        (call, by): (u64, ClientId),
+        questions: Vec<(u64, InputRequest)>,
+        message: &Message,
+    ) -> Vec<(u64, InputRequest)> {
+        let answers = Answers::of(message);
+        let mut open = Vec::new();
+        for (question, request) in questions {
+            let Some(asked) = self.questions.get(question) else { continue };
+            let client = self.connection_of(asked.client());
+            let result = answers.to(&request.key);
+            if let Some(result) = result.filter(|_| asked.is_for_roots()) {
+                self.roots_shown(question, call, by, result);
+                continue;
+            }
+            let answer = result.map(|result| answer_to(question, result));
+            match answer.and_then(|text| own_message(text.into())) {
+                Some(answer) => self.client_response(client, &answer, false),
+                None => open.push((question, request)),
+            }
+        }
+        // Those that came during the pause.
+        open.retain(|(question, _)| !self.knows_roots(*question, call, by));
+        open
+    }
+}
+
+fn answer_to(question: u64, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{question},"result":{result}}}"#)
+}

@@ -1,0 +1,45 @@
+//! Requests that have ended before their legacy server has answered: cancelled, or out of time. What the server asks or logs
+//! next may still be about such a request. Must not know how calls are paused.
+
+use crate::core::{Core, Followup};
+use crate::ids::{BackendId, Launch};
+
+impl Core {
+    /// Records that a request has ended without the answer of its server. `may_ask`: the server may ask a modern client
+    /// about it.
+    pub(crate) fn ended_unanswered(&mut self, minted: u64, backend: BackendId, may_ask: bool) {
+        // A modern server says which request it asks about.
+        if self.is_modern(backend) {
+            return;
+        }
+        let Some(launch) = self.backends.get(&backend).and_then(|b| b.launch()) else { return };
+        let until = self.ended_calls.insert(minted, launch, may_ask, self.clock.now());
+        self.clock.wake_at(until);
+    }
+
+    /// Records the answer to a request that may have ended before: no question about it follows.
+    pub(crate) fn ended_call_answered(&mut self, launch: Launch, minted: u64) {
+        if self.ended_calls.answered(minted, launch) {
+            self.followups.push(Followup::GiveTurn { backend: launch.backend });
+        }
+    }
+
+    /// Whether the next question of a backend may be about a call that has ended.
+    pub(super) fn may_ask_about_ended(&self, backend: BackendId) -> bool {
+        let launch = self.backends.get(&backend).and_then(|b| b.launch());
+        launch.is_some_and(|launch| self.ended_calls.may_ask_at(launch))
+    }
+
+    /// Whether a backend may still be at work on a request that has ended.
+    pub(super) fn may_work_on_ended(&self, backend: BackendId) -> bool {
+        let launch = self.backends.get(&backend).and_then(|b| b.launch());
+        launch.is_some_and(|launch| self.ended_calls.is_any_at(launch))
+    }
+
+    /// Lets calls go that have waited for the last questions about ended ones.
+    pub(crate) fn tick_ended(&mut self) {
+        for backend in self.ended_calls.expire(self.clock.now()) {
+            self.followups.push(Followup::GiveTurn { backend });
+        }
+    }
+}

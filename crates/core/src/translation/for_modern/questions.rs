@@ -1,0 +1,112 @@
+//! Requests of legacy servers as parts of an `input_required` answer, and the client's answers. Must not know how a
+//! call is held meanwhile.
+
+use super::super::json;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use switchboard_protocol::{Message, Method, Part};
+
+/// One request of a server, for the client to answer.
+#[derive(Debug, Clone)]
+pub(crate) struct InputRequest {
+    /// Its name in the answer, by which the client's answer is recognised.
+    pub(crate) key: String,
+    /// Method and parameters, as one JSON object.
+    text: String,
+}
+
+impl InputRequest {
+    /// The request under a name of ours; `None` if it has no method.
+    pub(crate) fn of(question: &Message, key: String) -> Option<Self> {
+        let method = serde_json::Value::from(&*question.method_name());
+        // A modern client has no way to tell of its progress.
+        let token: &[&str] = &["params", "_meta", "progressToken"];
+        let question = &json::without(question.clone(), &[token], (Part::Meta, &["params", "_meta"]));
+        let params = std::str::from_utf8(question.part(Part::Params).unwrap_or(b"{}")).ok()?;
+        Some(Self { key, text: format!(r#"{{"method":{method},"params":{params}}}"#) })
+    }
+}
+
+/// The result that asks a client for input, on one line. `state` is a JSON string without its quotes.
+pub(crate) fn input_required(requests: &[InputRequest], state: &str) -> String {
+    let members =
+        requests.iter().map(|it| format!("{}:{}", serde_json::Value::from(it.key.as_str()), it.text));
+    let members = members.collect::<Vec<_>>().join(",");
+    let result = format!(
+        r#"{{"resultType":"input_required","inputRequests":{{{members}}},"requestState":"{state}"}}"#
+    );
+    json::on_one_line(result)
+}
+
+/// Whether a request can be answered `input_required`, and continued.
+pub(crate) fn may_be_continued(method: Method) -> bool {
+    matches!(method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead)
+}
+
+/// The capability that a client declares if it can be asked this; `None` if a modern client cannot be asked it at all.
+pub(crate) fn capability_for(method: Method) -> Option<&'static str> {
+    match method {
+        Method::Elicit => Some("elicitation"),
+        Method::CreateMessage => Some("sampling"),
+        Method::RootsList => Some("roots"),
+        _ => None,
+    }
+}
+
+/// Whether a request declares that its client can be asked this.
+pub(crate) fn declares(request: &Message, method: Method) -> bool {
+    let declared: json::Members<'_> = json::read(request, Part::MetaCapabilities).unwrap_or_default();
+    let own = capability_for(method).and_then(|capability| declared.get(capability));
+    own.is_some_and(|value| value.get().starts_with('{'))
+}
+
+/// The URLs that an error with the code −32042 wants to be opened, as requests for input. None, if one cannot be read.
+pub(crate) fn url_requests(error: &Message) -> Vec<InputRequest> {
+    #[derive(Deserialize)]
+    struct Failed<'a> {
+        #[serde(borrow)]
+        data: Data<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Data<'a> {
+        #[serde(borrow)]
+        elicitations: Vec<&'a RawValue>,
+    }
+    let Some(failed) = json::read::<Failed<'_>>(error, Part::Error) else { return Vec::new() };
+    if !failed.data.elicitations.iter().all(|params| params.get().starts_with('{')) {
+        return Vec::new();
+    }
+    let method = Method::Elicit.name().unwrap_or_default();
+    let request = |(at, params): (usize, &RawValue)| InputRequest {
+        key: format!("url{at}"),
+        text: format!(r#"{{"method":"{method}","params":{}}}"#, params.get()),
+    };
+    failed.data.elicitations.into_iter().enumerate().map(request).collect()
+}
+
+/// The answers of a client, by the names of the requests.
+pub(crate) struct Answers<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'a> Answers<'a> {
+    pub(crate) fn of(request: &'a Message) -> Self {
+        Self(json::read(request, Part::InputResponses).unwrap_or_default())
+    }
+
+    /// The answer to a request, as JSON.
+    pub(crate) fn to(&self, key: &str) -> Option<&'a str> {
+        self.0.get(key).map(|answer| answer.get())
+    }
+
+    /// Whether the client has accepted all of these requests.
+    pub(crate) fn accept(&self, keys: &[String]) -> bool {
+        #[derive(Deserialize)]
+        struct Answer {
+            action: String,
+        }
+        let is_accepted = |answer: &str| {
+            serde_json::from_str::<Answer>(answer).is_ok_and(|answer| answer.action == "accept")
+        };
+        keys.iter().all(|key| self.to(key).is_some_and(is_accepted))
+    }
+}

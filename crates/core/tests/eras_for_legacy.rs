@@ -1,0 +1,294 @@
+//! Legacy clients of servers that speak only the modern era: how such a server is recognised, and what a translator adds.
+
+use crate::eras::play;
+
+/// `$O` in a story: an id of the translator's own, without its last two digits.
+const OWN_IDS: &str = "45035996273704";
+
+/// A translated answer to `initialize`.
+const WELCOME: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{}},"serverInfo":{"name":"unknown","version":"0"}}"#;
+
+#[track_caller]
+fn translate(story: &str) {
+    play(&story.replace("$W", WELCOME).replace("$O", OWN_IDS));
+}
+
+/// A client whose server of unknown era refuses `initialize`, and is asked for the modern era.
+const REFUSED: &str = r#"
+    A starts 1
+    A> {"id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}} -> 1 as 1
+    1> {"id":1,"error":{"code":-32601,"message":"no"}}
+        1< {"id":$O98,"method":"server/discover","params":{$M}}
+"#;
+
+#[track_caller]
+fn refused(story: &str) {
+    translate(&format!("{REFUSED}{story}"));
+}
+
+/// The same, after it has answered.
+const FOUND: &str = r#"
+    1> {"id":$O98,"result":$D}
+        1< {"id":$O99,"method":"subscriptions/listen","params":{$M,"notifications":{"toolsListChanged":true}}}
+        record 0: modern only
+        A< {"id":"i","result":$W}
+    A> {"method":"notifications/initialized"}
+"#;
+
+#[track_caller]
+fn found(story: &str) {
+    refused(&format!("{FOUND}{story}"));
+}
+
+#[test]
+fn server_that_refuses_initialize_is_asked() {
+    found(
+        r#"
+        A> {"id":"a","method":"tools/call","params":{"name":"x"}}
+            1< {"id":2,"method":"tools/call","params":{$M,"name":"x"}}
+        1> {"id":2,"result":{"resultType":"complete","content":[]}}
+            A< {"id":"a","result":{"content":[]}}
+        "#,
+    );
+}
+
+#[test]
+fn refusal_stands_if_it_is_not_modern() {
+    refused(
+        r#"
+        1> {"id":$O98,"error":{"code":-32601,"message":"never heard of it"}}
+            A< {"id":"i","error":{"code":-32601,"message":"no"}}
+        A> {"id":"j","method":"initialize","params":{}} -> 1 as 2
+        1> {"id":2,"error":{"code":-32601,"message":"no"}}
+            1< {"id":$O99,"method":"server/discover","params":{$M}}
+        "#,
+    );
+}
+
+#[test]
+fn refusal_stands_if_it_ends() {
+    refused(
+        r#"
+        1 ends
+            A< {"id":"i","error":{"code":-32601,"message":"no"}}
+        "#,
+    );
+}
+
+/// A refusal that names our modern version.
+const NAMES_OURS: &str =
+    r#"{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-06-18"}}"#;
+
+/// The Rust SDK's servers do so: they end after they have refused the version.
+#[test]
+fn server_that_names_our_version_and_ends_is_asked() {
+    translate(&format!(
+        r#"
+        A starts 1
+        A> {{"id":"i","method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{{}}}}}} -> 1 as 1
+        B comes
+        B> {{"id":"j","method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{{}}}}}}
+        1> {{"id":1,"error":{NAMES_OURS}}}
+            1< {{"id":$O98,"method":"server/discover","params":{{$M}}}}
+        1 ends: exit code 1
+            - retry: initialize
+            start 2 at nowhere
+        2 spawns
+            2< {{"id":$O97,"method":"server/discover","params":{{$M}}}}
+        2> {{"id":$O97,"result":$D}}
+            2< {{"id":$O98,"method":"subscriptions/listen","params":{{$M,"notifications":{{"toolsListChanged":true}}}}}}
+            record 0: modern only
+            A< {{"id":"i","result":$W}}
+            B< {{"id":"j","result":$W}}
+        A> {{"method":"notifications/initialized"}}
+        A> {{"id":"a","method":"tools/call","params":{{"name":"x"}}}}
+            2< {{"id":3,"method":"tools/call","params":{{$M,"name":"x"}}}}
+        "#
+    ));
+}
+
+/// It is started anew once only.
+#[test]
+fn server_that_keeps_ending_fails() {
+    translate(&format!(
+        r#"
+        A starts 1
+        A> {{"id":"i","method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{{}}}}}} -> 1 as 1
+        1> {{"id":1,"error":{NAMES_OURS}}}
+            1< {{"id":$O98,"method":"server/discover","params":{{$M}}}}
+        1 ends: exit code 1
+            - retry: initialize
+            start 2 at nowhere
+        2 spawns
+            2< {{"id":$O97,"method":"server/discover","params":{{$M}}}}
+        2 ends: exit code 1
+            A< {{"id":"i","error":{{…"kind":"backend_spawn_failed"…
+        "#
+    ));
+}
+
+/// Nothing is sent to a process that has ended.
+#[test]
+fn waiting_handshake_fails_with_its_process() {
+    refused(
+        r#"
+        B comes
+        B> {"id":"j","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+        1 ends
+            A< {"id":"i","error":{"code":-32601,"message":"no"}}
+            B< {"id":"j","error":{…"kind":"backend_spawn_failed"…
+        "#,
+    );
+}
+
+#[test]
+fn refusal_stands_if_it_does_not_answer() {
+    refused(
+        r#"
+        +4.9s
+        +0.1s
+            A< {"id":"i","error":{"code":-32601,"message":"no"}}
+        "#,
+    );
+}
+
+#[test]
+fn other_refusals_are_passed_on() {
+    translate(
+        r#"
+        A starts 1
+        A> {"id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}} -> 1 as 1
+        1> {"id":1,"error":{"code":-32000,"message":"no licence"}}
+            A< {"id":"i","error":{"code":-32000,"message":"no licence"}}
+        "#,
+    );
+}
+
+#[test]
+fn next_process_is_asked_at_once() {
+    found(
+        r#"
+        1 ends: exit code 1
+            - restart after a pause
+        +1s
+            start 2 at nowhere
+        2 spawns
+            2< {"id":$O97,"method":"server/discover","params":{$M}}
+        A> {"id":"a","method":"tools/call","params":{"name":"x"}}
+        2> {"id":$O97,"result":$D}
+            2< {"id":$O98,"method":"subscriptions/listen","params":{$M,"notifications":{"toolsListChanged":true}}}
+            2< {"id":3,"method":"tools/call","params":{$M,"name":"x"}}
+        2> {"id":3,"result":{"resultType":"complete","content":[]}}
+            A< {"id":"a","result":{"content":[]}}
+        "#,
+    );
+}
+
+#[test]
+fn second_client_gets_the_stored_welcome() {
+    found(
+        r#"
+        B comes
+        B> {"id":9,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+            B< {"id":9,"result":$W}
+        B> {"method":"notifications/initialized"}
+        B> {"id":10,"method":"ping"}
+            B< {"id":10,"result":{}}
+        B> {"id":11,"method":"tools/list"}
+            1< {"id":4,"method":"tools/list","params":{$M}}
+        "#,
+    );
+}
+
+/// It was updated, or replaced by an older one.
+#[test]
+fn verdict_that_no_longer_holds_is_forgotten() {
+    found(
+        r#"
+        1 ends: exit code 1
+            - restart after a pause
+        +1s
+            start 2 at nowhere
+        2 spawns
+            2< {"id":$O97,"method":"server/discover","params":{$M}}
+        2> {"id":$O97,"error":{"code":-32601,"message":"never heard of it"}}
+            2< {"id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+        2> {"id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}
+            2< {"method":"notifications/initialized"}
+        A> {"id":"a","method":"tools/call","params":{"name":"x"}} -> 2 as 3
+        "#,
+    );
+}
+
+#[test]
+fn silent_server_gets_the_handshake() {
+    found(
+        r#"
+        1 ends: exit code 1
+            - restart after a pause
+        +1s
+            start 2 at nowhere
+        2 spawns
+            2< {"id":$O97,"method":"server/discover","params":{$M}}
+        +5s
+            2< {"id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+        2> {"id":$O97,"error":{"code":-32601,"message":"late"}}
+            - late answer dropped
+        2> {"id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}
+            2< {"method":"notifications/initialized"}
+        "#,
+    );
+}
+
+#[test]
+fn server_that_ends_on_initialize_is_asked() {
+    translate(
+        r#"
+        A starts 1
+        A> {"id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}} -> 1 as 1
+        1 ends: exit code 9
+            A< {"id":"i","error":{"code":-32001…
+        A> {"id":"j","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+            start 2 at nowhere
+        2 spawns
+            2< {"id":$O97,"method":"server/discover","params":{$M}}
+        A> {"method":"notifications/initialized"}
+        2> {"id":$O97,"error":{"code":-32601,"message":"never heard of it"}}
+            2< {"id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+            2< {"method":"notifications/initialized"}
+        2> {"id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}
+            A< {"id":"j","result":{"protocolVersion":"2025-06-18","capabilities":{}}}
+        "#,
+    );
+}
+
+#[test]
+fn legacy_verdict_is_not_questioned() {
+    translate(
+        r#"
+        given era legacy
+        A starts 1
+        A> {"id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}} -> 1 as 1
+        1> {"id":1,"error":{"code":-32601,"message":"no"}}
+            A< {"id":"i","error":{"code":-32601,"message":"no"}}
+        "#,
+    );
+}
+
+/// A ping of a client says nothing about the server, so our own check must reach it.
+#[test]
+fn health_check_reaches_the_server() {
+    found(
+        r#"
+        A> {"id":"a","method":"tools/call","params":{"name":"x"}}
+            1< {"id":2,"method":"tools/call","params":{$M,"name":"x"}}
+        +10min
+            A< {"id":"a","error":{"code":-32003…
+            1< {"method":"notifications/cancelled","params":{"reason":"timed out","requestId":2}}
+            - probe
+            1< {"id":3,"method":"server/discover","params":{$M}}
+        1> {"id":3,"result":$D}
+        +1min
+        "#,
+    );
+}

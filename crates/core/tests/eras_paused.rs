@@ -1,0 +1,306 @@
+//! Paused calls after their end, and after their client: late questions, and clients without a session that are replaced.
+
+use super::eras_for_modern::{OPEN, PAUSED, open, pause, tell};
+
+/// The server's handler of an ended call asks once more, which is not about the next call.
+#[test]
+fn late_question_after_expiry_is_refused() {
+    pause(
+        r#"
+        A> {"id":"d","method":"tools/call","params":{"name":"u",$E}}
+        +10min
+            1< {"id":"q","result":{"action":"cancel"}}
+            1< {"method":"notifications/cancelled","params":{"reason":"its client did not continue it in time","requestId":3}}
+        1> {"id":"r","method":"elicitation/create","params":{"message":"really?"}}
+            1< {"id":"r","error":{…"kind":"routing_failed"…
+        +4s
+        +1s
+            1< {"id":4,"method":"tools/call","params":{"name":"u"}}
+        1> {"id":"s","method":"elicitation/create","params":{"message":"sure?"}}
+            A< {"id":"d","result":{"resultType":"input_required",…}}
+        "#,
+    );
+}
+
+const CONTINUED: &str = r#"
+    A> {"id":"c","method":"tools/call","params":{"name":"t","inputResponses":{"1":{"action":"accept"}},"requestState":"$state1",$E}}
+        1< {"id":"q","result":{"action":"accept"}}
+    A> {"id":"d","method":"tools/call","params":{"name":"u",$E}}
+    A> {"method":"notifications/cancelled","params":{"requestId":"c"}}
+        1< {"method":"notifications/cancelled","params":{"requestId":3}}
+"#;
+
+#[test]
+fn late_question_after_cancel_is_refused() {
+    pause(&format!(
+        r#"{CONTINUED}
+        1> {{"id":"r","method":"elicitation/create","params":{{"message":"really?"}}}}
+            1< {{"id":"r","error":{{…"kind":"routing_failed"…
+        +5s
+            1< {{"id":4,"method":"tools/call","params":{{"name":"u"}}}}
+        "#
+    ));
+}
+
+#[test]
+fn late_answer_lets_the_next_call_go() {
+    pause(&format!(
+        r#"{CONTINUED}
+        1> {{"id":3,"result":{{"content":[]}}}}
+            A< {{"id":"c","result":{{"resultType":"complete","content":[]}}}}
+            1< {{"id":4,"method":"tools/call","params":{{"name":"u"}}}}
+        1> {{"id":"r","method":"elicitation/create","params":{{"message":"sure?"}}}}
+            A< {{"id":"d","result":{{"resultType":"input_required",…}}}}
+        "#
+    ));
+    pause(
+        r#"
+        A> {"id":"d","method":"tools/call","params":{"name":"u",$E}}
+        +10min
+            1< {"id":"q","result":{"action":"cancel"}}
+            1< {"method":"notifications/cancelled","params":{"reason":"its client did not continue it in time","requestId":3}}
+        1> {"id":3,"result":{"content":[]}}
+            - late answer dropped
+            1< {"id":4,"method":"tools/call","params":{"name":"u"}}
+        "#,
+    );
+}
+
+#[test]
+fn next_process_takes_a_call_at_once() {
+    pause(&format!(
+        r#"{CONTINUED}
+        1 ends
+            - restart after a pause
+        +1s
+            start 2 at nowhere
+        2 spawns
+            2< {{"id":5,"method":"initialize",…}}
+        2> {{"id":5,"result":{{"capabilities":{{}}}}}}
+            2< {{"method":"notifications/initialized"}}
+            2< {{"id":4,"method":"tools/call","params":{{"name":"u"}}}}
+        "#
+    ));
+}
+
+/// The question and the cancellation may cross.
+#[test]
+fn question_may_cross_a_cancellation() {
+    for end in [
+        r#"
+        A> {"method":"notifications/cancelled","params":{"requestId":"b"}}
+            1< {"method":"notifications/cancelled","params":{"requestId":3}}
+        "#,
+        r#"
+        +20min
+            A< {"id":"b","error":{…"kind":"backend_timeout"…
+            1< {"method":"notifications/cancelled","params":{"reason":"timed out","requestId":3}}
+            - probe
+            1< {"id":4,"method":"ping"}
+        1> {"id":4,"result":{}}
+        "#,
+    ] {
+        open(&format!(
+            r#"
+            A> {{"id":"b","method":"tools/call","params":{{"name":"t",$E}}}}
+                1< {{"id":3,"method":"tools/call","params":{{"name":"t"}}}}
+            {end}
+            A> {{"id":"d","method":"tools/call","params":{{"name":"u",$E}}}}
+                1< {{…"method":"tools/call","params":{{"name":"u"}}}}
+            1> {{"id":"q","method":"elicitation/create","params":{{"message":"sure?"}}}}
+                1< {{"id":"q","error":{{…"kind":"routing_failed"…
+            +5s
+            1> {{"id":"q","method":"elicitation/create","params":{{"message":"sure?"}}}}
+                A< {{"id":"d","result":{{"resultType":"input_required",…}}}}
+            "#
+        ));
+    }
+}
+
+/// A client without a session, whose call is paused. The gateway may replace such a client by another one.
+#[track_caller]
+fn replaced(story: &str) {
+    let before = format!("{OPEN}{PAUSED}")
+        .replace("timeout 20min", "timeout 20min; linger 30min")
+        .replace("A starts 1", "A comes; session none\nstart 1 at nowhere\n1 spawns");
+    tell(&format!(
+        r#"{before}
+        B comes; session none
+            start 2 at nowhere
+        A leaves
+        {story}
+        1> {{"id":3,"result":{{"content":[]}}}}
+            B< {{"id":"d","result":{{"resultType":"complete","content":[]}}}}
+            - its client has left it
+            stop 1
+        "#
+    ));
+}
+
+#[test]
+fn replaced_client_is_asked_again() {
+    replaced(
+        r#"
+        B> {"id":"c","method":"tools/call","params":{"name":"t","inputResponses":{"1":{"action":"accept"}},"requestState":"$state1",$E}}
+            1< {"id":"q","result":{"action":"accept"}}
+        1> {"id":"r","method":"elicitation/create","params":{"message":"really?"}}
+            B< {"id":"c","result":{"resultType":"input_required","inputRequests":{"2":{"method":"elicitation/create","params":{"message":"really?"}}},"requestState":"…"}}
+        B> {"id":"d","method":"tools/call","params":{"name":"t","inputResponses":{"2":{"action":"accept"}},"requestState":"$state2",$E}}
+            1< {"id":"r","result":{"action":"accept"}}
+        "#,
+    );
+}
+
+#[test]
+fn client_may_be_asked_before_it_is_replaced() {
+    replaced(
+        r#"
+        1> {"id":"r","method":"elicitation/create","params":{"message":"really?"}}
+        B> {"id":"d","method":"tools/call","params":{"name":"t","inputResponses":{"1":{"action":"accept"}},"requestState":"$state1",$E}}
+            1< {"id":"q","result":{"action":"accept"}}
+            B< {"id":"d","result":{"resultType":"input_required","inputRequests":{"2":{…}},"requestState":"…"}}
+        B> {"id":"d","method":"tools/call","params":{"name":"t","inputResponses":{"2":{"action":"accept"}},"requestState":"$state2",$E}}
+            1< {"id":"r","result":{"action":"accept"}}
+        "#,
+    );
+}
+
+/// Nobody continues the call: then nothing of the client remains.
+#[test]
+fn departed_client_is_forgotten_in_time() {
+    let before = format!("{OPEN}{PAUSED}")
+        .replace("timeout 20min", "timeout 20min; linger 30min")
+        .replace("A starts 1", "A comes; session none\nstart 1 at nowhere\n1 spawns");
+    tell(&format!(
+        r#"{before}
+        A leaves
+        +10min
+            1< {{"id":"q","result":{{"action":"cancel"}}}}
+            1< {{"method":"notifications/cancelled","params":{{"reason":"its client did not continue it in time","requestId":3}}}}
+            - its client has left it
+            stop 1
+        "#
+    ));
+}
+
+/// A server that asks has a process for each client.
+#[test]
+fn call_of_another_client_does_not_wait() {
+    pause(
+        r#"
+        B comes
+            start 2 at nowhere
+        2 spawns
+        B> {"id":"x","method":"tools/call","params":{"name":"u",$E}}
+            2< {"id":5,"method":"initialize",…}
+        2> {"id":5,"result":{"capabilities":{}}}
+            2< {"method":"notifications/initialized"}
+            2< {"id":4,"method":"tools/call","params":{"name":"u"}}
+        "#,
+    );
+}
+
+/// `$ELICITS` in a story: the declaration of a client that answers elicitation only.
+const ELICITS: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
+
+/// A client without a session, whose call is paused, and which declares something else from then on.
+#[track_caller]
+fn declares_less(story: &str) {
+    let before = format!("{OPEN}{PAUSED}")
+        .replace("timeout 20min", "timeout 20min; linger 30min")
+        .replace("A starts 1", "A comes; session none\nstart 1 at nowhere\n1 spawns");
+    tell(&format!("{before}{story}").replace("$ELICITS", ELICITS));
+}
+
+/// It gets no question that it has not declared to answer.
+#[test]
+fn undeclared_question_is_refused_by_the_continuation() {
+    declares_less(
+        r#"
+        1> {"id":"r","method":"sampling/createMessage","params":{"x":1}}
+        1> {"id":"s","method":"elicitation/create","params":{"message":"really?"}}
+        A> {"id":"c","method":"tools/call","params":{"name":"t","inputResponses":{"1":{"action":"accept"}},"requestState":"$state1",$ELICITS}}
+            1< {"id":"q","result":{"action":"accept"}}
+            1< {"id":"r","error":{"code":-32601,…
+            A< {"id":"c","result":{"resultType":"input_required","inputRequests":{"3":{"method":"elicitation/create","params":{"message":"really?"}}},"requestState":"…"}}
+        1> {"id":"t","method":"sampling/createMessage","params":{"x":2}}
+            1< {"id":"t","error":{"code":-32601,…
+        A> {"id":"d","method":"tools/call","params":{"name":"t","inputResponses":{"3":{"action":"accept"}},"requestState":"$state2",$ELICITS}}
+            1< {"id":"s","result":{"action":"accept"}}
+        1> {"id":"u","method":"sampling/createMessage","params":{"x":3}}
+            1< {"id":"u","error":{"code":-32601,…
+        1> {"id":3,"result":{"content":[]}}
+            A< {"id":"d","result":{"resultType":"complete","content":[]}}
+        "#,
+    );
+}
+
+#[test]
+fn continuation_without_other_questions_goes_on() {
+    declares_less(
+        r#"
+        1> {"id":"r","method":"sampling/createMessage","params":{"x":1}}
+        A> {"id":"c","method":"tools/call","params":{"name":"t","inputResponses":{"1":{"action":"accept"}},"requestState":"$state1",$ELICITS}}
+            1< {"id":"q","result":{"action":"accept"}}
+            1< {"id":"r","error":{"code":-32601,…
+        1> {"id":3,"result":{"content":[]}}
+            A< {"id":"c","result":{"resultType":"complete","content":[]}}
+        "#,
+    );
+}
+
+/// The process is for what the client has declared since.
+#[test]
+fn call_is_asked_what_it_has_declared() {
+    tell(
+        &r#"
+        given era legacy
+        A comes
+            start 1 at nowhere
+        A> {"id":"a","method":"tools/call","params":{"name":"t",$ELICITS}}
+        A> {"id":"b","method":"tools/list","params":{$E}}
+        1 spawns
+            1< {"id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{},"url":{}},"sampling":{}},…}}
+        1> {"id":3,"result":{"capabilities":{}}}
+            1< {"method":"notifications/initialized"}
+            1< {"id":1,…"tools/call"…
+            1< {"id":2,…"tools/list"…
+        1> {"id":"q","method":"sampling/createMessage","params":{"x":1}}
+            1< {"id":"q","error":{"code":-32601,…
+        1> {"id":"r","method":"elicitation/create","params":{"message":"sure?"}}
+            A< {"id":"a","result":{"resultType":"input_required",…}}
+        "#
+        .replace("$ELICITS", ELICITS),
+    );
+}
+
+/// The client gets neither the question nor the state with which it could continue the call.
+#[test]
+fn pause_that_does_not_fit_ends_the_call() {
+    let told = OPEN.replace("given era legacy;", "given era legacy; client_bytes 1000;");
+    tell(&format!(
+        r#"{told}
+        A> {{"id":"b","method":"tools/call","params":{{"name":"t",$E}}}}
+            1< {{"id":3,"method":"tools/call","params":{{"name":"t"}}}}
+        A> {{"id":"l","method":"tools/list","params":{{$E}}}}
+            1< {{"id":4,"method":"tools/list","params":{{}}}}
+        A> {{"id":"m","method":"tools/call","params":{{"name":"u",$E}}}}
+            1< {{"id":5,"method":"tools/call","params":{{"name":"u"}}}}
+        1> {{"id":5,"result":{{}}}}
+            A< {{"id":"m",…
+        A stops reading
+        1> {{"id":4,"result":{{"tools":[],"x":"{}"}}}}
+            A< {{"id":"l",…
+        1> {{"id":"q","method":"elicitation/create","params":{{"message":"sure?"}}}}
+            A< {{"id":"b","error":{{…"kind":"client_too_slow"…
+            1< {{"id":"q","result":{{"action":"cancel"}}}}
+            1< {{"method":"notifications/cancelled","params":{{"reason":"its client does not read","requestId":3}}}}
+        A reads
+        A> {{"id":"d","method":"tools/call","params":{{"name":"t",$E}}}}
+        1> {{"id":3,"result":{{}}}}
+            - late answer dropped
+            1< {{"id":6,"method":"tools/call","params":{{"name":"t"}}}}
+        "#,
+        "x".repeat(900)
+    ));
+}
