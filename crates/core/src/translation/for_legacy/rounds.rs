@@ -52,7 +52,9 @@ impl<'a> Wanted<'a> {
             request_state: Option<&'a RawValue>,
         }
         let found = json::read::<InputRequired<'a>>(message, Part::Result)?;
-        let requests = found.input_requests.into_iter().flatten().collect();
+        let mut requests: Vec<_> = found.input_requests.into_iter().flatten().collect();
+        // The map is in alphabetical order. Users are asked in the order in which the server wrote its questions.
+        requests.sort_by_key(|(_, request)| request.method.get().as_ptr());
         Some(Self { requests, state: found.request_state })
     }
 
