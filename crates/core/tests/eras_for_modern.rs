@@ -3,7 +3,7 @@
 use super::eras::play;
 
 /// `$E` in a story: the declaration of a client that answers elicitation, also with URLs, and sampling.
-const ASKED: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{}}}"#;
+pub(crate) const ASKED: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{}}}"#;
 
 #[track_caller]
 pub(crate) fn tell(story: &str) {

@@ -1,6 +1,7 @@
 //! Paused calls after their end, and after their client: late questions, and clients without a session that are replaced.
 
-use super::eras_for_modern::{OPEN, PAUSED, open, pause, tell};
+use super::eras::play;
+use super::eras_for_modern::{ASKED, OPEN, PAUSED, open, pause, tell};
 
 /// The server's handler of an ended call asks once more, which is not about the next call.
 #[test]
@@ -272,6 +273,32 @@ fn call_is_asked_what_it_has_declared() {
         "#
         .replace("$ELICITS", ELICITS),
     );
+}
+
+/// Elicitation without a mode means forms, and sampling alone means without tools.
+#[test]
+fn undeclared_modes_are_refused() {
+    const PLAIN: &str = r#"{"elicitation":{},"sampling":{}}"#;
+    let modes = [
+        ("elicitation/create", r#"{"mode":"url","url":"https://x.test/"}"#, "elicitation.url"),
+        ("elicitation/create", r#"{"mode":"voice"}"#, "elicitation.voice"),
+        ("sampling/createMessage", r#"{"messages":[],"tools":[]}"#, "sampling.tools"),
+    ];
+    for (method, params, capability) in modes {
+        let story = format!(
+            r#"{OPEN}
+            A> {{"id":"b","method":"tools/call","params":{{"name":"t",$E}}}}
+                1< {{"id":3,"method":"tools/call","params":{{"name":"t"}}}}
+            1> {{"id":"q","method":"{method}","params":{params}}}
+                1< {{"id":"q","error":{{"code":-32601,…the client does not declare `{capability}`…
+            1> {{"id":"r","method":"elicitation/create","params":{{"mode":"form","message":"sure?"}}}}
+                A< {{"id":"b","result":{{"resultType":"input_required",…
+            "#
+        );
+        let declared = ASKED.replace(r#"{"elicitation":{"form":{},"url":{}},"sampling":{}}"#, PLAIN);
+        let story = story.replace(r#"{"elicitation":{"form":{},"url":{}},"sampling":{}}"#, PLAIN);
+        play(&story.replace("$E", &declared));
+    }
 }
 
 /// The client gets neither the question nor the state with which it could continue the call.

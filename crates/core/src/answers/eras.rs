@@ -3,6 +3,7 @@
 use crate::core::Core;
 use crate::ids::{BackendId, ServerId};
 use crate::servers::Server;
+use crate::translation::for_modern::Need;
 use serde_json::{Value, json};
 use switchboard_protocol::modern::{MAX_DECLARED_BYTES, MODERN_VERSIONS, TASKS_EXTENSION, Undeclared};
 use switchboard_protocol::{ErrorAnswer, ErrorKind, HANDSHAKE_VERSIONS, Message, Method, Part};
@@ -70,8 +71,12 @@ impl Core {
     }
 
     /// A legacy server's request that its modern client has not declared a capability for.
-    pub(crate) fn not_declared(&self, of: BackendId, method: &str) -> ErrorAnswer {
-        ErrorAnswer::new(ErrorKind::MethodNotFound, format!("the client does not support `{method}`"))
+    pub(crate) fn not_declared(&self, of: BackendId, method: &str, need: Option<&Need>) -> ErrorAnswer {
+        let text = match need {
+            Some(need) => format!("the client does not declare `{}`", need.capability()),
+            None => format!("the client does not support `{method}`"),
+        };
+        ErrorAnswer::new(ErrorKind::MethodNotFound, text)
             .server(self.server_name(of))
             .retryable(false)
             .hint("continue without its answer")

@@ -5,6 +5,7 @@ use crate::clients::declared::{Declared, info_of};
 use crate::clients::handshake::Handshake;
 use crate::clients::{Client, Greeting, Profile};
 use crate::settings::{Capabilities, ServerSettings};
+use crate::translation::for_modern::Need;
 use serde_json::Value;
 use std::sync::Arc;
 use switchboard_protocol::{Era, Message, Part, modern};
@@ -56,14 +57,9 @@ impl Client {
         self.is_modern() || self.is_translated()
     }
 
-    /// Whether a modern client can be asked this: it has declared the capability.
-    pub(crate) fn declares(&self, capability: &str) -> bool {
-        self.capabilities()[capability].is_object()
-    }
-
-    /// Whether a modern client can be asked to open a URL. Elicitation alone means forms.
-    pub(crate) fn opens_urls(&self) -> bool {
-        self.capabilities()["elicitation"]["url"].is_object()
+    /// Whether a modern client has declared that it can be asked this.
+    pub(crate) fn declares(&self, need: &Need) -> bool {
+        need.is_in(&self.capabilities())
     }
 
     /// What a translated client has declared; null if it is none.

@@ -190,7 +190,7 @@ impl Core {
         if !failed {
             return for_modern::complete(answer, method, out);
         }
-        let opens_urls = self.clients.get(&client).is_some_and(|c| c.opens_urls());
+        let opens_urls = self.clients.get(&client).is_some_and(|c| c.declares(&for_modern::Need::Url));
         for_modern::put_error_code(answer, opens_urls, out);
     }
 }

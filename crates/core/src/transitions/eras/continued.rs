@@ -5,8 +5,8 @@ use crate::core::Core;
 use crate::ids::ClientId;
 use crate::messages::own_message;
 use crate::pending::{Asker, CallState, PausedCall, PausedEnd, Pending, Recorded};
-use crate::translation::for_modern::{Answers, InputRequest, declares, digest, may_be_continued};
-use switchboard_protocol::{Message, Method, Part, RawId};
+use crate::translation::for_modern::{Answers, InputRequest, digest, may_be_continued};
+use switchboard_protocol::{Message, Part, RawId};
 
 impl Core {
     /// Continues a paused call. Returns the request if it is to be sent like any other.
@@ -103,17 +103,14 @@ impl Core {
         mut questions: Vec<(u64, InputRequest)>,
         message: &Message,
     ) -> Vec<(u64, InputRequest)> {
-        let is_undeclared = |(question, _): &mut (u64, InputRequest)| {
-            let method = self.questions.get(*question).map(|asked| Method::from_name(asked.name()));
-            method.is_some_and(|method| !declares(message, method))
-        };
+        let is_undeclared = |(_, request): &mut (u64, InputRequest)| !request.is_declared_by(message);
         let undeclared: Vec<(u64, InputRequest)> = questions.extract_if(.., is_undeclared).collect();
-        for (question, _) in undeclared {
+        for (question, request) in undeclared {
             let Some(asked) = self.questions.remove(question) else { continue };
             match asked.launch() {
                 Some(_) if asked.is_for_roots() => self.end_roots_question(&asked, call, by),
                 Some(launch) => {
-                    let error = self.not_declared(launch.backend, asked.name());
+                    let error = self.not_declared(launch.backend, asked.name(), Some(request.need()));
                     self.refuse_question(&asked, &error);
                 }
                 None => {}

@@ -8,9 +8,7 @@ use crate::ids::{BackendId, ClientId, Launch, Principal};
 use crate::messages::{own_message, own_result};
 use crate::pending::{AskedBy, Asker, CallState, PausedCall, PausedEnd, Pending, Question, name_of};
 use crate::transitions::CallEnd;
-use crate::translation::for_modern::{
-    InputRequest, capability_for, declares, digest, input_required, may_be_continued,
-};
+use crate::translation::for_modern::{InputRequest, Need, digest, input_required, may_be_continued};
 use serde_json::json;
 use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, Message, Method, RawId};
 
@@ -23,9 +21,10 @@ impl Core {
         if message.method() == Method::Ping {
             return self.answer_backend(launch, &id);
         }
-        let is_declared = |capability| self.clients.get(&client).is_some_and(|c| c.declares(capability));
-        if !capability_for(message.method()).is_some_and(is_declared) {
-            let error = self.not_declared(launch.backend, &message.method_name());
+        let need = Need::of(message);
+        let is_declared = |need| self.clients.get(&client).is_some_and(|c| c.declares(need));
+        if !need.as_ref().is_some_and(is_declared) {
+            let error = self.not_declared(launch.backend, &message.method_name(), need.as_ref());
             return self.refuse_backend(launch, &id, &error);
         }
         let call = match self.call_asked_about(launch.backend, client) {
@@ -33,7 +32,7 @@ impl Core {
             Err(error) => return self.refuse_backend(launch, &id, &error),
         };
         if !self.ask_in_call(call, launch, client, &id, message) {
-            let error = self.not_declared(launch.backend, &message.method_name());
+            let error = self.not_declared(launch.backend, &message.method_name(), need.as_ref());
             self.refuse_backend(launch, &id, &error);
         }
     }
@@ -49,7 +48,7 @@ impl Core {
     ) -> bool {
         // Its client may have declared something else before, or since.
         let words = self.pending.get(call).and_then(Pending::words);
-        if !words.is_some_and(|words| declares(words, message.method())) {
+        if !words.zip(Need::of(message)).is_some_and(|(words, need)| need.is_declared_by(words)) {
             return false;
         }
         let question = self.questions.mint();
@@ -171,7 +170,7 @@ impl Core {
     /// Answers a call whose server wants it to be sent again after the client has done something.
     pub(crate) fn ask_to_repeat(&mut self, pending: &Pending, requests: &[InputRequest]) -> bool {
         let (Some(client), Some(words)) = (pending.client(), pending.words()) else { return false };
-        let Some(c) = self.clients.get(&client).filter(|c| c.opens_urls()) else { return false };
+        let Some(c) = self.clients.get(&client).filter(|c| c.declares(&Need::Url)) else { return false };
         let (dialect, expires) = (c.dialect(), self.clock.now() + c.settings().input_timeout);
         let (principal, server, digest) = (c.principal(), c.server(), digest(words));
         let state = CallState { paused: None, round: 0, principal, server, digest, expires };

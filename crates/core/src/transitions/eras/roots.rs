@@ -9,6 +9,7 @@ use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::{AskedBy, Question};
 use crate::transitions::NO_ROOTS;
+use crate::translation::for_modern::Need;
 use std::sync::Arc;
 use switchboard_protocol::{Message, RawId};
 
@@ -134,5 +135,5 @@ impl Core {
 /// Whether a modern client may show its roots to a legacy server.
 fn may_show_roots(c: &Client) -> bool {
     let is_bound = c.is_elsewhere() || c.known().pinned.is_some();
-    !is_bound && c.is_translated() && c.declares("roots")
+    !is_bound && c.is_translated() && c.declares(&Need::Roots)
 }

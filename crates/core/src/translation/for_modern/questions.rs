@@ -2,6 +2,7 @@
 //! call is held meanwhile.
 
 use super::super::json;
+use super::Need;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -12,19 +13,31 @@ use switchboard_protocol::{Message, Method, Part};
 pub(crate) struct InputRequest {
     /// Its name in the answer, by which the client's answer is recognised.
     pub(crate) key: String,
+    /// What the client must have declared to be asked.
+    need: Need,
     /// Method and parameters, as one JSON object.
     text: String,
 }
 
 impl InputRequest {
-    /// The request under a name of ours; `None` if it has no method.
+    /// The request under a name of ours; `None` if a modern client cannot be asked this.
     pub(crate) fn of(question: &Message, key: String) -> Option<Self> {
+        let need = Need::of(question)?;
         let method = serde_json::Value::from(&*question.method_name());
         // A modern client has no way to tell of its progress.
         let token: &[&str] = &["params", "_meta", "progressToken"];
         let question = &json::without(question.clone(), &[token], (Part::Meta, &["params", "_meta"]));
         let params = std::str::from_utf8(question.part(Part::Params).unwrap_or(b"{}")).ok()?;
-        Some(Self { key, text: format!(r#"{{"method":{method},"params":{params}}}"#) })
+        Some(Self { key, need, text: format!(r#"{{"method":{method},"params":{params}}}"#) })
+    }
+
+    pub(crate) fn need(&self) -> &Need {
+        &self.need
+    }
+
+    /// Whether a modern request declares that its client can be asked this.
+    pub(crate) fn is_declared_by(&self, request: &Message) -> bool {
+        self.need.is_declared_by(request)
     }
 }
 
@@ -42,23 +55,6 @@ pub(crate) fn input_required(requests: &[InputRequest], state: &str) -> String {
 /// Whether a request can be answered `input_required`, and continued.
 pub(crate) fn may_be_continued(method: Method) -> bool {
     matches!(method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead)
-}
-
-/// The capability that a client declares if it can be asked this; `None` if a modern client cannot be asked it at all.
-pub(crate) fn capability_for(method: Method) -> Option<&'static str> {
-    match method {
-        Method::Elicit => Some("elicitation"),
-        Method::CreateMessage => Some("sampling"),
-        Method::RootsList => Some("roots"),
-        _ => None,
-    }
-}
-
-/// Whether a request declares that its client can be asked this.
-pub(crate) fn declares(request: &Message, method: Method) -> bool {
-    let declared: json::Members<'_> = json::read(request, Part::MetaCapabilities).unwrap_or_default();
-    let own = capability_for(method).and_then(|capability| declared.get(capability));
-    own.is_some_and(|value| value.get().starts_with('{'))
 }
 
 /// The URLs that an error with the code −32042 wants to be opened, as requests for input. None, if one cannot be read.
@@ -80,6 +76,7 @@ pub(crate) fn url_requests(error: &Message) -> Vec<InputRequest> {
     let method = Method::Elicit.name().unwrap_or_default();
     let request = |(at, params): (usize, &RawValue)| InputRequest {
         key: format!("url{at}"),
+        need: Need::Url,
         text: format!(r#"{{"method":"{method}","params":{}}}"#, params.get()),
     };
     failed.data.elicitations.into_iter().enumerate().map(request).collect()

@@ -175,24 +175,6 @@ fn question_becomes_part_of_the_answer() {
 }
 
 #[test]
-fn declared_questions_are_those_of_the_request() {
-    for (capabilities, elicits, samples) in [
-        (r#"{"elicitation":{}}"#, true, false),
-        (r#"{"sampling":{"tools":{}},"elicitation":{"form":{}}}"#, true, true),
-        (r#"{"elicitation":true,"sampling":null}"#, false, false),
-        (r#"{}"#, false, false),
-        (r#"7"#, false, false),
-    ] {
-        let call = message(&format!(
-            r#"{{"id":1,"method":"tools/call","params":{{"_meta":{{"io.modelcontextprotocol/clientCapabilities":{capabilities}}}}}}}"#
-        ));
-        let found = (declares(&call, Method::Elicit), declares(&call, Method::CreateMessage));
-        assert_eq!(found, (elicits, samples), "{capabilities}");
-        assert!(!declares(&call, Method::RootsList) && !declares(&call, Method::Ping));
-    }
-}
-
-#[test]
 fn url_error_becomes_a_question() {
     let error = message(
         r#"{"id":1,"error":{"code":-32042,"message":"m","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://x.test/","message":"m"}]}}}"#,
