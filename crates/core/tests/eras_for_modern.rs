@@ -517,3 +517,18 @@ fn audit_has_a_record_of_each_round() {
         .replace("RECORDED", recorded)
     ));
 }
+
+/// Two requests that JSON values cannot hold are not equal.
+#[test]
+fn state_is_for_exact_arguments() {
+    open(
+        r#"
+        A> {"id":"b","method":"tools/call","params":{"name":"t","arguments":{"n":1e999},$E}}
+            1< {"id":3,"method":"tools/call","params":{"name":"t","arguments":{"n":1e999}}}
+        1> {"id":"q","method":"elicitation/create","params":{"message":"sure?"}}
+            A< {"id":"b","result":{"resultType":"input_required",…}}
+        A> {"id":"c","method":"tools/call","params":{"name":"other","arguments":{"n":2e999},"inputResponses":{"1":{"action":"accept"}},"requestState":"$state1",$E}}
+            A< {"id":"c","error":{"code":-32602,…"kind":"input_expired"…
+        "#,
+    );
+}

@@ -23,6 +23,32 @@ fn late_question_after_expiry_is_refused() {
     );
 }
 
+/// Two programs with one token over HTTP: one has closed its response, and the server asks about its call late.
+#[test]
+fn late_question_is_for_no_other_program() {
+    let open = OPEN.replace("A starts 1", "A comes; session none\nstart 1 at nowhere\n1 spawns");
+    tell(&format!(
+        r#"{open}
+        A> {{"id":"one","method":"tools/call","params":{{"name":"t",$E}}}}
+            1< {{"id":3,"method":"tools/call","params":{{"name":"t"}}}}
+        A> {{"method":"notifications/cancelled","params":{{"requestId":"one"}}}}
+            1< {{"method":"notifications/cancelled","params":{{"requestId":3}}}}
+        +5s
+        A> {{"id":"two","method":"tools/call","params":{{"name":"u",$E}}}}
+            1< {{"id":4,"method":"tools/call","params":{{"name":"u"}}}}
+        1> {{"id":"q","method":"elicitation/create","params":{{"message":"password of program one?"}}}}
+            - no longer shared by 1
+            1< {{"id":"q","error":{{…"kind":"routing_failed"…
+        1> {{"id":4,"result":{{"content":[]}}}}
+            A< {{"id":"two","result":{{"resultType":"complete","content":[]}}}}
+            - it may ask about a call that has ended
+            stop 1
+        A> {{"id":"three","method":"tools/call","params":{{"name":"v",$E}}}}
+            start 2 at nowhere
+        "#
+    ));
+}
+
 const CONTINUED: &str = r#"
     A> {"id":"c","method":"tools/call","params":{"name":"t","inputResponses":{"1":{"action":"accept"}},"requestState":"$state1",$E}}
         1< {"id":"q","result":{"action":"accept"}}

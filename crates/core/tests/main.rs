@@ -45,6 +45,7 @@ mod eras_roots;
 mod eras_roots_shared;
 mod viewers;
 mod eras_hostile;
+mod eras_questions;
 mod eras_tasks;
 mod eras_limits;
 mod eras_listens;

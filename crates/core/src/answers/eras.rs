@@ -82,6 +82,15 @@ impl Core {
             .hint("continue without its answer")
     }
 
+    /// A modern server's question that a legacy client has not declared a capability for.
+    pub(crate) fn lacks(&self, of: BackendId, need: &Need) -> ErrorAnswer {
+        let text = format!("the client does not declare `{}`", need.capability());
+        ErrorAnswer::new(ErrorKind::MissingCapability, text)
+            .server(self.server_name(of))
+            .retryable(false)
+            .hint("use a client with this capability, or call the tool in a way that needs no question")
+    }
+
     /// A legacy server's request to a modern client that has no call open, in whose answer it could be asked.
     pub(crate) fn no_call(&self, of: BackendId) -> ErrorAnswer {
         let text = "a client of MCP 2026-07-28 can be asked only while one of its calls is open";
@@ -98,6 +107,15 @@ impl Core {
             .server(self.server_name(of))
             .retryable(true)
             .hint("from now on the server gets one call at a time, in which this request works")
+    }
+
+    /// A legacy server's request that may be about a call that has ended, of another program.
+    pub(crate) fn ended_call_may_be_meant(&self, of: BackendId) -> ErrorAnswer {
+        let text = "the request may be about a call that has ended, and does not say which one it is for";
+        ErrorAnswer::new(ErrorKind::RoutingFailed, text)
+            .server(self.server_name(of))
+            .retryable(true)
+            .hint("the next call gets another process, in which this request works")
     }
 
     /// A legacy server's request, when too many calls of its client wait for input.

@@ -58,6 +58,11 @@ pub(crate) fn info_of(initialize: &Message) -> Option<ClientInfo> {
     Some(ClientInfo { name: cut(client.name), version: cut(client.version) })
 }
 
+/// The capabilities that an `initialize` declares.
+pub(crate) fn declared_capabilities(initialize: &Message) -> Value {
+    Opening::of(initialize).map(|opening| opening.capabilities).unwrap_or_default()
+}
+
 impl Declared {
     /// Shares the profile with an equal one.
     pub(super) fn share_profile(&mut self, other: &Self) {

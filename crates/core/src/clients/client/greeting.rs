@@ -1,7 +1,7 @@
 //! A client's side of the handshake: its `initialize`, and the progress of it.
 
 use crate::access::ClientInfo;
-use crate::clients::declared::{Declared, info_of};
+use crate::clients::declared::{Declared, declared_capabilities, info_of};
 use crate::clients::handshake::Handshake;
 use crate::clients::{Client, Greeting, Profile};
 use crate::settings::{Capabilities, ServerSettings};
@@ -9,6 +9,11 @@ use crate::translation::for_modern::Need;
 use serde_json::Value;
 use std::sync::Arc;
 use switchboard_protocol::{Era, Message, Part, modern};
+
+/// The capabilities that a modern request declares.
+fn capabilities_in(request: &Message) -> Value {
+    serde_json::from_slice(request.part(Part::MetaCapabilities).unwrap_or_default()).unwrap_or_default()
+}
 
 impl Client {
     /// Records what the client declares in `initialize`.
@@ -57,16 +62,18 @@ impl Client {
         self.is_modern() || self.is_translated()
     }
 
-    /// Whether a modern client has declared that it can be asked this.
+    /// Whether the client has declared that it can be asked this.
     pub(crate) fn declares(&self, need: &Need) -> bool {
         need.is_in(&self.capabilities())
     }
 
-    /// What a translated client has declared; null if it is none.
+    /// The capabilities that it has declared; null without a greeting.
     fn capabilities(&self) -> Value {
-        let declaration = self.greeting().and_then(Greeting::translated);
-        let capabilities = declaration.and_then(|it| it.part(Part::MetaCapabilities)).unwrap_or_default();
-        serde_json::from_slice(capabilities).unwrap_or_default()
+        let Some(greeting) = self.greeting() else { return Value::Null };
+        match greeting.translated() {
+            Some(modern) => capabilities_in(modern),
+            None => declared_capabilities(greeting.initialize()),
+        }
     }
 
     /// Whether a request may decide the era of the client, or must fit it. `false` for nearly all requests of the

@@ -11,6 +11,7 @@ use crate::pending::{AskedBy, Asker, MergeSource, Pending, Question, name_of};
 use crate::record::FramingChoice;
 use crate::servers::LastStart;
 use crate::transitions::{Addressee, CallEnd, as_modern_list};
+use crate::translation::for_modern::Need;
 use serde::Deserialize;
 use switchboard_protocol::dialect;
 use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
@@ -270,16 +271,21 @@ impl Core {
             return;
         }
         let relays = self.settings_of(backend).relays;
-        if message.method() == Method::RootsList && !relays && self.backend_asks_roots(launch, &id, message) {
+        // Determined before the question is recorded, which may separate the clients.
+        let addressee = match about {
+            Some(minted) => self.asker_of(minted),
+            None => self.addressee(launch, message),
+        };
+        let are_told = message.method() == Method::RootsList
+            && match (about, &addressee) {
+                (None, _) => !relays && self.backend_asks_roots(launch, &id, message),
+                (Some(_), Addressee::Client(client)) => self.call_asks_roots(launch, &id, *client),
+                (Some(_), _) => false,
+            };
+        if are_told {
             self.record_asking(backend);
             return;
         }
-        // Determined before the question is recorded, which may separate the clients.
-        let asker = about.and_then(|minted| self.pending.get(minted)?.client());
-        let addressee = match asker {
-            Some(client) => self.if_here(client),
-            None => self.addressee(launch, message),
-        };
         let is_question =
             !relays && about.is_none() && !matches!(message.method(), Method::Ping | Method::RootsList);
         if is_question {
@@ -300,6 +306,11 @@ impl Core {
                 return self.refuse_backend(launch, &id, &error);
             }
         };
+        if about.is_some()
+            && let Some(error) = self.lacks_capability(backend, client, message)
+        {
+            return self.refuse_backend(launch, &id, &error);
+        }
         if let Some(error) = self.foreign_task(backend, client, message) {
             return self.refuse_backend(launch, &id, &error);
         }
@@ -337,6 +348,25 @@ impl Core {
         if let Some(deadline) = deadline {
             self.clock.wake_at(deadline);
         }
+    }
+
+    /// The client that a question about this request is for. Nobody, if the request is Switchboard's own, or is cancelled.
+    fn asker_of(&self, minted: u64) -> Addressee {
+        let pending = self.pending.get(minted).filter(|pending| !pending.is_cancelled());
+        pending.and_then(Pending::client).map_or(Addressee::Absent, |client| self.if_here(client))
+    }
+
+    /// The error for a question of a modern server that its client has not declared to answer. Servers of the legacy era
+    /// get the client's own refusal.
+    fn lacks_capability(
+        &self,
+        backend: BackendId,
+        client: ClientId,
+        message: &Message,
+    ) -> Option<ErrorAnswer> {
+        let need = Need::of(message)?;
+        let is_declared = self.clients.get(&client).is_some_and(|c| c.declares(&need));
+        (!is_declared).then(|| self.lacks(backend, &need))
     }
 
     pub(crate) fn for_client(&self, client: ClientId, message: &Message) -> Outgoing {

@@ -2,7 +2,7 @@
 //! next may still be about such a request. Must not know how calls are paused.
 
 use crate::core::{Core, Followup};
-use crate::ids::{BackendId, Launch};
+use crate::ids::{BackendId, ClientId, Launch};
 
 impl Core {
     /// Records that a request has ended without the answer of its server. `may_ask`: the server may ask a modern client
@@ -13,6 +13,9 @@ impl Core {
             return;
         }
         let Some(launch) = self.backends.get(&backend).and_then(|b| b.launch()) else { return };
+        let backends = &self.backends;
+        let is_current = |launch: Launch| backends.get(&launch.backend).is_some_and(|b| b.is_current(launch));
+        self.ended_calls.keep_current(is_current);
         let until = self.ended_calls.insert(minted, launch, may_ask, self.clock.now());
         self.clock.wake_at(until);
     }
@@ -28,6 +31,13 @@ impl Core {
     pub(super) fn may_ask_about_ended(&self, backend: BackendId) -> bool {
         let launch = self.backends.get(&backend).and_then(|b| b.launch());
         launch.is_some_and(|launch| self.ended_calls.may_ask_at(launch))
+    }
+
+    /// Whether a question may be about an ended call of another program. Programs without a session of their own are one
+    /// client, so their calls are told apart by the process's answers only; and servers need not answer cancelled calls.
+    pub(super) fn may_mean_another_program(&self, backend: BackendId, client: ClientId) -> bool {
+        let launch = self.backends.get(&backend).and_then(|b| b.launch());
+        self.has_no_session(client) && launch.is_some_and(|launch| self.ended_calls.is_overdue_at(launch))
     }
 
     /// Whether a backend may still be at work on a request that has ended.

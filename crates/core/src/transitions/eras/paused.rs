@@ -75,6 +75,11 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return Err(self.client_gone()) };
         let (principal, is_shared) = (c.principal(), self.has_no_session(client));
         let (open, paused) = self.calls_at(backend, client, principal);
+        if self.may_mean_another_program(backend, client) {
+            // The next calls get a process that has nothing left to ask about.
+            self.separate(backend, None, "it may ask about a call that has ended");
+            return Err(self.ended_call_may_be_meant(backend));
+        }
         let is_ended_meant = self.may_ask_about_ended(backend) && open.len() + paused.len() > 0;
         if is_ended_meant || (is_shared && open.len() + paused.len() > 1) {
             // From now on the server gets one call at a time.

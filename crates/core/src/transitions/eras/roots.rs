@@ -28,9 +28,9 @@ impl Core {
         let Some(c) = self.clients.get(&client).filter(|c| c.is_here() && may_show_roots(c)) else {
             return false;
         };
-        let Some(b) = self.backends.get(&backend).filter(|_| !self.may_ask_about_ended(backend)) else {
-            return false;
-        };
+        let is_ended_meant =
+            self.may_ask_about_ended(backend) || self.may_mean_another_program(backend, client);
+        let Some(b) = self.backends.get(&backend).filter(|_| !is_ended_meant) else { return false };
         let Some(call) = self.only_call(backend, client) else { return false };
         let is_known = c.shown_roots().is_some_and(|shown| shown.count_in(Some(call)));
         let open = self.questions.iter().filter(|(_, asked)| asked.is_of(backend)).count();

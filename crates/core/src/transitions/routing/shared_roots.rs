@@ -188,6 +188,19 @@ impl Core {
         is_handled
     }
 
+    /// Handles the `roots/list` of a modern server, which belongs to a call of this client: only the client's own roots are
+    /// meant. `false`: the client must be asked.
+    pub(crate) fn call_asks_roots(&mut self, launch: Launch, id: &RawId, client: ClientId) -> bool {
+        let Some(b) = self.backends.get(&launch.backend) else { return true };
+        let Some(c) = self.clients.get(&client) else { return false };
+        let is_bound = b.settings().is_split() || c.known().pinned.is_some() || c.is_elsewhere();
+        let is_known = c.has_roots() && self.roots_key(client, b).is_some();
+        if is_bound || is_known {
+            self.name_roots(launch, id, client);
+        }
+        is_bound || is_known
+    }
+
     /// Retires a server that was considered independent of the folder but asks for roots: it runs in the
     /// wrong folder. It ends after it got its answer, on which its open calls may depend.
     fn retire_misplaced(&mut self, backend: BackendId) {

@@ -29,6 +29,7 @@ mod task_requests;
 mod questions;
 mod subscriptions;
 
+use super::for_modern::may_be_continued;
 use super::{FIRST_OWN_ID, Step, json};
 use crate::messages::own_message;
 use crate::moment::Moment;
@@ -325,11 +326,12 @@ impl ForLegacy {
                     self.forget(minted);
                     Vec::new()
                 }
-                "input_required" => self.ask(minted, &message),
+                "input_required" if may_be_continued(method) => self.ask(minted, &message),
                 "task" if method == Method::ToolsCall && call.wish.is_some() && !call.is_cancelled => {
                     self.tell_task(minted, message)
                 }
                 "task" if method == Method::ToolsCall => self.begin_task(minted, &message),
+                _ if method == Method::Initialize && self.doubt.is_some() => self.give_up(),
                 _ => self.fail(minted, &format!("the server answered with a result of the kind `{kind}`, which a client of an older version of MCP cannot use")),
             };
         }

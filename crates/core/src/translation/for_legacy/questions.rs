@@ -3,7 +3,7 @@
 
 use super::rounds::Wanted;
 use super::tasks::CallTask;
-use super::{Call, CallState, ForLegacy, cancel_question, json};
+use super::{Call, CallState, ForLegacy, cancel_question, results};
 use crate::translation::Step;
 use switchboard_protocol::{Message, Part, Patch, RawId};
 
@@ -66,10 +66,10 @@ impl ForLegacy {
             // The server has no way to hear of an error, so the call ends with it.
             let mut steps: Vec<Step> =
                 asking.open().filter(|open| *open != number).map(cancel_question).collect();
-            let task = self.forget(minted).and_then(|call| call.task);
-            steps.extend(task.map(|task| self.cancel_task(&task)));
-            let text = message.part(Part::Error).map(String::from_utf8_lossy).unwrap_or_default();
-            steps.extend(json::error(&minted.to_string(), &text).map(Step::ToCore));
+            let Some(call) = self.forget(minted) else { return steps };
+            steps.extend(call.task.map(|task| self.cancel_task(&task)));
+            let answer = results::failed(message.clone(), call.request.method(), &minted.to_string());
+            steps.extend(answer.map(Step::ToCore));
             return steps;
         }
         asking.take(number, message.part(Part::Result).unwrap_or(b"{}"));

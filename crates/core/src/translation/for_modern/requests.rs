@@ -2,9 +2,6 @@
 //! tokens, trace context and foreign members of `_meta` stay.
 
 use super::super::json;
-use crate::messages::in_order;
-use serde_json::Value;
-use sha2::{Digest, Sha256};
 use switchboard_protocol::{Message, Part, modern};
 
 /// Members that mean nothing to a legacy server, or something else.
@@ -22,17 +19,4 @@ const MODERN_MEMBERS: [&[&str]; 7] = [
 /// The request for a legacy server.
 pub(crate) fn as_legacy(request: Message) -> Message {
     json::without(request, &MODERN_MEMBERS, (Part::Meta, &["params", "_meta"]))
-}
-
-/// Digest of what a request asks for: equal for a call and its continuation. Members may be in another order.
-pub(crate) fn digest(request: &Message) -> [u8; 32] {
-    let params = request.part(Part::Params).unwrap_or(b"{}");
-    let mut params: Value = serde_json::from_slice(params).unwrap_or_default();
-    if let Some(members) = params.as_object_mut() {
-        members.retain(|key, _| !matches!(key.as_str(), "_meta" | "requestState" | "inputResponses"));
-    }
-    let mut hash = Sha256::new();
-    hash.update(request.method_name().as_bytes());
-    hash.update(in_order(params).to_string().as_bytes());
-    hash.finalize().into()
 }
