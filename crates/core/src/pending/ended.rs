@@ -1,26 +1,26 @@
-//! Requests that have ended before their legacy server has answered them. The server may still ask about such a request, or
-//! log about it, in words that name no request. Must not know what is held up meanwhile.
+//! Requests that ended before their legacy server answered. The server may still ask or log about such a request, and
+//! neither names a request. Must not know what waits for them.
 
 use crate::ids::{BackendId, Launch};
 use crate::moment::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time in which a server may ask about an ended request: it goes on with it until it has read of the end, over a network or
-/// while it is busy. Limited, since a server need not answer a cancelled request.
+/// Time in which a server may still ask about an ended request: it continues until it has read the cancellation, over a
+/// network or while it is busy. Limited, since a server need not answer a cancelled request.
 const LATE_QUESTION_TIME: Duration = Duration::from_secs(5);
 
 /// Most ended requests that are stored per process.
 const MAX_ENDED_CALLS: usize = 64;
 
-/// Ended requests by minted id, until their server has answered them all the same, or has had its time.
+/// Ended requests by minted id, until their server answers them or their time is over.
 #[derive(Debug, Default)]
 pub(crate) struct EndedCalls(BTreeMap<u64, EndedCall>);
 
 #[derive(Debug)]
 struct EndedCall {
     launch: Launch,
-    /// Whether its server may ask its modern client about it.
+    /// Whether the server may ask its modern client about this request.
     may_ask: bool,
     until: Moment,
 }
@@ -30,7 +30,8 @@ impl EndedCalls {
     pub(crate) fn insert(&mut self, minted: u64, launch: Launch, may_ask: bool, now: Moment) -> Moment {
         let own = || self.0.iter().filter(|(_, call)| call.launch == launch);
         if own().count() >= MAX_ENDED_CALLS
-            // A question to the wrong client is worse than a log message. Newer ones hold for longer.
+            // Drop requests without questions first: a misdelivered question is worse than a misdelivered log message. Then
+            // the oldest.
             && let Some(least) =
                 own().min_by_key(|(_, call)| (call.may_ask, call.until)).map(|(minted, _)| *minted)
         {
@@ -41,7 +42,7 @@ impl EndedCalls {
         until
     }
 
-    /// Forgets a request that this process has answered. Returns whether it was there.
+    /// Removes a request that this process has answered. Returns whether it was there.
     pub(crate) fn answered(&mut self, minted: u64, launch: Launch) -> bool {
         let is_its = self.0.get(&minted).is_some_and(|call| call.launch == launch);
         is_its && self.0.remove(&minted).is_some()
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn those_without_questions_make_room_first() {
+    fn calls_without_questions_leave_first() {
         let mut calls = EndedCalls::default();
         calls.insert(0, launch(1), true, at(0));
         for minted in 1..100 {

@@ -1,13 +1,13 @@
-//! Modern clients with a legacy server. To the core such a client is a legacy client with a greeting of our own, so it
-//! shares processes with others; only its messages differ. These functions translate them, one by one. Must not know
-//! clients, backends or open requests.
+//! Translation for modern clients of a legacy server, one message at a time. To the core such a client is a legacy client
+//! with a greeting of our own, so it shares processes with legacy clients. Must not know clients, backends or open
+//! requests.
 //!
 //! # Layout
-//! - `requests`: requests without the members of the modern era.
-//! - `results`: results and errors with the members of the modern era.
+//! - `requests`: removes the members of the modern era from requests.
+//! - `results`: adds the members of the modern era to results and errors.
 //! - `discovery`: the answer to `server/discover`, made from the answer to `initialize`.
-//! - `questions`: requests of servers, as parts of an `input_required` answer.
-//! - `notices`: notifications on a subscription.
+//! - `questions`: questions of servers as parts of an `input_required` answer.
+//! - `notices`: notifications as parts of a subscription.
 
 mod requests;
 mod results;

@@ -1,5 +1,5 @@
-//! A modern request as a legacy server knows it: without the declaration and the input of an earlier round. Progress
-//! tokens, trace context and foreign members of `_meta` stay.
+//! Modern requests for a legacy server: without the declaration, and without the input of an earlier round. Progress
+//! tokens, trace context and other members of `_meta` stay.
 
 use super::super::json;
 use crate::messages::in_order;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use switchboard_protocol::{Message, Part, modern};
 
-/// Members that mean nothing to a legacy server, or something else.
+/// Members that a legacy server does not know, or would misunderstand.
 const MODERN_MEMBERS: [&[&str]; 7] = [
     &["params", "_meta", modern::VERSION],
     &["params", "_meta", modern::CLIENT_CAPABILITIES],
@@ -15,7 +15,7 @@ const MODERN_MEMBERS: [&[&str]; 7] = [
     &["params", "_meta", modern::LOG_LEVEL],
     &["params", "requestState"],
     &["params", "inputResponses"],
-    // Legacy tasks: a modern client does not expect one.
+    // A modern client does not expect a legacy task.
     &["params", "task"],
 ];
 
@@ -24,7 +24,8 @@ pub(crate) fn as_legacy(request: Message) -> Message {
     json::without(request, &MODERN_MEMBERS, (Part::Meta, &["params", "_meta"]))
 }
 
-/// Digest of what a request asks for: equal for a call and its continuation. Members may be in another order.
+/// Digest of a request's method and parameters, equal for a call and its continuation. The order of members does not
+/// matter.
 pub(crate) fn digest(request: &Message) -> [u8; 32] {
     let params = request.part(Part::Params).unwrap_or(b"{}");
     let mut params: Value = serde_json::from_slice(params).unwrap_or_default();
