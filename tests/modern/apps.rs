@@ -14,7 +14,7 @@ fn alike() -> Servers {
     servers.with("profiles", json!({ "only": [SERVER] }))
 }
 
-/// A tool of the server under test.
+/// The name of a tool of the server under test.
 #[track_caller]
 fn tool(client: &mut Guest, name: &str) -> Value {
     let name = client.route.tool(name);
@@ -59,7 +59,7 @@ fn result_refers_to_its_own_app() {
         if site.route.is_to_one() {
             site.open_gate();
         }
-        // The client has seen the tools, as a host that shows apps has.
+        // Like a host that shows apps, the client has listed the tools.
         tool(&mut client, "say");
         site.open_gate();
         let result = |[main, new]: [&str; 2]| {
@@ -77,14 +77,14 @@ fn result_refers_to_its_own_app() {
     });
 }
 
-/// The offer with a tool that tells of changes.
+/// The offer, with a tool that announces changes.
 fn changing() -> Servers {
     let offer = OFFER.replacen("\"tools\": [", "\"tools\": [ { \"name\": \"change\" },", 1);
     let servers = gated(beside(Servers::none(), "other", &offer), json!({}), &offer);
     servers.with("profiles", json!({ "only": [SERVER] }))
 }
 
-/// Of two servers with the same app, only the own one is listened to.
+/// Two servers have the same app. A subscription covers only the named one.
 #[test]
 fn update_of_an_app_reaches_its_listener() {
     on_every_route(changing, |site| {
@@ -99,7 +99,7 @@ fn update_of_an_app_reaches_its_listener() {
         assert_eq!(agreed["resourceSubscriptions"], json!(apps));
         patience::until_true("the server is listened to", || site.told("ui://page/7") > 0);
         assert_eq!(site.servers.told("other", "ui://"), 0);
-        // The server takes its requests in order, so that the last subscription is open now.
+        // The server handles requests in order, so the last subscription is open now.
         for (own, shown) in
             ["ui://app/secret", "ui://page/7", "ui://app/main"].iter().zip(["", &apps[1], &apps[0]])
         {

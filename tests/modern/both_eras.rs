@@ -8,12 +8,12 @@ use std::time::Duration;
 use switchboard_testkit::client::{Client, Modern};
 use switchboard_testkit::message::initialize_params;
 
-/// Windows of one folder: one of each era, in this order.
+/// Two windows of one folder, legacy and modern, in this order.
 fn windows(house: &House, flags: &[&str], modern_first: bool) -> (Client, Modern) {
     let start = || house.program("w").arg("stdio").args(flags).arg("--config").arg(house.config());
     let legacy = || {
         let mut client = start().start();
-        // Versions do not share a process; this one is what the server hears for modern clients.
+        // Clients share a process only with the same version. For modern clients, the server gets this one.
         let params = initialize_params("testkit", "2025-11-25", json!({}));
         assert!(client.request("initialize", params).get("result").is_some());
         client.notify("notifications/initialized", json!({}));
@@ -50,12 +50,12 @@ fn clients_of_both_eras_share_a_process() {
     }
 }
 
-/// `is_known`: the era of the server. Otherwise another process is asked for it, and ends.
+/// `is_known`: whether the era of the server is known. Otherwise another process gets `server/discover`, and ends.
 fn check_shared(flags: &[&str], modern_first: bool, is_known: bool) {
     let keys = if is_known { json!({ "era": "legacy" }) } else { json!({}) };
     let house = House::with(json!({}), keys, &[]);
     let [facts, echo] = if flags.is_empty() { ["fake__facts", "fake__echo"] } else { ["facts", "echo"] };
-    // The record's folder tells these processes from those of other tests.
+    // The folder of the record identifies the processes of this test.
     let census = Census::of(house.path("record").display(), Duration::from_millis(2));
     let (mut legacy, mut modern) = windows(&house, flags, modern_first);
     assert_eq!(pid(&legacy.call(facts, json!({}))), pid(&modern.call(facts, json!({}))));

@@ -32,7 +32,7 @@ fn ended(answer: &Value) -> &Value {
 }
 
 #[test]
-fn listen_carries_what_was_asked_for() {
+fn listen_carries_requested_notifications() {
     let served = served();
     let modern = Modern::at(&served.web, FAKE);
     let wishes = json!({ "resourceSubscriptions": ["fake://a"] });

@@ -1,5 +1,5 @@
-//! Legacy clients that know tasks of 2025-11-25, with servers that have the tasks extension: on every route, at the first start
-//! and with stored lists.
+//! Legacy clients with tasks of 2025-11-25, at servers with the tasks extension: on every route, at the first start and
+//! with stored lists.
 
 use super::guest;
 use crate::isolation::routes::{self, Guest, Route, SERVER, Site};
@@ -92,7 +92,7 @@ fn tasks_are_followed_to_their_results() {
             let code = if method == "tasks/get" { Value::Null } else { json!(-32602) };
             assert_eq!(answer["error"]["code"], code, "{answer}");
         }
-        // A call that is no task is waited for.
+        // Without `params.task`, the call waits for its result.
         let answer = client.call("task", json!({ "polls": 1 }));
         assert_eq!(answer["result"]["content"][0]["text"], "worked");
         assert_eq!(site.told(r#""task":"#), 0);

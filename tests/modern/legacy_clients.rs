@@ -1,5 +1,5 @@
-//! Legacy clients of servers that speak only the modern era, which nothing in the config says. `remote` is their
-//! counterpart with modern clients; SDKs' clients are in `tests/real/modern/translated.rs`.
+//! Legacy clients of modern-only servers, without a setting in the config. `remote` has the counterpart with modern
+//! clients; clients of the SDKs are in `tests/real/modern/translated.rs`.
 
 use super::remote::{modern, wait_for_close, web};
 use crate::aggregate::servers::Servers;
@@ -26,7 +26,7 @@ fn names(listed: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn modern_server_is_found() {
+fn modern_only_server_is_detected() {
     let servers = alone();
     let mut client = window(&servers, &["--server", "a"]);
     let listed = client.request("tools/list", json!({}));
@@ -38,9 +38,9 @@ fn modern_server_is_found() {
     assert_eq!(client.finish().code, Some(0));
 }
 
-/// The daemon is another one, so that it knows what was stored.
+/// Another daemon, which knows only what was stored.
 #[test]
-fn second_start_does_not_offer_a_handshake() {
+fn second_start_skips_the_handshake() {
     let servers = alone();
     for (start, handshakes) in [1, 1, 1].into_iter().enumerate() {
         let mut client = servers.start().args(["--server", "a"]).start();
@@ -52,7 +52,7 @@ fn second_start_does_not_offer_a_handshake() {
 }
 
 #[test]
-fn restarted_server_is_used_on() {
+fn restarted_server_stays_in_use() {
     let servers = alone();
     let mut client = window(&servers, &["--server", "a"]);
     client.call("echo", json!({}));
@@ -62,7 +62,7 @@ fn restarted_server_is_used_on() {
     assert_eq!((servers.record("a").launches(), servers.told("a", r#""initialize""#)), (2, 1));
 }
 
-/// A modern client of the same server gets a process of its own, and no legacy verdict.
+/// A modern client of the same server gets its own process, and the server does not count as legacy.
 #[test]
 fn both_eras_use_one_server() {
     let servers = alone();
@@ -93,7 +93,7 @@ fn dual_server_gets_the_handshake() {
 }
 
 #[test]
-fn server_beside_others_is_found() {
+fn modern_server_beside_others_is_detected() {
     for start in 0..2 {
         let servers = alone().and("b", json!({}), &[]).and("c", json!({}), &["--era", "dual"]);
         let mut client = match start {
@@ -119,7 +119,7 @@ fn update_reaches_its_subscriber() {
         let answer = windows[window].request(&format!("resources/{method}"), json!({ "uri": uri }));
         assert_eq!(answer["result"], json!({}), "{answer}");
     };
-    // Each has the other's resource changed. Whoever hears of a wrong one has it before the next.
+    // Each client changes the other's resource. A misdelivered update would arrive before the next one.
     let change = |windows: &mut [Client; 2], window: usize, uri: &str, is_heard: bool| {
         let answer = windows[1 - window].call("change", json!({ "uri": uri }));
         assert!(answer.get("result").is_some(), "{answer}");
@@ -146,7 +146,7 @@ fn update_reaches_its_subscriber() {
 }
 
 #[test]
-fn remote_server_is_found() {
+fn remote_modern_server_is_detected() {
     let (web, closed) = web();
     let mut client = far(&web.url("/mcp"), json!({})).start();
     client.initialize();
@@ -165,7 +165,7 @@ fn remote_server_is_found() {
     }
 }
 
-/// Servers that stop reading before they know the id refuse in other ways.
+/// Servers that stop reading before the id refuse differently.
 #[test]
 fn remote_refusals_are_recognised() {
     let error =

@@ -1,5 +1,5 @@
-//! Legacy clients over HTTP, with modern servers that are remote: whatever the status of an error, the client gets it with 200.
-//! Such a client reads a 404 as the end of its session, and a 400 as a broken message.
+//! Legacy clients over HTTP, with remote modern servers: errors of any status reach the client with status 200. To a legacy
+//! client, 404 means the end of its session, and 400 a broken message.
 
 use super::remote::{modern, web};
 use crate::daemon::house::House;
@@ -24,7 +24,7 @@ fn served(web: &Web) -> Served {
 fn ask(talk: &Talk, id: u64, method: &str, params: Value) -> (u16, Value) {
     let mut reply = talk.say(&message::request(id, method, params)).send();
     let answer = match reply.is_stream() {
-        // The server's changes may be told first.
+        // A list change of the server may arrive first.
         true => std::iter::from_fn(|| reply.message()).find(|message| message.get("id").is_some()).unwrap(),
         false => reply.json(),
     };
@@ -42,7 +42,7 @@ fn unknown_method_does_not_end_the_session() {
         let (status, answer) = ask(&talk, id, method, json!({ "name": "x" }));
         assert_eq!(status, 200, "{method}: {answer}");
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
-        // The server has answered it, with 404.
+        // The server answered with status 404.
         assert_eq!(web.count(method), before + 1, "{method}");
     }
     let listed = talk.request("tools/list", json!({}));

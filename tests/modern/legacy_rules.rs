@@ -1,5 +1,4 @@
-//! Rules of the config for legacy clients of servers that speak only the modern era: on every route, at the first start and
-//! with stored lists.
+//! Rules of the config for legacy clients of modern-only servers: on every route, at the first start and with stored lists.
 
 use super::guest;
 use crate::isolation::filters::{OFFER, check_lists, filters, hidden};
@@ -30,7 +29,7 @@ fn filters_hold() {
     );
 }
 
-/// What is denied is not declared, and the tool is told so.
+/// Denied capabilities are not declared to the server.
 #[test]
 fn denied_questions_are_not_declared() {
     let offer = r#"{ "capabilities": { "tools": {} }, "tools": [{ "name": "input" }] }"#;

@@ -1,5 +1,5 @@
-//! What servers tell their clients unasked, on every route, at the first start and with stored lists: log messages that belong
-//! to one request, and changes of resources to which the server has agreed. In each pairing of the eras.
+//! Notifications of servers in each pairing of the eras, on every route, at the first start and with stored lists: log
+//! messages of one request, and updates of resources that the server accepted.
 
 use super::guest::{self, Guest, Listening, on_every_route, on_routes};
 use crate::aggregate::servers::Servers;
@@ -30,8 +30,8 @@ fn logs(messages: &[Value]) -> Vec<&Value> {
 
 /// Two clients share a process of a legacy server. Its log messages name no request.
 #[test]
-fn log_of_a_call_is_not_anothers() {
-    // Programs with the same token and the same declaration are one client over HTTP, and those with another are not.
+fn log_reaches_only_its_own_call() {
+    // Over HTTP, programs with the same token and the same declaration are one client.
     let kinds = [json!({}), json!({ "experimental": {} })];
     let ways: Vec<(Route, bool)> =
         SHARED.iter().flat_map(|route| [(*route, true), (*route, false)]).collect();
@@ -60,15 +60,15 @@ fn log_of_a_call_is_not_anothers() {
     );
 }
 
-/// `x://untold` is a resource of whose changes the server does not tell.
+/// The server accepts no subscription to `x://untold`.
 const RESOURCES: &str = r#"{
     "capabilities": { "tools": {}, "resources": { "subscribe": true } }, "untold": ["x://untold"],
     "tools": [{ "name": "say" }, { "name": "change" }],
     "resources": [{ "name": "a", "uri": "x://told" }, { "name": "b", "uri": "x://untold" }]
 }"#;
 
-/// Checks that a modern client is promised what the server has agreed to, and told of that only. `announce` has the server
-/// tell of a change.
+/// Checks that a modern client's subscription is acknowledged with the accepted resources, and that only their updates
+/// arrive. `announce` makes the server announce an update.
 fn check_agreed(servers: impl Fn() -> Servers + Sync, announce: impl Fn(&mut Guest, &str) + Sync) {
     on_every_route(servers, |site| {
         site.open_gate();
@@ -95,7 +95,7 @@ fn updated(uri: &str) -> Value {
 }
 
 #[test]
-fn legacy_server_agrees_to_its_resources() {
+fn legacy_server_accepts_its_resources() {
     let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
     check_agreed(
         || routes::servers(json!({}), RESOURCES),
@@ -107,7 +107,7 @@ fn legacy_server_agrees_to_its_resources() {
 }
 
 #[test]
-fn modern_server_agrees_to_its_resources() {
+fn modern_server_accepts_its_resources() {
     check_agreed(
         || guest::servers(json!({}), RESOURCES),
         |client, uri| {
@@ -117,7 +117,7 @@ fn modern_server_agrees_to_its_resources() {
 }
 
 #[test]
-fn server_without_subscriptions_agrees_to_nothing() {
+fn subscriptionless_server_accepts_nothing() {
     let offer = RESOURCES.replace(r#"{ "subscribe": true }"#, "{}");
     on_every_route(
         || routes::servers(json!({}), &offer),

@@ -1,5 +1,5 @@
-//! Calls of modern clients for which a legacy server wants input, on every route: answered, continued with a state that is
-//! not good, not continued at all, and ended by the death of the server.
+//! Paused calls of modern clients at a legacy server, on every route: answered, continued with an invalid state, abandoned,
+//! and ended by the death of the server.
 
 use super::guest::{Guest, on_every_route};
 use crate::aggregate::servers::Servers;
@@ -56,14 +56,14 @@ fn call(site: &Site, id: u32) -> Value {
     json!({ "name": site.route.tool("ask"), "arguments": asking(id, "elicitation/create") })
 }
 
-/// Continues with these parameters, which is refused.
+/// Continues with these parameters, and expects a refusal.
 #[track_caller]
 fn expired(client: &mut Guest, params: Value) {
     error(&client.request("tools/call", params), -32602, "input_expired");
 }
 
 #[test]
-fn answered_call_goes_on() {
+fn answered_call_continues() {
     on_every_route(
         || asked(json!({})),
         |site| {
@@ -81,14 +81,14 @@ fn answered_call_goes_on() {
                 assert_eq!(answered(&answer), *ACCEPT, "{answer}");
                 assert_eq!(answer["result"]["resultType"], "complete");
             }
-            // The server has seen two calls, and nothing of the modern era.
+            // The server got two calls, without members of the modern era.
             assert_eq!((site.told("\"tools/call\""), site.told("requestState")), (2, 0));
         },
     );
 }
 
 #[test]
-fn state_is_good_for_one_call_once() {
+fn state_is_valid_once_for_one_call() {
     on_every_route(
         || asked(json!({})),
         |site| {
@@ -117,7 +117,7 @@ fn state_is_good_for_one_call_once() {
 }
 
 #[test]
-fn call_that_is_not_continued_is_cancelled() {
+fn abandoned_call_is_cancelled() {
     on_every_route(
         || asked(json!({ "inputTimeout": "300ms" })),
         |site| {
@@ -137,7 +137,7 @@ fn call_that_is_not_continued_is_cancelled() {
 }
 
 #[test]
-fn death_of_the_server_ends_a_paused_call() {
+fn server_death_ends_a_paused_call() {
     on_every_route(
         || asked(json!({})),
         |site| {
@@ -149,7 +149,7 @@ fn death_of_the_server_ends_a_paused_call() {
             let record = site.servers.record(SERVER);
             let killed = record.pid(record.launches());
             pids::tell(killed, Word::Kill);
-            // Once another process answers, everybody knows of the death.
+            // Once another process answers, the death of the first one has been handled.
             patience::until_true("another process serves", || {
                 client.call("facts", json!({}))["result"]["pid"]
                     .as_u64()

@@ -1,4 +1,4 @@
-//! Paused calls and others: several windows, several tokens, several calls, and the deaths of clients and daemons.
+//! Paused calls with several windows, tokens and calls, and with the deaths of clients and daemons.
 
 use super::paused::{ACCEPT, answered, asking, continued, is_paused};
 use crate::access::token::web_of;
@@ -13,7 +13,7 @@ use switchboard_testkit::http::{self, Reply};
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::Word;
 
-/// One process for everybody.
+/// All clients share one process.
 const SHARED: &str = r#"{ "scope": "global", "state": "none" }"#;
 
 fn shared() -> Value {
@@ -33,7 +33,7 @@ fn told(house: &House, text: &str) -> usize {
 }
 
 #[test]
-fn client_that_leaves_cancels_its_call() {
+fn disconnect_cancels_the_paused_call() {
     let house = House::new();
     let mut client = window(&house, "w");
     let paused = client.request("tools/call", call("ask", 77));
@@ -43,9 +43,9 @@ fn client_that_leaves_cancels_its_call() {
     assert_eq!(told(&house, "\"action\":\"cancel\""), 1);
 }
 
-/// The state is good at no other daemon.
+/// The state is not valid at another daemon.
 #[test]
-fn death_of_the_daemon_ends_a_paused_call() {
+fn daemon_death_ends_a_paused_call() {
     for flags in [&["--server", "fake"][..], &[]] {
         let tool = if flags.is_empty() { "fake__ask" } else { "ask" };
         let house = House::new();
@@ -65,10 +65,10 @@ fn death_of_the_daemon_ends_a_paused_call() {
     }
 }
 
-/// A question of a process with two windows is refused, and from then on each window has its own process: a question
-/// reaches the window whose call it belongs to, and no other window can answer it.
+/// A question from a process with two windows is refused, and from then on each window has its own process. A question
+/// reaches only the window of its call, and no other window can answer it.
 #[test]
-fn question_of_one_window_never_reaches_the_other() {
+fn question_stays_in_its_window() {
     let house = House::with(json!({}), shared(), &[]);
     let (mut a, mut b) = (window(&house, "w"), window(&house, "w"));
     let [one, other] =
@@ -95,7 +95,7 @@ fn question_of_one_window_never_reaches_the_other() {
 }
 
 #[test]
-fn second_call_waits_and_a_list_does_not() {
+fn second_call_waits_but_a_list_does_not() {
     for mode in [Mode::Solo, Mode::Daemon] {
         let mut client = Modern::start(mode.fake(&[])).declaring(json!({ "elicitation": {} }));
         let params = call("ask", 77);
@@ -128,7 +128,7 @@ fn second_call_waits_over_http() {
     assert_eq!(text(&Reply::read(wire).unwrap().json()), r#"{"is":"second"}"#);
 }
 
-/// Another token, even with the same rights, cannot continue a call.
+/// A call cannot be continued with another token, even one with the same rights.
 #[test]
 fn state_of_another_token_is_refused() {
     let served = Served::with(json!({}), shared(), &[]);
@@ -147,7 +147,7 @@ fn state_of_another_token_is_refused() {
     }
 }
 
-/// The client of the core makes room for another one while its call is paused. The next one takes its place.
+/// Switchboard drops the client of a paused call to make room for another one. A new client takes its place.
 #[test]
 fn replaced_client_is_asked_again() {
     let served = Served::set(json!({ "maxSessions": 1 }));
@@ -156,7 +156,7 @@ fn replaced_client_is_asked_again() {
     let mut params = call("ask", 77);
     params["arguments"]["then"] = asking(78, "elicitation/create");
     let request = |client: &http::Modern, method: &str, params: &Value| {
-        // 503: the request before is answered, but not put away yet.
+        // 503: the previous request is answered, but not cleaned up yet.
         let (id, reply) = patience::until("there is room", || {
             Some(client.begin(method, params.clone())).filter(|(_, reply)| reply.status != 503)
         });
@@ -172,7 +172,7 @@ fn replaced_client_is_asked_again() {
 
 const MOST: usize = 16;
 
-/// A server that asks gets one call at a time, so the calls are those of many servers.
+/// A server that asks questions gets one call at a time, so the test needs many servers.
 fn many() -> (Servers, Vec<String>) {
     let names: Vec<String> = (0..=MOST).map(|number| format!("s{number}")).collect();
     let servers = Servers::of(&names.iter().map(String::as_str).collect::<Vec<_>>());

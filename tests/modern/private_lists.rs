@@ -1,5 +1,4 @@
-//! Lists that a server calls private: on every route no identity is shown those of another, neither at the first start nor
-//! from the stored catalogue.
+//! Private lists stay with their identity on every route, at the first start and from the stored catalogue.
 
 use super::guest::{Guest, beside, gated, on_every_route};
 use crate::access::rights::{tokens, with_rights};
@@ -9,7 +8,7 @@ use crate::isolation::routes::{Route, SERVER, ShownBy, Site};
 use serde_json::json;
 use switchboard_testkit::patience;
 
-/// Identities may share the server, apart from its lists.
+/// A server that identities share if its lists are public.
 fn servers(scope: &str) -> Servers {
     let servers = beside(Servers::none(), "other", r#"{ "tools": [{ "name": "else" }] }"#);
     let keys = json!({ "scope": "global", "state": "none", "capabilities": "shared" });
@@ -33,7 +32,7 @@ fn shows(site: &Site, client: &mut Guest, tool: &str) {
 }
 
 #[test]
-fn no_identity_sees_anothers_lists() {
+fn private_lists_stay_with_their_identity() {
     on_every_route(
         || servers("private"),
         |site| {
@@ -41,7 +40,7 @@ fn no_identity_sees_anothers_lists() {
             if site.route.is_to_one() {
                 site.open_gate();
             }
-            // From the store at the second start, when the server does not answer yet.
+            // At the second start, the list comes from the store before the server answers.
             shows(site, &mut owner, "first");
             site.servers.offers(SERVER, &offer("second", "private"));
             site.open_gate();
@@ -54,7 +53,7 @@ fn no_identity_sees_anothers_lists() {
             if !site.route.is_to_one() {
                 shows(site, &mut token, "second");
                 shows(site, &mut owner, "first");
-                // Nor is a new client shown what was fetched for another. A solo window has only what is stored.
+                // A new client does not get lists fetched for another identity. A solo window has only stored lists.
                 let is_solo = site.route == Route::SoloAll;
                 shows(site, &mut open_token(site, "servers"), if is_solo { "third" } else { "second" });
             }
@@ -64,9 +63,9 @@ fn no_identity_sees_anothers_lists() {
     );
 }
 
-/// The same with public lists: what was fetched for the owner is shown to all.
+/// The same with public lists: lists fetched for the owner are for all.
 #[test]
-fn public_lists_are_for_everybody() {
+fn public_lists_are_shared() {
     on_every_route(
         || servers("public"),
         |site| {
@@ -75,7 +74,7 @@ fn public_lists_are_for_everybody() {
             }
             let mut owner = Guest::open_owner(site);
             shows(site, &mut owner, "first");
-            // A solo window knows of another one only what is stored.
+            // A solo window gets only stored lists from another one.
             wait_until_stored(&site.servers, "catalogue", 2);
             site.servers.offers(SERVER, &offer("second", "public"));
             shows(site, &mut open_token(site, "servers"), "first");
@@ -86,7 +85,7 @@ fn public_lists_are_for_everybody() {
 
 /// Public lists are stored; the same list is private at the next start.
 #[test]
-fn lists_that_turn_private_stay_with_one() {
+fn lists_turned_private_are_not_shared() {
     on_every_route(
         || servers("public"),
         |site| {

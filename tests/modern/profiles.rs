@@ -1,4 +1,4 @@
-//! Sets of capabilities: at most eight are at work at one server for one identity, and a request with a ninth is refused.
+//! An identity can use eight sets of capabilities at one server; a request with a ninth is refused.
 
 use crate::access::token::web_of;
 use crate::daemon::house::House;
@@ -11,13 +11,13 @@ use switchboard_testkit::patience;
 
 const MOST: usize = 8;
 
-/// Room for more processes than there may be sets.
+/// A limit on processes above the limit on sets.
 fn house() -> House {
     let server = json!({ "era": "modern", "capabilities": "exact", "maxBackends": 40 });
     House::with(json!({ "pool": { "maxBackends": 40 } }), server, &["--era", "modern"])
 }
 
-/// The same with processes that identities share, once the lists of the server are known to be public.
+/// The same, with processes that identities share once the lists are known to be public.
 fn shared_house() -> House {
     let server = json!({
         "era": "modern", "capabilities": "exact", "maxBackends": 40, "scope": "global", "state": "none",
@@ -62,14 +62,14 @@ fn ninth_set_is_refused_on_stdio() {
     }
 }
 
-/// A solo window, and its calls that hang, each with a set of its own.
+/// A solo window with hanging calls, each with its own set.
 fn solo(house: &House, flags: &[&str], prefix: &str) -> (client::Modern, Vec<u64>) {
     let start = house.program("w").args(["stdio", "--solo"]).args(flags).arg("--config").arg(house.config());
     let mut window = client::Modern::start(start);
     let calls = (0..MOST).map(|set| {
         window.profile.capabilities = capabilities(set);
         let call = window.start_call(&format!("{prefix}hang"), json!({}));
-        // Before the next set, for which a client of several servers is moved.
+        // Wait for the call before the next set moves the client.
         patience::until_true("the call is there", || hanging(house) == set + 1);
         call
     });
@@ -91,7 +91,7 @@ fn ninth_set_is_refused_in_solo_mode() {
     patience::until_true("a set has left", || window.call("fake__echo", json!({})).get("result").is_some());
 }
 
-/// The only client of a server takes its process along, whatever it declares.
+/// The only client of a server keeps its process when it changes its capabilities.
 #[test]
 fn only_client_keeps_its_process() {
     let house = house();
@@ -109,7 +109,7 @@ fn ninth_set_is_refused_over_http() {
 }
 
 #[test]
-fn sets_of_others_leave_room() {
+fn sets_of_other_identities_do_not_count() {
     for (path, prefix) in [(FAKE, ""), ("/mcp", "fake__")] {
         let served = Served::start(shared_house(), &[]);
         Modern::at(&served.web, path).declaring(capabilities(MOST + 1)).request("tools/list", json!({}));

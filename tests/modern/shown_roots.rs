@@ -1,5 +1,5 @@
-//! Roots that modern clients show to legacy servers: they are asked within a call, on every route, and what they show
-//! reaches no process that somebody else uses.
+//! Roots of modern clients at legacy servers: clients are asked during a call, on every route, and their roots reach only a
+//! process that no other client uses.
 
 use super::guest::{Guest, on_every_route};
 use super::paused::{answered, continued, is_paused};
@@ -16,7 +16,7 @@ use switchboard_testkit::patience;
 
 const OFFER: &str = r#"{ "tools": [{ "name": "ask" }, { "name": "facts" }] }"#;
 
-/// Servers whose processes serve one kind of client, so that a client is alone with its process.
+/// Servers with one process for each set of capabilities, so that a client can be alone with its process.
 fn asked(mut keys: Value) -> Servers {
     keys["capabilities"] = json!("exact");
     servers(keys, OFFER)
@@ -32,7 +32,7 @@ fn shown() -> Value {
     json!({ "roots": [{ "uri": "file:///somewhere", "name": "n" }, { "uri": "file:///else" }] })
 }
 
-/// The answer of the server to a client that cannot be asked: what it was told in place of the client.
+/// The server's answer to a client that cannot be asked: the roots that the server got instead.
 fn folder(site: &Site) -> Value {
     let mut client = Guest::open(site);
     let answer = client.request("tools/call", call(&site.route.tool("ask"), 7));
@@ -63,7 +63,7 @@ fn shown_roots_reach_the_server() {
             let again = client.request("tools/call", call(&site.route.tool("ask"), 78));
             match has_session(site.route) {
                 true => assert_eq!(answered(&again), shown(), "{again}"),
-                // The next call may be that of another program.
+                // The next call may come from another program.
                 false => assert!(is_paused(&again), "{again}"),
             }
         },
@@ -71,7 +71,7 @@ fn shown_roots_reach_the_server() {
 }
 
 #[test]
-fn useless_answers_mean_the_folder() {
+fn malformed_roots_mean_the_folder() {
     on_every_route(
         || asked(json!({})),
         |site| {
@@ -93,7 +93,7 @@ fn useless_answers_mean_the_folder() {
 }
 
 #[test]
-fn question_that_nobody_answers_is_refused() {
+fn unanswered_question_gets_an_error() {
     on_every_route(
         || asked(json!({ "inputTimeout": "300ms" })),
         |site| {
@@ -120,7 +120,7 @@ fn process(window: &mut Modern) -> Value {
 }
 
 #[test]
-fn windows_never_hear_of_each_others_roots() {
+fn roots_stay_in_their_window() {
     let house = House::new();
     let folder = json!({ "roots": [{ "uri": format!("file://{}", house.path("w").display()) }] });
     let (mut a, mut b) = (window(&house), window(&house));
@@ -133,7 +133,7 @@ fn windows_never_hear_of_each_others_roots() {
         assert_eq!(window.into_client().finish().code, Some(0));
     }
     house.wait_for_servers(0);
-    // From now on the server is known to ask.
+    // From now on the server is known to ask for roots.
     let (mut a, mut b) = (window(&house), window(&house));
     let params = call("ask", 8);
     let paused = a.request("tools/call", params.clone());
@@ -148,13 +148,13 @@ fn windows_never_hear_of_each_others_roots() {
 }
 
 #[test]
-fn roots_of_another_token_are_never_told() {
+fn roots_stay_with_their_token() {
     let shared = json!({ "scope": "global", "state": "none" });
     let served = Served::with(json!({}), shared, &[]);
     let stranger = web_of(&served, &["ci"]);
     let at = |web| http::Modern::at(web, FAKE).declaring(json!({ "roots": {} }));
     let (owner, stranger) = (at(&served.web), at(&stranger));
-    // The server is known to ask from now on.
+    // From now on the server is known to ask for roots.
     let params = call("ask", 77);
     let paused = owner.request("tools/call", params.clone());
     let answer = owner.request("tools/call", continued(&params, &paused, &json!({ "roots": [] })));
@@ -178,7 +178,7 @@ fn roots_of_another_token_are_never_told() {
     assert!(text(&answer).contains("roots"));
 }
 
-/// The folders of another machine do not exist here, whoever continues the call.
+/// Folders of another machine do not exist here, so its roots are hidden.
 #[test]
 fn roots_of_another_machine_are_hidden() {
     let none = json!({ "roots": [] });

@@ -1,4 +1,4 @@
-//! Modern requests over HTTP at a legacy server: statuses, closed responses, subscriptions and log messages.
+//! Modern requests over HTTP to a legacy server: statuses, closed responses, subscriptions and log messages.
 
 use super::paused::{ACCEPT, asking, continued, is_paused};
 use crate::http::served::{FAKE, Served};
@@ -22,7 +22,7 @@ fn told(served: &Served, text: &str) -> usize {
     served.record().all_lines().iter().filter(|line| line.contains(text)).count()
 }
 
-/// Has the server print these notifications, and answer the call.
+/// Makes the server print these notifications and answer the call.
 #[track_caller]
 fn say(modern: &Modern, notices: &[Value]) {
     let lines: String = notices.iter().map(|notice| format!("{notice}\n")).collect();
@@ -53,7 +53,7 @@ fn answers_have_the_status_of_their_code() {
         assert!(code == 200 && is_paused(&paused), "{paused}");
         let good = continued(&params, &paused, &ACCEPT);
         assert_eq!(status("tools/call", good.clone()).0, 200);
-        // Only the codes of the transport have a status of their own.
+        // Only codes of the transport have their own status.
         let (status, code, answer) = status("tools/call", good);
         assert_eq!((status, code), (200, -32602), "{answer}");
     }
@@ -78,9 +78,9 @@ fn closed_response_cancels_the_call() {
     }
 }
 
-/// A pause ends the response, which cancels nothing.
+/// A pause ends the response, which does not cancel the call.
 #[test]
-fn end_of_a_pausing_response_is_no_cancel() {
+fn end_of_paused_response_does_not_cancel() {
     let served = served();
     let modern = Modern::at(&served.web, FAKE).declaring(json!({ "elicitation": {} }));
     let params = json!({ "name": "ask", "arguments": asking(77, "elicitation/create") });
@@ -92,7 +92,7 @@ fn end_of_a_pausing_response_is_no_cancel() {
 }
 
 #[test]
-fn listen_carries_what_was_asked_for() {
+fn listen_carries_requested_notifications() {
     let served = served();
     let modern = Modern::at(&served.web, FAKE);
     modern.call("echo", json!({}));
@@ -119,7 +119,7 @@ fn listen_carries_what_was_asked_for() {
     patience::until_true("the server is told of the end", || told(&served, "resources/unsubscribe") == 1);
 }
 
-/// Log messages of a legacy server name no request: they come in the response of the only one that is open.
+/// Log messages of a legacy server name no request: they arrive in the response to the only open one.
 #[test]
 fn log_messages_reach_their_request() {
     let served = served();
@@ -138,7 +138,7 @@ fn log_messages_reach_their_request() {
             (&json!("notifications/message"), &json!("error"))
         );
         assert_eq!(stream.message().unwrap()["id"], id);
-        // Without a level there are none.
+        // Without `logLevel` there are no log messages.
         let (_, mut reply) = Modern::at(&served.web, path).begin("tools/call", params);
         assert!(!reply.is_stream() && reply.json().get("result").is_some());
     }

@@ -1,4 +1,4 @@
-//! What modern clients are told of legacy servers, alone and among others: a valid discovery, and nothing of legacy tasks.
+//! Discovery and lists of legacy servers for modern clients, alone and among others: valid, and without legacy tasks.
 
 use super::guest::{Guest, on_every_route};
 use crate::aggregate::servers::Servers;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use switchboard_testkit::client::Modern;
 use switchboard_testkit::http;
 
-/// A server of which clients of its own era may run a tool as a task.
+/// A legacy server whose tools legacy clients may run as tasks.
 const OFFER: &str = r#"{
     "capabilities": { "tools": { "listChanged": true }, "tasks": { "list": {}, "requests": { "tools": { "call": {} } } } },
     "tools": [{ "name": "echo", "execution": { "taskSupport": "optional" }, "n": 1.50 }, { "name": "say" }],
@@ -40,7 +40,7 @@ fn check_tools(tools: &[Value], name: &str) {
 }
 
 #[test]
-fn nobody_is_told_of_legacy_tasks() {
+fn legacy_tasks_are_hidden() {
     on_every_route(
         || servers(json!({}), OFFER),
         |site| {
@@ -57,9 +57,9 @@ fn nobody_is_told_of_legacy_tasks() {
     );
 }
 
-/// With names of its own the only server introduces itself. Routes with a profile leave one of two.
+/// With plain names, a single server introduces itself. A profile leaves one of two servers.
 #[test]
-fn only_plain_server_has_a_valid_discovery() {
+fn single_plain_server_has_valid_discovery() {
     on_every_route(
         || servers(json!({}), OFFER).with("names", json!("plain")),
         |site| {
@@ -85,9 +85,9 @@ fn only_plain_server_has_a_valid_discovery() {
     check_tools(client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap(), "echo");
 }
 
-/// Legacy clients, which share the lists, know what tasks are.
+/// Legacy clients share the lists, and still see the tasks.
 #[test]
-fn legacy_clients_are_told_of_tasks() {
+fn legacy_clients_still_see_tasks() {
     let servers = Servers::none().and_offer("a", json!({}), OFFER);
     for start in [servers.shared(), servers.start()] {
         let mut modern = Modern::start(start);

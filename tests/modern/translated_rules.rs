@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const OFFER: &str = r#"{ "tools": [{ "name": "ask" }, { "name": "echo" }] }"#;
 
-/// What a server has to print: a notification, and the answer to the call.
+/// The lines that a server has to print: a notification, and the answer to the call.
 fn saying(notice: &Value) -> Value {
     let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
     json!({ "text": format!("{notice}\n{answer}\n") })
@@ -86,9 +86,9 @@ fn change_of_a_list_is_announced() {
     );
 }
 
-/// What is denied is not declared, and a server that asks nevertheless is refused, without a pause.
+/// Denied capabilities are not declared. A server that asks nevertheless gets an error, without a pause.
 #[test]
-fn denied_questions_pause_no_call() {
+fn denied_questions_do_not_pause() {
     let asks = json!({ "asks": { "sampling": "deny", "elicitation": "deny", "roots": "deny" } });
     on_every_route(
         || servers(asks.clone(), OFFER),
@@ -109,7 +109,7 @@ fn denied_questions_pause_no_call() {
     );
 }
 
-/// One kind of question may be denied alone.
+/// Denying one kind of question does not affect the others.
 #[test]
 fn other_questions_still_pause() {
     on_every_route(
@@ -128,9 +128,9 @@ fn other_questions_still_pause() {
     );
 }
 
-/// A question that the client has not declared to answer pauses no call either.
+/// A question without the client's capability does not pause the call either.
 #[test]
-fn undeclared_questions_pause_no_call() {
+fn undeclared_questions_do_not_pause() {
     on_every_route(
         || servers(json!({}), OFFER),
         |site| {
@@ -142,9 +142,9 @@ fn undeclared_questions_pause_no_call() {
     );
 }
 
-/// A continuation belongs to a call that was counted already.
+/// A continuation belongs to a call that was already counted.
 #[test]
-fn continuation_is_not_counted() {
+fn continuation_does_not_count_to_limits() {
     on_every_route(
         || servers(json!({ "limits": { "rate": "1/h" } }), OFFER),
         |site| {
@@ -157,7 +157,7 @@ fn continuation_is_not_counted() {
             assert_eq!(limit(&client.call("echo", json!({}))), Some("server".into()));
             let answer = client.request("tools/call", continued(&params, &paused, &ACCEPT));
             assert_eq!(answered(&answer)["action"], "accept");
-            // A state that is no longer good does not make a call free.
+            // A call with a used state counts.
             let replayed = client.request("tools/call", continued(&params, &paused, &ACCEPT));
             error(&replayed, -32602, "input_expired");
             assert_eq!(limit(&client.call("ask", asking(77, "elicitation/create"))), Some("server".into()));

@@ -1,4 +1,4 @@
-//! Calls that a legacy server refuses until its modern client has opened a URL (−32042), on every route.
+//! Calls that a legacy server refuses until the user opens URLs (−32042), on every route.
 
 use super::guest::{Guest, on_every_route};
 use super::paused::{continued, is_paused};
@@ -24,7 +24,7 @@ fn login(route: Route, account: &str, urls: &[&str]) -> Value {
 }
 
 #[test]
-fn opened_urls_let_the_call_pass() {
+fn call_is_repeated_after_opening_urls() {
     on_every_route(offering, |site| {
         let mut client = open(site);
         let params = login(site.route, "a", &URLS);
@@ -46,7 +46,7 @@ fn opened_urls_let_the_call_pass() {
         assert_eq!(text(&answer), "logged in");
         assert_eq!(answer["result"]["resultType"], "complete");
         error(&client.request("tools/call", again), -32602, "input_expired");
-        // The server has seen two calls, and nothing of the modern era.
+        // The server got two calls, without members of the modern era.
         assert_eq!((site.told("\"tools/call\""), site.told("requestState")), (2, 0));
     });
 }
@@ -66,9 +66,9 @@ fn declined_url_ends_the_call() {
     });
 }
 
-/// The code of the refusal is one of the legacy era.
+/// The code −32042 belongs to the legacy era.
 #[test]
-fn client_without_urls_learns_what_it_lacks() {
+fn missing_url_support_is_reported() {
     on_every_route(offering, |site| {
         site.open_gate();
         let required = json!({ "elicitation": { "url": {} } });
@@ -83,14 +83,14 @@ fn client_without_urls_learns_what_it_lacks() {
             );
             assert_eq!(error["data"]["elicitations"][1]["url"], URLS[1], "{answer}");
         }
-        // Nothing to open.
+        // No URL to open.
         let answer = open(site).request("tools/call", login(site.route, "c", &[]));
         assert_eq!(answer["error"]["code"], -32603, "{answer}");
     });
 }
 
 #[test]
-fn codes_of_the_legacy_era_do_not_pass() {
+fn legacy_error_codes_are_replaced() {
     on_every_route(offering, |site| {
         let mut client = open(site);
         for (code, expect) in [(-32002, -32602), (-32020, -32603), (-32050, -32603), (-32000, -32000)] {

@@ -1,4 +1,4 @@
-//! Ends that only Windows knows: TerminateProcess, the events of a console, and what a refused job leaves.
+//! Ends that exist only on Windows: TerminateProcess, console events, and the end of a server without a job.
 
 use super::trees::{Way, attached, call, family_config, family_members, solo, wait_for_members};
 use super::{
@@ -11,24 +11,24 @@ use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::{daemons, patience, pids, wine};
 
-/// Runs our probe, and returns what it prints.
+/// Runs the probe and returns its output.
 fn probe(words: &[&str]) -> String {
     let end = Start::new(given("WINDOWS_EXECUTABLES").join("probe.exe")).args(words).start().finish();
     assert_eq!(end.code, Some(0), "{words:?}: {}", end.stderr);
     String::from_utf8(end.stdout).unwrap().trim().to_owned()
 }
 
-/// A real TerminateProcess, by the number that Windows gives.
+/// Calls TerminateProcess on a Windows process id.
 fn terminate(pid: u64) {
     probe(&["terminate", &pid.to_string()]);
 }
 
-/// The number of handles that a process has open, by the number that Windows gives.
+/// The number of open handles of a process, by its Windows id.
 pub(super) fn handles(pid: u64) -> usize {
     probe(&["handles", &pid.to_string()]).parse().unwrap()
 }
 
-/// The daemon's number, as Windows gives it.
+/// The Windows id of the daemon.
 pub(super) fn daemon_pid(scratch: &Scratch) -> u64 {
     let exe = given("WINDOWS_EXECUTABLES").join("switchboard.exe");
     let end = Start::inside(scratch, exe).args(["status", "--json"]).start().finish();
@@ -37,7 +37,7 @@ pub(super) fn daemon_pid(scratch: &Scratch) -> u64 {
     status["daemons"][0]["pid"].as_u64().unwrap()
 }
 
-/// What the server of a family says about itself.
+/// The report of a server about its own process tree.
 fn told(client: &mut Client, tool: &str) -> Value {
     let answer = call(client, tool);
     serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
@@ -46,7 +46,7 @@ fn told(client: &mut Client, tool: &str) -> Value {
 #[test]
 fn terminated_program_leaves_no_node() {
     let mut client = solo(Way::Node);
-    // Its parent is the program.
+    // The server's parent is the program.
     terminate(told(&mut client, "ping")["ppid"].as_u64().unwrap());
     check_nothing_left(&client);
 }
@@ -60,11 +60,11 @@ fn terminated_daemon_leaves_no_node() {
     assert_eq!(told(&mut client, "f__ping")["ppid"], number);
     terminate(number);
     check_gone(daemon, "the daemon's processes", || alive(&before));
-    // The window has another daemon started.
+    // The window starts another daemon.
     call(&mut client, "f__ping");
 }
 
-/// The IDE, and the program that it has started.
+/// The IDE, and the program that it started.
 #[test]
 fn terminated_client_leaves_no_node() {
     for victim in [0, 1] {
@@ -94,7 +94,7 @@ fn terminated_client_leaves_no_node() {
     }
 }
 
-/// Where the system refuses a job, the processes are looked up.
+/// Where the system refuses a job, Switchboard finds the processes in the process table.
 #[test]
 fn refused_job_is_logged_and_leaves_no_node() {
     for way in Way::ALL {
@@ -116,7 +116,7 @@ fn refused_job_is_logged_and_leaves_no_node() {
     }
 }
 
-/// Wine's consoles send neither Ctrl-Break nor news of their own end.
+/// Wine's consoles send neither Ctrl-Break nor an event for their own end.
 #[test]
 fn ctrl_c_ends_the_program() {
     let start = program();

@@ -1,4 +1,4 @@
-//! What an IDE on Windows gives us: its job, its user's folders, and a config file with settings of other systems.
+//! The environment of an IDE on Windows: its job, its user's folders, and a config file with settings for other systems.
 
 use super::{check_nothing_left, given, processes, program, shims};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn echo(client: &mut Client) {
     assert!(answer.get("result").is_some(), "{answer}");
 }
 
-/// Node puts what it starts into a job that ends with it.
+/// Node puts its children into a job that ends with it.
 #[test]
 fn daemon_outlives_the_job_of_its_client() {
     let scratch = Scratch::new();
@@ -74,7 +74,7 @@ fn folders_of_a_user_with_umlauts_are_used() {
     patience::until_true("lists in the user's folder", || local.join("switchboard/catalogue").is_dir());
 }
 
-/// The real package, as `npm install -g` leaves it.
+/// The real package, as installed by `npm install -g`.
 #[test]
 fn real_auggie_reports_the_missing_login() {
     let start = program();
@@ -86,7 +86,7 @@ fn real_auggie_reports_the_missing_login() {
     fs::write(folder.join("auggie.cmd"), shim).unwrap();
     let path = wine::path(&folder) + r";C:\windows\system32";
     let start = start.args(["--backend", "auggie", "--pass-env", "NODE_SKIP_PLATFORM_CHECK"]);
-    // Wine puts this in front of its own PATH.
+    // Wine adds this before its own PATH.
     let start = start.env("WINEPATH", path).env("NODE_SKIP_PLATFORM_CHECK", "1");
     let work = start.scratch().folder("my work");
     let mut client = start.cwd(work).start();
@@ -122,7 +122,7 @@ fn keep_is_refused_with_a_reason() {
     check(Start::inside(&scratch, exe).args(["stdio", "--keep", "adb", "--", &fake]));
 }
 
-/// What an IDE sends for a folder becomes the server's working folder.
+/// The root URI of an IDE becomes the server's working folder.
 #[test]
 fn root_uri_becomes_the_working_folder() {
     for spelling in ["file:///Z:", "file:///z%3A", "file:///z:"] {

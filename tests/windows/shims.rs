@@ -1,5 +1,5 @@
-//! Commands that are batch files: those of npm become node and a script; others run under `cmd.exe`, in the job, and get
-//! their arguments unchanged.
+//! Commands that are batch files. Shims of npm are replaced by node and a script; other batch files run under `cmd.exe`, in
+//! the job, and get their arguments unchanged.
 
 use super::{check_nothing_left, given, processes, program};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::pids;
 use switchboard_testkit::wine;
 
-/// Arguments with everything that `cmd.exe` would take for something else.
+/// Arguments with every character that is special to `cmd.exe`.
 const ARGS: [&str; 10] = [
     "two words",
     "",
@@ -23,13 +23,13 @@ const ARGS: [&str; 10] = [
     "say \"hi\"",
     r"C:\dir with end\",
 ];
-/// As npm writes it.
+/// A shim of npm.
 const NPM_SHIM: &str = "@ECHO off\r\nGOTO start\r\n:find_dp0\r\nSET dp0=%~dp0\r\nEXIT /b\r\n:start\r\nSETLOCAL\r\n\
     CALL :find_dp0\r\n\r\nIF EXIST \"%dp0%\\node.exe\" (\r\n  SET \"_prog=%dp0%\\node.exe\"\r\n) ELSE (\r\n  \
     SET \"_prog=node\"\r\n  SET PATHEXT=%PATHEXT:;.JS;=;%\r\n)\r\n\r\nendLocal & goto #_undefined_# 2>NUL || \
     title %COMSPEC% & \"%_prog%\"  \"%dp0%\\argv.js\" %*\r\n";
 
-/// As npm 6, pnpm and yarn write it. Wine's `cmd.exe` ends the one above at its `goto`.
+/// A shim of npm 6, pnpm and yarn. Wine's `cmd.exe` ends the one above at its `goto`.
 pub(super) fn old_shim(script: &str) -> String {
     format!(
         "@IF EXIST \"%~dp0\\node.exe\" (\r\n  \"%~dp0\\node.exe\"  \"%~dp0\\{script}\" %*\r\n) ELSE (\r\n  \
@@ -37,7 +37,7 @@ pub(super) fn old_shim(script: &str) -> String {
     )
 }
 
-/// A file of this folder.
+/// Path of a file in this folder.
 pub(super) fn ours(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/windows").join(name)
 }
@@ -47,7 +47,7 @@ pub(super) fn write_node(folder: &Path) {
     symlink(given("WINDOWS_NODE"), folder.join("node.exe")).unwrap();
 }
 
-/// Puts `npx.cmd`, as Node's installer brings it, into a folder, with a stand-in for npx behind it.
+/// Puts the `npx.cmd` of Node's installer into a folder, with a stand-in for npx.
 pub(super) fn write_npx(folder: &Path) {
     fs::copy(ours("npx.cmd"), folder.join("npx.cmd")).unwrap();
     fs::create_dir_all(folder.join("node_modules/npm/bin")).unwrap();
@@ -91,7 +91,7 @@ fn check_args(file: &str, text: &str, command: &str, needs_cmd: bool, args: &[&s
     let start = program();
     let folder = node_folder(&start);
     fs::write(folder.join(file), text).unwrap();
-    // npm writes one of these beside it; this one could not be run.
+    // npm writes a `.ps1` file too. This one would fail.
     fs::write(folder.join(file).with_extension("ps1"), "exit 1").unwrap();
     // An argument that identifies the processes.
     let mark = start.scratch().path().display().to_string();
@@ -110,18 +110,18 @@ fn npm_shim_becomes_node() {
     check_args("tool.cmd", NPM_SHIM, "tool.ps1", false, &["x"]);
 }
 
-/// A batch file that does something else first.
+/// A batch file with another statement before the program.
 #[test]
 fn other_batch_file_runs_under_cmd() {
     let text = "@echo off\r\nset PATHEXT=.EXE\r\nver >nul\r\n\"%~dp0node.exe\" \"%~dp0argv.js\" %*\r\n";
-    // Wine's `cmd.exe` knows no empty part of a variable, which hides the percent signs.
+    // Wine's `cmd.exe` does not support empty substrings of a variable, which escape percent signs.
     let args: Vec<&str> = ARGS.into_iter().filter(|arg| !arg.contains('%')).collect();
     check_args("own.cmd", text, "own", true, &args);
 }
 
-/// As most instructions for Windows tell users to write it.
+/// The form that most instructions for Windows recommend.
 #[test]
-fn cmd_in_front_of_a_shim_is_left_out() {
+fn cmd_before_a_shim_is_skipped() {
     let start = program();
     let folder = node_folder(&start);
     fs::write(folder.join("tool.cmd"), NPM_SHIM).unwrap();
@@ -133,7 +133,7 @@ fn cmd_in_front_of_a_shim_is_left_out() {
     check_nothing_left(&client);
 }
 
-/// A folder's name must not become a command, whether `cmd.exe` is left out or needed.
+/// A folder's name must not become a command, with and without `cmd.exe`.
 #[test]
 fn folder_name_runs_no_command() {
     for (first, needs_cmd) in
@@ -143,7 +143,7 @@ fn folder_name_runs_no_command() {
         let folder = node_folder(&start);
         fs::write(folder.join("tool.cmd"), old_shim("argv.js")).unwrap();
         let made = start.scratch().join("made");
-        // What `calc` would be to somebody else.
+        // A stand-in for a dangerous command such as `calc`.
         fs::write(folder.join("calc.cmd"), format!("@echo x>{}\r\n", wine::path(&made))).unwrap();
         let mark = start.scratch().path().display().to_string();
         let args: Vec<&str> =
@@ -158,8 +158,8 @@ fn folder_name_runs_no_command() {
     }
 }
 
-/// `npx.cmd` as Node's installer brings it. npx starts the package's shim with a `cmd.exe`: four processes, one of which
-/// would outlive the kill of any of the others.
+/// The `npx.cmd` of Node's installer. npx starts the package's shim with a `cmd.exe`: four processes, and killing one of
+/// them leaves others running.
 #[test]
 fn npx_chain_ends_with_us() {
     for word in [pids::Word::Kill, pids::Word::Terminate] {

@@ -1,4 +1,4 @@
-//! Trees of real node processes: nothing is left, whatever ends them.
+//! Trees of real node processes: no process is left after any kind of end.
 
 use super::ends::{daemon_pid, handles};
 use super::{alive, check_gone, check_nothing_left, check_soon_gone, given, processes, program, shims};
@@ -11,20 +11,20 @@ use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::{daemons, patience, wine};
 
-/// How the config names the server.
+/// The server's command in the config.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Way {
     Node,
-    /// A batch file that needs a `cmd.exe` around the server.
+    /// A batch file that runs under `cmd.exe`.
     Batch,
-    /// `npx.cmd`, which becomes node; npx itself starts a `cmd.exe` around the server.
+    /// `npx.cmd`, which is replaced by node; npx itself starts the server under a `cmd.exe`.
     Npx,
 }
 
 impl Way {
     pub(super) const ALL: [Self; 3] = [Self::Node, Self::Batch, Self::Npx];
 
-    /// The server, its child and the child's own, and what stands between them and us.
+    /// The number of processes: the server, its child and grandchild, and any wrappers.
     pub(super) fn processes(self) -> usize {
         match self {
             Self::Node => 3,
@@ -98,7 +98,7 @@ pub(super) fn call(client: &mut Client, tool: &str) -> Value {
     answer
 }
 
-/// A client of a program without a daemon, whose server has its family.
+/// A client of a program without a daemon, whose server has a child and a grandchild.
 pub(super) fn solo(way: Way) -> Client {
     let start = program();
     let entry = family(start.scratch(), way, json!({}));
@@ -109,13 +109,13 @@ pub(super) fn solo(way: Way) -> Client {
     client
 }
 
-/// The config file of a server with its family, which does not outlive its last client.
+/// The config file of a server with a child and a grandchild. The daemon ends with its last client.
 pub(super) fn family_config(scratch: &Scratch, way: Way, keys: Value) -> std::path::PathBuf {
     let entry = family(scratch, way, keys);
     scratch.file("config.json", json!({ "mcpServers": { "f": entry }, "linger": 0 }).to_string())
 }
 
-/// A window whose server has its family, with these settings.
+/// A window whose server has a child and a grandchild, with these settings.
 pub(super) fn attached(scratch: &Scratch, way: Way, keys: Value) -> Client {
     let config = family_config(scratch, way, keys);
     let mut client = window(scratch, &config);
@@ -162,7 +162,7 @@ fn killed_client_leaves_no_node() {
         let client = attached(&scratch, way, json!({}));
         client.signal(Word::Kill);
         check_gone(client.pid(), "the server", || family_members(&scratch));
-        // Slow: the daemon outlives its last client for a while.
+        // Slow: the daemon lingers after its last client.
         if let Way::Node = way {
             patience::until_true("the daemon ends too", || daemons::of(scratch.path()).is_empty());
         }
@@ -200,8 +200,8 @@ fn evicted_server_leaves_no_node() {
     }
 }
 
-/// Two windows with a server each, opened, used and closed in different ways. A third holds the daemon, which must
-/// not grow: neither its handles, as Windows counts them, nor the descriptors and threads of its Unix process.
+/// Two windows with a server each, opened, used and closed in different ways. A third window keeps the daemon running. The
+/// daemon's Windows handles, and the descriptors and threads of its Unix process, must not grow.
 #[test]
 fn thirty_cycles_leave_no_node() {
     const CYCLES: usize = 30;
@@ -227,7 +227,7 @@ fn thirty_cycles_leave_no_node() {
             match cycle % 3 {
                 0 => drop(client.finish()),
                 1 => client.signal(Word::Kill),
-                // As when the console is closed: the window has no time to say anything.
+                // Like a closed console: the window has no time to clean up.
                 _ => client.signal(Word::HangUp),
             }
         }
@@ -247,11 +247,11 @@ fn entries(pid: u32, folder: &str) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/{folder}")).map_or(0, Iterator::count)
 }
 
-/// No server costs a thread.
+/// A server needs no thread.
 #[test]
 fn hundred_servers_need_few_threads() {
     const SERVERS: usize = 100;
-    /// Our own, those of the runtime, and the system's pool, where one waits for 63 processes.
+    /// Our own threads, those of the runtime, and the system's pool, in which one thread waits for 63 processes.
     const MAX_THREADS: usize = 16;
     let start = program();
     let record = start.record();
@@ -275,7 +275,7 @@ fn hundred_servers_need_few_threads() {
     check_nothing_left(&client);
 }
 
-/// The amount of CPU time is Wine's own idea: each process has used what the one that asks has used.
+/// Under Wine the amount is wrong: each process reports the CPU time of the one that asks.
 #[test]
 fn status_shows_memory_and_cpu_time() {
     let scratch = Scratch::new();
@@ -296,7 +296,7 @@ fn status_shows_memory_and_cpu_time() {
     });
 }
 
-/// Stdin stays open: only the watch tells.
+/// Stdin stays open, so only the watch on the parent can notice its end.
 #[test]
 fn end_of_the_parent_ends_us() {
     let client = behind_a_parent(&[]);
@@ -311,7 +311,7 @@ fn end_of_the_parent_ends_us() {
     check_nothing_left(&client);
 }
 
-/// A client whose process is not the program, but one that starts it.
+/// A client that starts the program through another process.
 fn behind_a_parent(flags: &[&str]) -> Client {
     let start = Start::new(given("WINDOWS_NODE")).env("NODE_SKIP_PLATFORM_CHECK", "1");
     let folder = given("WINDOWS_EXECUTABLES");

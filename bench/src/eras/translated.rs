@@ -1,5 +1,5 @@
-//! `translated`: what a translated call costs beside one that passes through. A legacy client calls a legacy and a modern
-//! server, in turns, and so does a modern client; a call to the server of the other era may take 10 µs longer.
+//! `translated`: the cost of a translated call compared with one that passes through. A legacy client calls a legacy and a
+//! modern server in turns, and so does a modern client. A translated call may take 10 µs longer.
 
 use super::front::{ClientEra, Front};
 use super::subject::{Sample, Subject};
@@ -9,10 +9,10 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-/// What a translation may add to a call, in microseconds.
+/// Limit on the cost of translation per call, in microseconds.
 const ALLOWED: f64 = 10.0;
 
-/// The name of a figure, and how it is read from a sample.
+/// The name of a figure, and the function that reads it from a sample.
 type Figure = (&'static str, fn(&Sample) -> f64);
 
 const FIGURES: [Figure; 2] =
@@ -49,7 +49,7 @@ fn round(
     }
     for slice in 0..options.slices {
         let mut samples = [Sample::default(); 2];
-        // Each begins as often as the other.
+        // Each side starts equally often.
         for at in [slice % 2, (slice + 1) % 2] {
             samples[at] = subjects[at].measure(CALLS, CALLS_AT_ONCE)?;
         }

@@ -1,4 +1,4 @@
-//! Legacy clients of servers that speak only the modern era: how such a server is recognised, and what a translator adds.
+//! Legacy clients of modern-only servers: detection of such a server, and the translated handshake.
 
 use crate::eras::play;
 
@@ -13,7 +13,7 @@ fn translate(story: &str) {
     play(&story.replace("$W", WELCOME).replace("$O", OWN_IDS));
 }
 
-/// A client whose server of unknown era refuses `initialize`, and is asked for the modern era.
+/// A client whose server of unknown era refuses `initialize`, and gets `server/discover`.
 const REFUSED: &str = r#"
     A starts 1
     A> {"id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}} -> 1 as 1
@@ -26,7 +26,7 @@ fn refused(story: &str) {
     translate(&format!("{REFUSED}{story}"));
 }
 
-/// The same, after it has answered.
+/// The same, after the server's answer.
 const FOUND: &str = r#"
     1> {"id":$O98,"result":$D}
         1< {"id":$O99,"method":"subscriptions/listen","params":{$M,"notifications":{"toolsListChanged":true}}}
@@ -41,7 +41,7 @@ fn found(story: &str) {
 }
 
 #[test]
-fn server_that_refuses_initialize_is_asked() {
+fn refused_initialize_triggers_discovery() {
     found(
         r#"
         A> {"id":"a","method":"tools/call","params":{"name":"x"}}
@@ -53,7 +53,7 @@ fn server_that_refuses_initialize_is_asked() {
 }
 
 #[test]
-fn refusal_stands_if_it_is_not_modern() {
+fn refusal_is_returned_if_not_modern() {
     refused(
         r#"
         1> {"id":$O98,"error":{"code":-32601,"message":"never heard of it"}}
@@ -66,7 +66,7 @@ fn refusal_stands_if_it_is_not_modern() {
 }
 
 #[test]
-fn refusal_stands_if_it_ends() {
+fn refusal_is_returned_if_the_server_exits() {
     refused(
         r#"
         1 ends
@@ -79,9 +79,9 @@ fn refusal_stands_if_it_ends() {
 const NAMES_OURS: &str =
     r#"{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-06-18"}}"#;
 
-/// The Rust SDK's servers do so: they end after they have refused the version.
+/// Servers of the Rust SDK exit after they have refused the version.
 #[test]
-fn server_that_names_our_version_and_ends_is_asked() {
+fn exit_after_version_refusal_restarts() {
     translate(&format!(
         r#"
         A starts 1
@@ -107,9 +107,9 @@ fn server_that_names_our_version_and_ends_is_asked() {
     ));
 }
 
-/// It is started anew once only.
+/// The server is restarted only once.
 #[test]
-fn server_that_keeps_ending_fails() {
+fn server_that_keeps_exiting_fails() {
     translate(&format!(
         r#"
         A starts 1
@@ -127,7 +127,7 @@ fn server_that_keeps_ending_fails() {
     ));
 }
 
-/// Nothing is sent to a process that has ended.
+/// A process that has ended gets nothing.
 #[test]
 fn waiting_handshake_fails_with_its_process() {
     refused(
@@ -142,7 +142,7 @@ fn waiting_handshake_fails_with_its_process() {
 }
 
 #[test]
-fn refusal_stands_if_it_does_not_answer() {
+fn refusal_is_returned_after_silence() {
     refused(
         r#"
         +4.9s
@@ -165,7 +165,7 @@ fn other_refusals_are_passed_on() {
 }
 
 #[test]
-fn next_process_is_asked_at_once() {
+fn next_process_gets_discovery_first() {
     found(
         r#"
         1 ends: exit code 1
@@ -200,9 +200,9 @@ fn second_client_gets_the_stored_welcome() {
     );
 }
 
-/// It was updated, or replaced by an older one.
+/// The server was updated, or replaced by an older one.
 #[test]
-fn verdict_that_no_longer_holds_is_forgotten() {
+fn outdated_era_is_forgotten() {
     found(
         r#"
         1 ends: exit code 1
@@ -241,7 +241,7 @@ fn silent_server_gets_the_handshake() {
 }
 
 #[test]
-fn server_that_ends_on_initialize_is_asked() {
+fn exit_on_initialize_triggers_discovery() {
     translate(
         r#"
         A starts 1
@@ -263,7 +263,7 @@ fn server_that_ends_on_initialize_is_asked() {
 }
 
 #[test]
-fn legacy_verdict_is_not_questioned() {
+fn known_legacy_server_is_not_probed() {
     translate(
         r#"
         given era legacy
@@ -275,7 +275,7 @@ fn legacy_verdict_is_not_questioned() {
     );
 }
 
-/// A ping of a client says nothing about the server, so our own check must reach it.
+/// Switchboard answers a client's ping itself, so the health check must reach the server.
 #[test]
 fn health_check_reaches_the_server() {
     found(

@@ -1,4 +1,4 @@
-//! Modern clients of legacy servers: what they send and get, and calls for which the server wants input.
+//! Modern clients of legacy servers: translated messages, and paused calls.
 
 use super::eras::play;
 
@@ -10,7 +10,7 @@ pub(crate) fn tell(story: &str) {
     play(&story.replace("$E", ASKED));
 }
 
-/// A modern client of a legacy server, which answers elicitation and sampling.
+/// A modern client with elicitation and sampling at a legacy server.
 pub(crate) const OPEN: &str = r#"
     given era legacy; timeout 20min
     A starts 1
@@ -26,7 +26,7 @@ pub(crate) fn open(story: &str) {
     tell(&format!("{OPEN}{story}"));
 }
 
-/// The same, and a call for which the server wants input.
+/// The same, with a paused call.
 pub(crate) const PAUSED: &str = r#"
     A> {"id":"b","method":"tools/call","params":{"name":"t",$E}}
         1< {"id":3,"method":"tools/call","params":{"name":"t"}}
@@ -40,7 +40,7 @@ pub(crate) fn pause(story: &str) {
 }
 
 #[test]
-fn messages_change_only_where_the_eras_differ() {
+fn only_era_differences_change_bytes() {
     open(
         &r#"
         A> { "id":"b","method":"tools/call","params":{"name":"t","arguments":{"n":0.700}, "_meta":{"progressToken":"p","traceparent":"00-1",$X}}}
@@ -64,7 +64,7 @@ fn lists_may_not_be_cached() {
     );
 }
 
-/// Whatever the request is about.
+/// The code changes for every method.
 #[test]
 fn unknown_resource_has_its_modern_code() {
     for method in ["resources/read", "prompts/get", "tools/call", "completion/complete", "tools/list", "x/y"]
@@ -81,7 +81,7 @@ fn unknown_resource_has_its_modern_code() {
 }
 
 #[test]
-fn legacy_methods_do_not_exist() {
+fn legacy_methods_are_unknown() {
     for method in ["ping", "logging/setLevel", "resources/subscribe", "tasks/list", "tasks/get"] {
         open(&format!(
             r#"
@@ -93,7 +93,7 @@ fn legacy_methods_do_not_exist() {
 }
 
 #[test]
-fn question_is_answered_by_the_continued_call() {
+fn continuation_answers_the_question() {
     pause(
         r#"
         A> {"id":"c","method":"tools/call","params":{"name":"t","inputResponses":{"1":{"action":"accept","content":{"n":1.0}}},"requestState":"$state1",$E}}
@@ -137,7 +137,7 @@ fn progress_goes_to_the_continued_call() {
 }
 
 #[test]
-fn call_may_end_before_it_is_continued() {
+fn answer_during_the_pause_is_kept() {
     pause(
         r#"
         1> {"id":3,"result":{"content":[1]}}
@@ -151,7 +151,7 @@ fn call_may_end_before_it_is_continued() {
 }
 
 #[test]
-fn state_is_good_for_one_call_once() {
+fn state_is_valid_once_for_one_call() {
     let expired = r#","error":{"code":-32602,…"kind":"input_expired"…"#;
     for (what, call) in [
         (
@@ -188,9 +188,9 @@ fn state_of_another_principal_is_refused() {
     );
 }
 
-/// The state is of an earlier run of ours, which this one does not know, nor the server's era.
+/// The state is from an earlier run. This run knows neither the state nor the server's era.
 #[test]
-fn state_is_refused_once_the_server_turns_out_to_be_legacy() {
+fn unknown_state_gets_input_expired() {
     for (request, refused) in [
         (
             r#""method":"tools/call","params":{"name":"t","inputResponses":{"1":{}},"requestState":"AAAA",$E}"#,
@@ -214,7 +214,7 @@ fn state_is_refused_once_the_server_turns_out_to_be_legacy() {
 }
 
 #[test]
-fn call_that_is_not_continued_is_cancelled() {
+fn abandoned_call_is_cancelled() {
     pause(
         r#"
         +10min
@@ -227,7 +227,7 @@ fn call_that_is_not_continued_is_cancelled() {
 }
 
 #[test]
-fn client_that_leaves_cancels_its_paused_call() {
+fn disconnect_cancels_the_paused_call() {
     open(&format!(
         r#"{PAUSED}
         B comes
@@ -277,7 +277,7 @@ fn continued_call_can_be_cancelled() {
     );
 }
 
-/// Only then a question belongs to a call without doubt.
+/// Otherwise it would be unclear to which call a question belongs.
 #[test]
 fn asking_server_gets_one_call_at_a_time() {
     pause(
@@ -326,7 +326,7 @@ fn question_needs_a_declared_capability() {
 }
 
 #[test]
-fn url_is_opened_before_the_call_is_sent_again() {
+fn call_is_repeated_after_opening_urls() {
     open(
         r#"
         A> {"id":"b","method":"tools/call","params":{"name":"t",$E}}
@@ -342,7 +342,7 @@ fn url_is_opened_before_the_call_is_sent_again() {
     );
 }
 
-/// A process of the legacy era serves clients of both.
+/// A process of a legacy server serves clients of both eras.
 #[test]
 fn clients_of_both_eras_share_a_process() {
     play(
@@ -382,7 +382,7 @@ fn cancelled_call_ends_once() {
     );
 }
 
-/// Only calls, prompts and reads can be answered with a question.
+/// Only calls, prompts and reads can be paused.
 #[test]
 fn open_list_gets_no_question() {
     pause(
@@ -399,9 +399,10 @@ fn open_list_gets_no_question() {
     );
 }
 
-/// Before a server has asked for the first time, several calls may be open. The answer reaches it all the same.
+/// Before a server's first question, several calls may be open. The answer reaches the server even if the paused call has
+/// ended.
 #[test]
-fn question_of_another_call_is_answered() {
+fn question_pauses_the_latest_open_call() {
     open(
         r#"
         A> {"id":"b","method":"tools/call","params":{"name":"t",$E}}
@@ -421,7 +422,7 @@ fn question_of_another_call_is_answered() {
 }
 
 #[test]
-fn kept_answer_is_dropped_in_time() {
+fn kept_answer_expires() {
     pause(
         r#"
         1> {"id":3,"result":{"content":[1]}}
@@ -433,9 +434,9 @@ fn kept_answer_is_dropped_in_time() {
     );
 }
 
-/// The health check must not take a server for hung that waits for its client.
+/// A server that waits for its client must not fail the health check.
 #[test]
-fn paused_call_excuses_a_silent_server() {
+fn paused_call_is_no_sign_of_a_hang() {
     tell(&format!(
         "{}{PAUSED}{}",
         OPEN.replace("given era legacy;", "given era legacy; health 30s;"),
@@ -448,7 +449,7 @@ fn paused_call_excuses_a_silent_server() {
     ));
 }
 
-/// Owners may change a server while one of its calls is paused: the process ends when the call has ended.
+/// After a changed config, the process of a paused call ends when the call has ended.
 #[test]
 fn reload_waits_for_a_paused_call() {
     pause(
@@ -464,7 +465,7 @@ fn reload_waits_for_a_paused_call() {
     );
 }
 
-/// Only calls can be answered `input_required`.
+/// Only `tools/call`, `prompts/get` and `resources/read` can be answered with `input_required`.
 #[test]
 fn list_is_not_paused() {
     open(
@@ -479,9 +480,9 @@ fn list_is_not_paused() {
     );
 }
 
-/// Each request is answered as it was asked, though its client has changed its era meanwhile.
+/// Each request gets an answer of its own era, although its client has changed eras meanwhile.
 #[test]
-fn request_from_before_the_modern_era_is_not_translated() {
+fn undeclared_request_is_not_translated() {
     play(
         r#"
         given era legacy

@@ -1,14 +1,14 @@
-//! Two legacy clients that share a process of a modern server: what a call leads to reaches its own client only, whatever
-//! happens to either of them.
+//! Two legacy clients that share a process of a modern server: questions, tasks and log messages of a call reach only its
+//! own client, whatever happens to either of them.
 
 use crate::eras::play;
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
 
-/// The answer to `server/discover`, of a server that announces nothing.
+/// The answer to `server/discover` of a server that announces no list changes.
 const QUIET: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"logging":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"private"}"#;
 
-/// An answer that wants to know something.
+/// An `input_required` answer.
 const WANTED: &str = r#"{"resultType":"input_required","requestState":"\u0041=","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}}}"#;
 
 /// The answer to `tools/call` with a task.
@@ -36,7 +36,7 @@ fn tell(given: &str, story: &str) {
     play(&story);
 }
 
-/// Both have called, and the server wants to know something from A.
+/// Both clients have called, and the server asks A.
 const ASKED: &str = r#"
         A> {"id":"a","method":"tools/call","params":{"name":"x"}}
             1< {"id":3,"method":"tools/call","params":{…"name":"x"}}
@@ -173,7 +173,7 @@ fn denied_questions_end_the_call() {
     );
 }
 
-/// Log messages of a program name no request: they go to those that set a level.
+/// Log messages of a program name no request: they go to the clients that set a level.
 #[test]
 fn levels_belong_to_their_clients() {
     tell(
@@ -192,7 +192,7 @@ fn levels_belong_to_their_clients() {
     );
 }
 
-/// The task works for longer than any request may take.
+/// The task runs for longer than the timeout of a request.
 #[test]
 fn tasks_are_waited_for() {
     tell(

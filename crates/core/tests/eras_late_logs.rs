@@ -1,5 +1,5 @@
-//! Log messages of modern servers over stdio. They name no request, so they must not reach the client of another one: also
-//! not about a request that has ended without an answer, with which its server may go on.
+//! Log messages of modern servers over stdio. They name no request, so they must not reach the client of another request.
+//! That includes requests that ended without an answer, on which the server may still be working.
 
 use crate::eras::{LOGGED, play};
 
@@ -17,13 +17,13 @@ const BOTH: &str = r#"
     B> {"id":1,"method":"tools/call","params":{"name":"y",$L}} -> 1 as 3
 "#;
 
-/// Nobody hears it.
+/// No client gets the log message.
 const UNHEARD: &str = r#"
     1> {"method":"notifications/message","params":{"level":"info","data":1}}
         - no listener for notifications/message
 "#;
 
-/// The client `$C` hears it.
+/// The client `$C` gets the log message.
 const HEARD: &str = r#"
     1> {"method":"notifications/message","params":{"level":"info","data":1}}
         $C< {"method":"notifications/message","params":{"level":"info","data":1}}
@@ -38,7 +38,7 @@ fn heard_by(client: &str) -> String {
     HEARD.replace("$C", client)
 }
 
-/// Its server may ignore the cancellation.
+/// The server may ignore the cancellation.
 #[test]
 fn cancelled_call_keeps_its_log() {
     let cancelled = r#"
@@ -49,7 +49,7 @@ fn cancelled_call_keeps_its_log() {
     both(&format!("{cancelled}{UNHEARD}{answered}{}", heard_by("B")));
 }
 
-/// The answer may come after the request is forgotten.
+/// The answer may arrive after the request was removed.
 #[test]
 fn call_out_of_time_keeps_its_log() {
     let ended = r#"
@@ -85,7 +85,7 @@ fn departed_client_keeps_its_log() {
     both(&format!("{left}{UNHEARD}{next}{UNHEARD}"));
 }
 
-/// What a client has cancelled itself is its own.
+/// A client's own cancelled requests do not block its log messages.
 #[test]
 fn own_ended_calls_change_nothing() {
     let story = r#"
@@ -97,7 +97,7 @@ fn own_ended_calls_change_nothing() {
     both(&format!("{story}{}", heard_by("A")));
 }
 
-/// No process has got it.
+/// No process has received the call.
 #[test]
 fn unsent_calls_change_nothing() {
     let story = r#"
@@ -116,7 +116,7 @@ fn unsent_calls_change_nothing() {
     play(&format!("{story}{}", heard_by("B")).replace("$L", LOGGED));
 }
 
-/// A next process has begun nothing of this.
+/// A new process has not started any of these calls.
 #[test]
 fn ended_calls_end_with_their_process() {
     let story = r#"
@@ -137,9 +137,9 @@ fn ended_calls_end_with_their_process() {
     both(story);
 }
 
-/// Requests without a session may be those of several programs.
+/// Requests without a session may come from several programs.
 #[test]
-fn ended_calls_without_a_session_are_anyones() {
+fn sessionless_ended_calls_block_all_logs() {
     let story = r#"
         given era modern
         A comes; front http; session none
@@ -157,7 +157,7 @@ fn ended_calls_without_a_session_are_anyones() {
     play(&format!("{story}{UNHEARD}{answered}{}", heard_by("A")).replace("$L", LOGGED));
 }
 
-/// A remote server sends them in the response to their request, which leaves no doubt.
+/// A remote server sends log messages in the response to their request.
 #[test]
 fn log_in_a_response_is_certain() {
     let story = r#"

@@ -1,14 +1,14 @@
-//! Limits of the modern era: sets of capabilities at work for one identity, and tasks that a remote server is known to have.
+//! Limits of the modern era: sets of capabilities for one identity, and known tasks of a remote server.
 
 use super::eras::{META, play};
 
-/// A process that identities share counts for those only that use it.
+/// A process that identities share counts only for the identities that use it.
 #[test]
-fn sets_of_others_leave_room() {
+fn sets_of_other_identities_do_not_count() {
     let set = |number: u32| META.replace(":{}}", &format!(r#":{{"experimental":{{"n{number}":{{}}}}}}}}"#));
     let public =
         r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":9,"cacheScope":"public"}"#;
-    // The first process is not shared: nobody has seen yet that the lists are public.
+    // The first process is not shared: the lists are not yet known to be public.
     let mut story = format!(
         r#"
         given era modern; exact; scope global; max_backends 40; pool.max_backends 40; linger 10min
@@ -69,12 +69,12 @@ const REMOTE: &str = r#"
     A> {"id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$M}} -> 1 as 3
 "#;
 
-/// A server's record of tasks has room for 1,024. Those that have ended make room for others.
+/// The table of a server's tasks holds 1,024. Ended tasks are dropped first.
 #[test]
 fn ended_remote_tasks_make_room() {
     let (mut story, mut id) = (REMOTE.to_owned(), 4);
     for task in 0..=1024 {
-        // Its client asks how it is, or is told.
+        // The client polls the task, or gets a notification.
         story += &match task % 2 {
             0 => {
                 let result =
@@ -107,7 +107,7 @@ fn ended_remote_tasks_make_room() {
             id += 1;
         }
     }
-    // Its record outlives the connection.
+    // The entry outlives the connection.
     story += &format!(
         r#"
         A leaves
@@ -130,7 +130,7 @@ fn ended_remote_tasks_make_room() {
     play(&story);
 }
 
-/// So do those of a client that has left, which nobody can ask for.
+/// Tasks of a departed client are dropped too, since no client can access them.
 #[test]
 fn tasks_of_lost_clients_make_room() {
     let mut story = r#"
@@ -186,7 +186,7 @@ fn tasks_of_lost_clients_make_room() {
     play(&story);
 }
 
-/// A remote server keeps its tasks when Switchboard is restarted, which then no longer knows whose they are.
+/// A remote server keeps its tasks across a restart of Switchboard, which then no longer knows their owners.
 #[test]
 fn unknown_remote_task_is_the_owners() {
     let asked = |given: &str, client: &str, story: &str| {
@@ -221,13 +221,13 @@ fn unknown_remote_task_is_the_owners() {
     "#;
     asked("; remote", "; principal 2", refused);
     asked("; remote", "", passed);
-    // Without authentication there is one party.
+    // Without authentication, all clients are one identity.
     asked("; remote", "; principal 1", passed);
-    // A process ends with us, and answers for its tasks itself.
+    // A process ends with Switchboard, so it has no tasks of an earlier run.
     asked("", "; principal 2", passed);
 }
 
-/// The list of 2025-11-25, which names the tasks of all.
+/// `tasks/list` of 2025-11-25, in which a server names the tasks of all clients.
 #[test]
 fn remote_list_has_own_tasks_only() {
     let listed = |client: &str, shown: &str| {
@@ -256,7 +256,7 @@ fn remote_list_has_own_tasks_only() {
     }
 }
 
-/// The id of a stateless client's cancelled request is free as soon as no answer can follow.
+/// A stateless client's cancelled id is free as soon as no answer can follow.
 #[test]
 fn cancelled_ids_become_free() {
     let open = |given: &str, story: &str| {
@@ -281,13 +281,13 @@ fn cancelled_ids_become_free() {
         A> {"method":"notifications/cancelled","params":{"requestId":"a"}}
             1< {"method":"notifications/cancelled","params":{"requestId":3}}
     "#;
-    // The late answer itself.
+    // After the late answer.
     open("", &format!(r#"{cancelled} 1> {{"id":3,"result":{{}}}} -> A as "a""#));
-    // The end of its time.
+    // After the timeout.
     open("", &format!("{cancelled}\n+59.9s\n+0.1s\nno answer A \"a\""));
-    // The end of the process.
+    // After the end of the process.
     open("", &format!("{cancelled}\n1 ends: exit code 1\nno answer A \"a\"\n- restart after a pause"));
-    // An answer that is withheld.
+    // After an answer that is not passed on.
     let denied = r#"{"id":3,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{}}}}}"#;
     open(
         "; denies sampling",
@@ -304,7 +304,7 @@ fn cancelled_ids_become_free() {
     );
 }
 
-/// Many cancelled requests do not keep many ids in use.
+/// The number of reserved ids is limited.
 #[test]
 fn oldest_cancelled_ids_make_room() {
     let mut story = r#"

@@ -1,9 +1,9 @@
-//! Our own subscription at a modern server, for clients of several servers. A server, or a proxy on the way, may end it at
-//! any time; what changes until it is open again must not be lost.
+//! Our own subscription at a modern server, for clients of several servers. A server, or a proxy in front of it, may end it
+//! at any time. Changes until it is reopened must not be lost.
 
 use super::eras::play;
 
-/// A client of all servers whose own subscription is open and acknowledged, like ours at the server (3).
+/// A client of all servers. Its subscription is open and acknowledged, and so is ours at the server (3).
 const LISTENS: &str = r#"
     given era modern; idle_ttl 1000min; linger 1000min
     A comes; folder /p; server all
@@ -48,8 +48,8 @@ fn after(end: &str, story: &str) {
     play(&format!("{LISTENS}\n{end}\n{story}"));
 }
 
-/// The ways in which a server ends a subscription. The gateway makes a result of a closed stream, and an error of a broken
-/// connection.
+/// The ways in which a server ends a subscription. The gateway turns a closed stream into a result, and a broken connection
+/// into an error.
 const ENDS: [&str; 3] = [
     r#"1> {"id":3,"result":{"resultType":"complete","_meta":{$sub:3}}}"#,
     r#"1> {"id":3,"error":{"code":-32603,"message":"the connection broke"}}"#,
@@ -80,7 +80,7 @@ fn ended_listen_is_opened_again() {
 }
 
 #[test]
-fn equal_lists_after_a_gap_are_no_news() {
+fn equal_lists_after_a_gap_are_silent() {
     let story = format!(
         r#"
         +1s
@@ -96,7 +96,7 @@ fn equal_lists_after_a_gap_are_no_news() {
 }
 
 #[test]
-fn pause_before_a_listen_doubles() {
+fn reopen_delay_doubles() {
     let mut story = String::new();
     for (ends, pause) in [1, 2, 4, 8, 16, 32, 64, 64].into_iter().enumerate() {
         let id = 8 + ends as u32;
@@ -105,9 +105,9 @@ fn pause_before_a_listen_doubles() {
     after(ENDS[1], &story);
 }
 
-/// A proxy that ends every stream after a while does not make the pause long.
+/// A proxy that ends every stream after a while does not cause a long delay.
 #[test]
-fn steady_listen_ends_a_long_pause() {
+fn stable_listen_resets_a_long_delay() {
     let mut story = String::new();
     for (ends, pause) in [1, 2, 4, 8, 16, 32].into_iter().enumerate() {
         let id = 8 + ends as u32;
@@ -120,7 +120,7 @@ fn steady_listen_ends_a_long_pause() {
 }
 
 #[test]
-fn pause_begins_anew_after_a_good_listen() {
+fn stable_listen_resets_the_delay() {
     let round = |id: u32, tools: u32| {
         let told = r#""tools":[{"name":"x"}],"ttlMs":6000"#;
         format!(
@@ -132,12 +132,12 @@ fn pause_begins_anew_after_a_good_listen() {
     let failed = format!("+1s\n{}\n{}\n+2s\n", listen(8), fails(8));
     let stood = format!("+4s\n{}\n+1s\n{}", fails(9), listen(11));
     after(ENDS[1], &format!("{failed}{}{stood}", round(9, 10)));
-    // One that ends as soon as it is acknowledged is not opened again each second for ever.
+    // A subscription that ends right after its acknowledgement is reopened with a growing delay.
     let fell = format!("{}\n+3.9s\n+0.1s\n{}", fails(9), listen(11));
     after(ENDS[1], &format!("{failed}{}{fell}", round(9, 10)));
 }
 
-/// The lists are then as fresh as their server says.
+/// The lists then expire by their `ttlMs`.
 #[test]
 fn server_without_listen_is_not_asked_again() {
     after(
@@ -183,7 +183,7 @@ fn next_process_listens_without_a_pause() {
 }
 
 #[test]
-fn nobody_listens_after_the_last_client() {
+fn last_client_closes_the_listen() {
     after(
         ENDS[0],
         r#"
@@ -193,7 +193,7 @@ fn nobody_listens_after_the_last_client() {
     );
 }
 
-/// What changed while nobody listened is found by the next client.
+/// The next client gets lists that changed while there was no subscription.
 #[test]
 fn lists_are_fetched_for_the_next_client() {
     let story = format!(
@@ -216,7 +216,7 @@ fn lists_are_fetched_for_the_next_client() {
     after(left, &story);
 }
 
-/// The pause is for servers that refuse; a client that comes meanwhile does not wait for its end.
+/// The delay protects servers that refuse. A new client does not wait for its end.
 #[test]
 fn next_client_does_not_wait_for_a_listen() {
     let story = format!(
@@ -236,7 +236,7 @@ fn next_client_does_not_wait_for_a_listen() {
     after(ENDS[0], &story);
 }
 
-/// Resources and tasks that clients listen to are named again.
+/// The new subscription includes the clients' resources and tasks.
 #[test]
 fn resources_are_listened_to_again() {
     play(
@@ -270,8 +270,8 @@ fn resources_are_listened_to_again() {
     );
 }
 
-/// A client of all servers that listens to a resource; our own subscription (8) is acknowledged. It then listens to another
-/// one, too: our next subscription is 10.
+/// A client of all servers that subscribes to a resource; our own subscription (8) is acknowledged. The client then
+/// subscribes to another one: our next subscription is 10.
 const WIDENED: &str = r#"
     A comes; folder /p; server all
     A> {"id":"a","method":"resources/list","params":{$M}}
@@ -298,22 +298,22 @@ const WIDENED: &str = r#"
         1< {"id":10,"method":"subscriptions/listen","params":{$M,"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x:a","x:b"]}}}
 "#;
 
-/// The server agrees to both resources on our next subscription (10).
+/// The server accepts both resources on our next subscription (10).
 const AGREED: &str = r#"1> {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"resourceSubscriptions":["x:a","x:b"]},"_meta":{$sub:10}}}"#;
 
-/// The client's second subscription is opened, with these resources.
+/// The client's second subscription is acknowledged with these resources.
 fn opened(resources: &str) -> String {
     format!(
         r#"A< {{"method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{$sub:"t"}},"notifications":{{{resources}}}}}}}"#
     )
 }
 
-/// What the client is told of the second subscription.
+/// The acknowledgement of the client's second subscription.
 const OPENED: &str = r#""resourceSubscriptions":["x:b"]"#;
 
 const UNHEARD: &str = "- no listener for notifications/resources/updated";
 
-/// We close a subscription that the next one has replaced.
+/// Switchboard closes a replaced subscription.
 fn closed(id: u32) -> String {
     format!(
         r#"1< {{"method":"notifications/cancelled","params":{{"reason":"replaced by another subscription","requestId":{id}}}}}"#
@@ -326,7 +326,7 @@ fn updated(uri: &str, id: u32) -> String {
     )
 }
 
-/// The client hears of a resource on its own subscription.
+/// The client gets an update on its own subscription.
 fn heard(uri: &str, on: &str) -> String {
     format!(
         r#"A< {{"method":"notifications/resources/updated","params":{{"uri":"{uri}","_meta":{{$sub:"{on}"}}}}}}"#
@@ -342,9 +342,9 @@ fn widened(settings: &str, closed_before: &str, lines: &[String]) {
     ));
 }
 
-/// What a server says on the one before it has read the next is not lost. Afterwards it counts once.
+/// Updates on the old subscription count until the server has acknowledged the new one. Afterwards they count once.
 #[test]
-fn replaced_listen_is_heard_until_the_next() {
+fn old_listen_counts_until_the_next_is_open() {
     widened(
         "",
         &closed(3),
@@ -364,7 +364,7 @@ fn replaced_listen_is_heard_until_the_next() {
     );
 }
 
-/// Each subscription to a remote server has a stream of its own, whose messages may overtake those of the other.
+/// Subscriptions to a remote server have separate streams, whose messages may overtake each other.
 #[test]
 fn streams_may_overtake_each_other() {
     let list_changed =
@@ -394,22 +394,22 @@ fn streams_may_overtake_each_other() {
     );
 }
 
-/// The subscription before it goes on, also if the server refuses the next one.
+/// The old subscription stays open if the server refuses the next one.
 #[test]
-fn refused_listen_replaces_nothing() {
+fn refused_listen_keeps_the_old_one() {
     let story = [fails(10), opened(""), updated("x:a", 8), heard("x:a", "s"), "+1s".to_owned()];
     widened("", &closed(3), &story);
 }
 
-/// A server that says something on a subscription has opened it.
+/// Any message on a subscription shows that it is open.
 #[test]
 fn first_message_counts_as_acknowledgement() {
     widened("", &closed(3), &[updated("x:b", 10), closed(8), opened(OPENED), heard("x:b", "t")]);
 }
 
-/// A window relays messages to a daemon, which knows a subscription by the number that the window has given it.
+/// A window relays messages to a daemon, which knows a subscription by the window's id for it.
 #[test]
-fn relayed_news_have_the_clients_id() {
+fn relayed_notices_have_the_clients_id() {
     let news = |method: &str, id: &str| {
         format!(r#"{{"method":"notifications/{method}","params":{{"_meta":{{$sub:{id}}}}}}}"#)
     };

@@ -1,5 +1,5 @@
-//! Log messages of a legacy server for modern clients. They name no request, so they reach one only while the server works
-//! on nothing else.
+//! Log messages of a legacy server for modern clients. They name no request, so they reach a request only while the server
+//! works on no other.
 
 use super::eras_for_modern::{OPEN, PAUSED, open, tell};
 
@@ -56,7 +56,7 @@ fn log_messages_belong_to_the_only_request() {
 
 /// Two windows share the process.
 #[test]
-fn log_of_one_window_is_not_anothers() {
+fn log_stays_in_its_window() {
     called(
         &format!(
             r#"
@@ -77,9 +77,9 @@ fn log_of_one_window_is_not_anothers() {
     );
 }
 
-/// The other one has not asked for log messages.
+/// The other call has no `logLevel`.
 #[test]
-fn silent_request_counts_as_well() {
+fn request_without_log_level_blocks_the_log() {
     for request in
         [r#""method":"tools/call","params":{"name":"u",$E}"#, r#""method":"tools/list","params":{$E}"#]
     {
@@ -96,9 +96,9 @@ fn silent_request_counts_as_well() {
     }
 }
 
-/// A legacy window hears all log messages of the process, a modern one those of its own requests.
+/// A legacy window gets all log messages of the process, a modern one those of its own requests.
 #[test]
-fn log_of_a_legacy_window_is_not_anothers() {
+fn legacy_window_blocks_the_log() {
     let capabilities = r#""capabilities":{"elicitation":{"form":{},"url":{}},"sampling":{}}"#;
     called(&format!(
         r#"
@@ -131,7 +131,7 @@ fn log_of_a_legacy_window_is_not_anothers() {
 
 /// The server may still work on the paused call.
 #[test]
-fn log_of_a_paused_call_is_not_anothers() {
+fn paused_call_blocks_the_log() {
     tell(&logged(&format!(
         r#"{OPEN}{PAUSED}
         A> {{"id":"l","method":"tools/list","params":{{$L}}}}
@@ -145,9 +145,9 @@ fn log_of_a_paused_call_is_not_anothers() {
     )));
 }
 
-/// A server may go on with a cancelled call for a while, and need not answer it.
+/// A server may continue a cancelled call for a while, and need not answer it.
 #[test]
-fn log_of_a_cancelled_call_is_not_anothers() {
+fn cancelled_call_blocks_the_log() {
     let cancelled = r#"
         A> {"id":"c","method":"tools/call","params":{"name":"u",$E}}
             1< {"id":5,…
@@ -172,10 +172,10 @@ fn log_of_a_cancelled_call_is_not_anothers() {
     }
 }
 
-/// Switchboard asks for lists on behalf of all clients: what a server logs about that tells nothing of any. Some servers answer a
-/// list after they have logged about a later call.
+/// Switchboard requests lists for all clients, so log messages about lists are not private. Some servers answer a list
+/// after they have logged about a later call.
 #[test]
-fn our_own_lists_do_not_count() {
+fn own_list_requests_do_not_block_the_log() {
     called(&format!(
         r#"
         B comes; server all

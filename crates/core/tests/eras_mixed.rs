@@ -1,4 +1,4 @@
-//! Modern clients of several servers, legacy ones among them: what Switchboard says of all of them, and errors of one.
+//! Modern clients of several servers, some of them legacy: merged discovery and lists, and errors of one server.
 
 use super::eras::play;
 
@@ -44,7 +44,7 @@ fn legacy_tasks_are_not_discovered() {
     );
 }
 
-/// They share the process and the lists with modern clients.
+/// Legacy clients share the process and the lists with modern clients.
 #[test]
 fn legacy_clients_still_see_tasks() {
     play(
@@ -106,13 +106,13 @@ fn errors_have_modern_codes() {
     );
 }
 
-/// A single server with names of its own, whose words are those of one server.
+/// A single server with plain names, whose discovery is that of the server itself.
 const PLAIN: &str = r#"
     given plain; linger 10min
 "#;
 
 #[test]
-fn only_legacy_server_is_discovered() {
+fn single_legacy_server_is_discovered() {
     play(&format!(
         r#"
         {PLAIN}
@@ -134,9 +134,9 @@ fn only_legacy_server_is_discovered() {
     ));
 }
 
-/// The server takes so long that its client is shown what is known of it.
+/// The server is slow, so its client gets the stored answers.
 #[test]
-fn client_is_shown_the_words_of_its_era() {
+fn stored_welcome_is_of_the_clients_era() {
     for (given, shown) in [
         (
             r#"stored read for "2026-07-28" {"x":{}}"#,
@@ -159,9 +159,9 @@ fn client_is_shown_the_words_of_its_era() {
     }
 }
 
-/// A server that takes its time, with what it has offered to clients of both eras, other than this one.
+/// A slow server with stored lists from other clients, of one era or of both.
 #[test]
-fn modern_client_is_shown_what_may_hold() {
+fn stored_lists_are_of_the_servers_era() {
     let stored = r#"stored old for "2025-06-18" {"x":{}}"#;
     let other = r#"stored new for "2026-07-28" {"x":{}}"#;
     let probed = "start 1 at /p\n+10s";

@@ -1,9 +1,9 @@
-//! Paused calls after their end, and after their client: late questions, and clients without a session that are replaced.
+//! Late questions about ended calls, and clients without a session that are replaced during a pause.
 
 use super::eras::play;
 use super::eras_for_modern::{ASKED, OPEN, PAUSED, open, pause, tell};
 
-/// The server's handler of an ended call asks once more, which is not about the next call.
+/// The server asks again about an ended call, not about the next call.
 #[test]
 fn late_question_after_expiry_is_refused() {
     pause(
@@ -110,7 +110,7 @@ fn next_process_takes_a_call_at_once() {
     ));
 }
 
-/// The question and the cancellation may cross.
+/// A question and a cancellation may cross.
 #[test]
 fn question_may_cross_a_cancellation() {
     for end in [
@@ -144,7 +144,7 @@ fn question_may_cross_a_cancellation() {
     }
 }
 
-/// A client without a session, whose call is paused. The gateway may replace such a client by another one.
+/// A client without a session whose call is paused. The gateway may replace such a client.
 #[track_caller]
 fn replaced(story: &str) {
     let before = format!("{OPEN}{PAUSED}")
@@ -192,7 +192,7 @@ fn client_may_be_asked_before_it_is_replaced() {
     );
 }
 
-/// Nobody continues the call: then nothing of the client remains.
+/// If the call is not continued, nothing of the client remains.
 #[test]
 fn departed_client_is_forgotten_in_time() {
     let before = format!("{OPEN}{PAUSED}")
@@ -210,7 +210,7 @@ fn departed_client_is_forgotten_in_time() {
     ));
 }
 
-/// A server that asks has a process for each client.
+/// A server that asks questions has a process for each client.
 #[test]
 fn call_of_another_client_does_not_wait() {
     pause(
@@ -227,10 +227,10 @@ fn call_of_another_client_does_not_wait() {
     );
 }
 
-/// `$ELICITS` in a story: the declaration of a client that answers elicitation only.
+/// `$ELICITS` in a story: the declaration of a client with elicitation only.
 const ELICITS: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
 
-/// A client without a session, whose call is paused, and which declares something else from then on.
+/// A client without a session whose call is paused, and which declares other capabilities from then on.
 #[track_caller]
 fn declares_less(story: &str) {
     let before = format!("{OPEN}{PAUSED}")
@@ -239,9 +239,9 @@ fn declares_less(story: &str) {
     tell(&format!("{before}{story}").replace("$ELICITS", ELICITS));
 }
 
-/// It gets no question that it has not declared to answer.
+/// The client gets no question without the capability in its continuation.
 #[test]
-fn undeclared_question_is_refused_by_the_continuation() {
+fn continuation_refuses_undeclared_question() {
     declares_less(
         r#"
         1> {"id":"r","method":"sampling/createMessage","params":{"x":1}}
@@ -263,7 +263,7 @@ fn undeclared_question_is_refused_by_the_continuation() {
 }
 
 #[test]
-fn continuation_without_other_questions_goes_on() {
+fn call_continues_after_undeclared_question() {
     declares_less(
         r#"
         1> {"id":"r","method":"sampling/createMessage","params":{"x":1}}
@@ -276,9 +276,9 @@ fn continuation_without_other_questions_goes_on() {
     );
 }
 
-/// The process is for what the client has declared since.
+/// The process has the capabilities of the client's latest declaration.
 #[test]
-fn call_is_asked_what_it_has_declared() {
+fn questions_follow_the_calls_declaration() {
     tell(
         &r#"
         given era legacy
@@ -329,7 +329,7 @@ fn undeclared_modes_are_refused() {
 
 /// The client gets neither the question nor the state with which it could continue the call.
 #[test]
-fn pause_that_does_not_fit_ends_the_call() {
+fn unread_question_ends_the_call() {
     let told = OPEN.replace("given era legacy;", "given era legacy; client_bytes 1000;");
     tell(&format!(
         r#"{told}

@@ -1,9 +1,9 @@
-//! Roots of modern clients at legacy servers: a client is asked within its only call, and its answer reaches a process that
-//! nobody else uses. Every other process hears of the folder of its workspace.
+//! Roots of modern clients at legacy servers. A client is asked during its only call, and its answer reaches only a process
+//! that no other client uses. Every other process gets the folder of its workspace.
 
 use super::eras::play;
 
-/// `$R` in a story: the declaration of a client that answers `roots/list`.
+/// `$R` in a story: the declaration of a client with roots.
 const ASKED: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{},"elicitation":{}}}"#;
 
 /// `$call` in a story: the parameters of the call.
@@ -29,7 +29,7 @@ pub(crate) fn open(story: &str) {
     tell(&format!("{OPEN}{story}"));
 }
 
-/// The same, and the server has asked for roots.
+/// The same, after the server has asked for roots.
 pub(crate) const PAUSED: &str = r#"
     1> {"id":"r","method":"roots/list"}
         A< {"id":"a","result":{"resultType":"input_required","inputRequests":{"1":{"method":$ask}},"requestState":"…"}}
@@ -87,9 +87,9 @@ fn read_is_paused_for_roots() {
     );
 }
 
-/// The folder of the workspace stays the answer for all windows there.
+/// All windows of the workspace keep the folder as the answer.
 #[test]
-fn roots_that_are_the_folder_change_nothing() {
+fn roots_equal_to_folder_change_nothing() {
     for spelling in [r#"{"uri":"file:///w"}"#, r#"{"uri":"file:///w/","name":"W"}"#, r#"{"uri":"FILE:/%77"}"#]
     {
         pause(&format!(
@@ -114,7 +114,7 @@ fn roots_that_are_the_folder_change_nothing() {
 }
 
 #[test]
-fn question_without_a_single_call_gets_the_folder() {
+fn question_needs_exactly_one_call() {
     let folder = |id: &str| {
         format!(
             r#"
@@ -144,9 +144,9 @@ fn question_without_a_single_call_gets_the_folder() {
     );
 }
 
-/// A call that waits for other input counts like an open one.
+/// A call that is paused for another question counts as open.
 #[test]
-fn paused_call_and_another_are_two() {
+fn paused_call_counts_as_a_call() {
     open(
         r#"
         1> {"id":"q","method":"elicitation/create","params":{}}
@@ -170,7 +170,7 @@ fn paused_call_and_another_are_two() {
 }
 
 #[test]
-fn useless_answers_mean_the_folder() {
+fn malformed_roots_mean_the_folder() {
     let long = format!(r#"{{"roots":[{{"uri":"file:///x","name":"{}"}}]}}"#, "n".repeat(300_000));
     for useless in [
         "{}",
@@ -185,7 +185,7 @@ fn useless_answers_mean_the_folder() {
         r#"{"roots":[{"uri":"file:///x"}],"roots":[]}"#,
         &long,
     ] {
-        // It is asked again in the next call.
+        // The client is asked again during the next call.
         pause(&format!(
             r#"
             {}
@@ -203,7 +203,7 @@ fn useless_answers_mean_the_folder() {
 }
 
 #[test]
-fn surplus_roots_are_left_out() {
+fn surplus_roots_are_ignored() {
     let roots = |count: usize| {
         let all: Vec<String> = (0..count).map(|at| format!(r#"{{"uri":"file:///{at}"}}"#)).collect();
         format!(r#"{{"roots":[{}]}}"#, all.join(","))
@@ -212,7 +212,7 @@ fn surplus_roots_are_left_out() {
 }
 
 #[test]
-fn question_that_nobody_answers_ends_in_an_error() {
+fn unanswered_question_gets_an_error() {
     pause(
         r#"
         +10min
@@ -226,7 +226,7 @@ fn question_that_nobody_answers_ends_in_an_error() {
     );
 }
 
-/// A state that is not good shows nothing.
+/// With an invalid state, the roots are ignored.
 #[test]
 fn forged_state_shows_no_roots() {
     for call in [r#""name":"t","requestState":"AAAA","#, r#""name":"u","requestState":"$state1","#] {
@@ -242,7 +242,7 @@ fn forged_state_shows_no_roots() {
     }
 }
 
-/// Roots without a question are not looked at.
+/// Roots without a question are ignored.
 #[test]
 fn unasked_roots_are_ignored() {
     open(&format!(
@@ -285,9 +285,9 @@ fn server_may_withdraw_its_question() {
     ));
 }
 
-/// Both questions are answered at once.
+/// One answer serves both questions.
 #[test]
-fn second_question_during_the_pause_needs_no_round() {
+fn known_roots_need_no_second_round() {
     pause(&format!(
         r#"
         1> {{"id":"r2","method":"roots/list"}}
@@ -300,7 +300,7 @@ fn second_question_during_the_pause_needs_no_round() {
 }
 
 #[test]
-fn call_may_end_before_it_is_continued() {
+fn answer_during_the_pause_is_kept() {
     pause(&format!(
         r#"
         1> {{"id":1,"result":{{"content":[]}}}}
@@ -312,9 +312,9 @@ fn call_may_end_before_it_is_continued() {
     ));
 }
 
-/// A root that the owner or the request has chosen needs no question.
+/// A root from the config or the request needs no question.
 #[test]
-fn pinned_and_split_servers_have_their_root() {
+fn pinned_and_split_roots_are_fixed() {
     let begun = "start 1 at /w\n1 spawns\n";
     for (given, comes, early, late) in [
         ("", "; pinned /w", begun, ""),
@@ -340,7 +340,7 @@ fn pinned_and_split_servers_have_their_root() {
 }
 
 #[test]
-fn denied_roots_pause_no_call() {
+fn denied_roots_do_not_pause() {
     tell(&format!(
         "{}{}",
         OPEN.replace("given era legacy;", "given era legacy; denies roots;"),
@@ -376,7 +376,7 @@ fn next_process_is_told_at_once() {
 }
 
 #[test]
-fn client_that_leaves_refuses_the_question() {
+fn disconnect_refuses_the_question() {
     tell(&format!(
         r#"{OPEN}{PAUSED}
         B comes; folder /w
@@ -389,10 +389,9 @@ fn client_that_leaves_refuses_the_question() {
     ));
 }
 
-/// A server that was taken for one that ignores the folder ends after its call. The next process has the folder, and is told
-/// the roots.
+/// A server that seemed to ignore the folder ends after its call. The next process runs in the folder and gets the roots.
 #[test]
-fn server_in_the_wrong_folder_ends_after_its_answer() {
+fn misplaced_server_ends_after_its_answer() {
     tell(&format!(
         r#"
         given scope global; known_package x; era legacy
@@ -429,7 +428,7 @@ fn server_in_the_wrong_folder_ends_after_its_answer() {
 
 /// The answer belongs to the client that gave it.
 #[test]
-fn client_that_leaves_takes_its_roots_along() {
+fn departed_client_takes_its_roots_along() {
     tell(&format!(
         r#"{}{PAUSED}
         {}
@@ -445,9 +444,9 @@ fn client_that_leaves_takes_its_roots_along() {
     ));
 }
 
-/// What a client no longer declares is not told any more.
+/// A server no longer gets the roots of a client that has stopped declaring them.
 #[test]
-fn roots_that_are_not_declared_any_more_are_not_told() {
+fn undeclared_roots_are_not_sent_again() {
     pause(&format!(
         r#"
         {}
@@ -463,9 +462,9 @@ fn roots_that_are_not_declared_any_more_are_not_told() {
     ));
 }
 
-/// Requests without a session may be those of several programs: what one of them shows counts for its call.
+/// Requests without a session may come from several programs, so roots count only for their call.
 #[test]
-fn without_a_session_an_answer_counts_for_its_call() {
+fn sessionless_answer_counts_for_its_call() {
     tell(&format!(
         r#"{}{PAUSED}
         {}
@@ -490,9 +489,9 @@ fn without_a_session_an_answer_counts_for_its_call() {
     ));
 }
 
-/// Calls that have ended with their process wait for nobody.
+/// Calls that failed with their process do not count towards the limit on paused calls.
 #[test]
-fn crashed_calls_are_not_paused_ones() {
+fn crashed_calls_free_their_pauses() {
     let calls: String = (3..18)
         .map(|id| {
             format!(

@@ -1,9 +1,9 @@
-//! Roots of modern clients that share the processes of legacy servers: a process hears of the roots of one client only if
-//! nobody else uses it.
+//! Roots of modern clients that share processes of legacy servers. A process gets a client's roots only if no other client
+//! uses it.
 
 use super::eras_roots::{OPEN, PAUSED, TWO, open, shows, tell};
 
-/// Earlier runs have seen the server ask, so that a process is bound to roots by its first use.
+/// The server is known to ask for roots, so its first use binds a process to roots.
 fn known_to_ask() -> String {
     OPEN.replace("given era legacy;", "given asks_roots; era legacy;")
 }
@@ -15,7 +15,7 @@ const JOIN: &str = r#"
         1< {"id":3,…}
 "#;
 
-/// Two windows use the process: neither is asked.
+/// Two windows use the process, so neither is asked.
 #[test]
 fn shared_process_gets_the_folder() {
     open(&format!(
@@ -29,9 +29,9 @@ fn shared_process_gets_the_folder() {
     ));
 }
 
-/// The folder is the answer for both, so that they go on sharing.
+/// Both windows have the folder as their answer, so they keep sharing.
 #[test]
-fn windows_share_a_process_that_was_told_the_folder() {
+fn process_with_the_folder_stays_shared() {
     open(&format!(
         r#"
         {JOIN}
@@ -48,10 +48,10 @@ fn windows_share_a_process_that_was_told_the_folder() {
     ));
 }
 
-/// Another window has come meanwhile: the process is told the folder, and the next request of the client goes to a process
-/// with its roots.
+/// Another window joined during the pause: the process gets the folder, and the next request of the client goes to a
+/// process with its roots.
 #[test]
-fn window_that_joins_during_the_pause_keeps_the_folder() {
+fn joining_window_keeps_the_folder() {
     tell(&format!(
         r#"{}{PAUSED}
         {JOIN}
@@ -77,9 +77,9 @@ fn window_that_joins_during_the_pause_keeps_the_folder() {
     ));
 }
 
-/// A process with the roots of one window is not used by others.
+/// Other windows do not use a process with the roots of one window.
 #[test]
-fn told_process_is_left_by_other_windows() {
+fn other_windows_leave_process_with_roots() {
     tell(&format!(
         r#"{}
         B comes; folder /w
@@ -100,9 +100,9 @@ fn told_process_is_left_by_other_windows() {
     ));
 }
 
-/// A state that another window has got hold of continues the call, but shows no roots.
+/// Another window with a stolen state can continue the call, but its roots are ignored.
 #[test]
-fn roots_of_another_window_are_not_taken() {
+fn roots_of_another_window_are_ignored() {
     tell(&format!(
         r#"{}{PAUSED}
         B comes; folder /w
@@ -115,7 +115,7 @@ fn roots_of_another_window_are_not_taken() {
     ));
 }
 
-/// A process that serves everybody: one identity never hears of the roots of another.
+/// A process that all identities share never gets the roots of one of them.
 #[test]
 fn roots_of_another_principal_are_not_told() {
     tell(&format!(

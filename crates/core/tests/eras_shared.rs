@@ -2,11 +2,11 @@
 
 use crate::eras::play;
 
-/// The first number that a translator uses for requests of its own.
+/// First id of a translator's own requests.
 const FIRST_OWN_ID: u64 = 1 << 52;
 
-/// Two clients, whose server of unknown era refuses `initialize` and has the capabilities `$C`. `$1` is the first request
-/// of the translator after that, and so on.
+/// Two clients whose server of unknown era refuses `initialize` and has the capabilities `$C`. `$1` is the translator's
+/// next request, `$2` the one after it, and so on.
 const GREETED: &str = r#"
     A starts 1
     A> {"id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}} -> 1 as 1
@@ -26,7 +26,7 @@ const GREETED: &str = r#"
 fn greeted(capabilities: &str, welcome: &str, story: &str) {
     let mut story = format!("{GREETED}{story}").replace("$C", capabilities).replace("$W", welcome);
     for number in 0..20 {
-        // The id of `initialize` counts as the first one.
+        // The ids continue from that of `initialize`.
         story = story.replace(&format!("${number},"), &format!("{},", FIRST_OWN_ID + 2 + number));
         story = story.replace(&format!("${number}}}"), &format!("{}}}", FIRST_OWN_ID + 2 + number));
     }
@@ -64,9 +64,9 @@ fn each_subscriber_hears_its_own_updates() {
     );
 }
 
-/// The server may refuse a subscription at one time and allow it at another.
+/// The server may refuse a subscription and accept it later.
 #[test]
-fn refusal_of_one_is_not_that_of_another() {
+fn refusal_stays_with_its_client() {
     const RESOURCES: &str = r#"{"resources":{"subscribe":true}}"#;
     greeted(
         RESOURCES,
@@ -86,9 +86,9 @@ fn refusal_of_one_is_not_that_of_another() {
     );
 }
 
-/// The server works on the task, which says nothing about the other call.
+/// Progress of the task is no progress of the other call.
 #[test]
-fn polled_task_keeps_no_other_call_alive() {
+fn polled_task_does_not_extend_other_calls() {
     let mut story = r#"
         A> {"id":"a","method":"tools/call","params":{"name":"silent"}}
             1< {"id":3,"method":"tools/call","params":{$T,"name":"silent"}}

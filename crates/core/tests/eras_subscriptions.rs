@@ -1,10 +1,10 @@
-//! Subscriptions of modern clients that Switchboard keeps: at legacy servers, and at several servers. What servers have not
-//! agreed to is not acknowledged.
+//! Subscriptions of modern clients that Switchboard keeps: at legacy servers, and at several servers. Only resources that
+//! their servers accepted are acknowledged.
 
 use super::eras::play;
 use super::eras_for_modern::{OPEN, tell};
 
-/// A modern client of a legacy server that tells of changes of its tools and resources.
+/// A modern client of a legacy server that announces changes of its tools and resources.
 fn subscribing() -> String {
     let capabilities = r#""tools":{"listChanged":true}"#;
     let with = format!(r#""resources":{{"subscribe":true}},{capabilities}"#);
@@ -53,7 +53,7 @@ fn subscription_is_kept_for_the_client() {
     );
 }
 
-/// The server has not declared that it tells of resources.
+/// The server has not declared resource subscriptions.
 #[test]
 fn undeclared_subscription_is_not_promised() {
     tell(&format!(
@@ -87,7 +87,7 @@ fn refused_resource_is_not_promised() {
     ));
 }
 
-/// The server may have subscribed all the same.
+/// The server may have accepted the subscription nevertheless.
 #[test]
 fn silent_server_promises_nothing() {
     subscribe(&format!(
@@ -107,7 +107,7 @@ fn silent_server_promises_nothing() {
     ));
 }
 
-/// A second subscription to the same resource waits for the same answer, and later ones for none.
+/// A second subscription to the same resource waits for the same answer; later ones do not wait.
 #[test]
 fn server_is_asked_once() {
     let all = r#""resourceSubscriptions":["x:y"]"#;
@@ -131,9 +131,9 @@ fn server_is_asked_once() {
     ));
 }
 
-/// What is refused at one time may be agreed to at another, and belongs to the later subscription only.
+/// A server may accept a resource that it refused before. This counts only for the later subscription.
 #[test]
-fn later_agreement_is_not_the_earlier_ones() {
+fn acceptance_is_for_the_later_listen_only() {
     subscribe(&format!(
         r#"
         {}
@@ -155,7 +155,7 @@ fn later_agreement_is_not_the_earlier_ones() {
 }
 
 #[test]
-fn cancelled_subscription_is_not_acknowledged() {
+fn cancelled_listen_is_not_acknowledged() {
     subscribe(&format!(
         r#"
         {}
@@ -169,9 +169,9 @@ fn cancelled_subscription_is_not_acknowledged() {
     ));
 }
 
-/// Both subscriptions want the same, and only the first is given up.
+/// Two subscriptions to the same resource, of which the first is cancelled.
 #[test]
-fn cancelled_subscription_leaves_the_later_one() {
+fn cancelled_listen_leaves_the_later_one() {
     subscribe(&format!(
         r#"
         {}
@@ -188,9 +188,9 @@ fn cancelled_subscription_leaves_the_later_one() {
     ));
 }
 
-/// The answer to a subscription that was taken back says nothing about the next one.
+/// The answer to a cancelled subscription does not count for the next one.
 #[test]
-fn late_answer_is_not_that_of_the_next_subscription() {
+fn late_answer_is_not_for_the_next_listen() {
     for late in [r#""result":{}"#, r#""error":{"code":-32602,"message":"no"}"#] {
         subscribe(&format!(
             r#"
@@ -211,7 +211,7 @@ fn late_answer_is_not_that_of_the_next_subscription() {
     }
 }
 
-/// The next process is asked in place of the one that has ended.
+/// The next process gets the subscription instead.
 #[test]
 fn crash_does_not_answer_a_subscription() {
     subscribe(&format!(
@@ -235,7 +235,7 @@ fn crash_does_not_answer_a_subscription() {
     ));
 }
 
-/// The next process may be that of another version of the server.
+/// The next process may be another version of the server.
 #[test]
 fn next_process_may_lack_subscriptions() {
     subscribe(&format!(
@@ -257,7 +257,7 @@ fn next_process_may_lack_subscriptions() {
     ));
 }
 
-/// What the server announces is known once it has answered the handshake.
+/// The handshake shows which changes the server announces.
 #[test]
 fn first_request_may_be_a_subscription() {
     tell(&format!(
@@ -284,7 +284,7 @@ fn first_request_may_be_a_subscription() {
     );
 }
 
-/// A client of two servers, of which one speaks the modern era.
+/// A client of two servers, one of them modern.
 const BOTH: &str = r#"
     given servers more; era legacy; server 1; era modern
     A comes; folder /p; server all
@@ -321,7 +321,7 @@ fn both(story: &str) {
 }
 
 #[test]
-fn each_server_agrees_to_its_own_resources() {
+fn each_server_accepts_its_own_resources() {
     both(&format!(
         r#"
         1> {{"id":9,"result":{{}}}}
@@ -337,7 +337,7 @@ fn each_server_agrees_to_its_own_resources() {
     ));
 }
 
-/// A modern server may refuse the whole subscription, or know of none.
+/// A modern server may refuse the whole subscription, or not support subscriptions.
 #[test]
 fn refused_listen_promises_nothing() {
     for (code, again) in [("-32602", "+1s"), ("-32601", "+20s")] {
@@ -354,7 +354,7 @@ fn refused_listen_promises_nothing() {
     }
 }
 
-/// A server whose process ends and that cannot be started again answers nothing.
+/// A server whose process ended, and which cannot be restarted, does not answer.
 #[test]
 fn failed_start_promises_nothing() {
     both(&format!(

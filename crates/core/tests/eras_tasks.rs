@@ -1,22 +1,22 @@
-//! Legacy clients that know tasks of 2025-11-25, at a modern server with the tasks extension. Two of them share a process.
+//! Two legacy clients with tasks of 2025-11-25 share a process of a modern server with the tasks extension.
 
 use crate::eras::play;
 
 /// The answer to `server/discover`.
 const FOUND: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"private"}"#;
 
-/// The answer to `tools/call` with a task, and what its client gets.
+/// The answer to `tools/call` with a task, from the server and for the client.
 const TASK: &str = r#"{"resultType":"task","taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null,"pollIntervalMs":5000}"#;
 const KNOWN: &str =
     r#"{"createdAt":"","lastUpdatedAt":"","pollInterval":5000,"status":"working","taskId":"t","ttl":null}"#;
 
-/// An answer to `tasks/get` of a task that wants to know something.
+/// An answer to `tasks/get` with a question.
 const WANTING: &str = r#"{"taskId":"t","status":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}}}"#;
 
-/// What a message about the task has in its `_meta`.
+/// The `_meta` of a message about the task.
 const RELATED: &str = r#""_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}"#;
 
-/// The id of the task of a call that the server has answered at once.
+/// The id of a task whose call the server answered at once.
 const KEPT: &str = "switchboard-0-3";
 
 #[track_caller]
@@ -43,7 +43,7 @@ fn tell(given: &str, story: &str) {
     play(&story.replace("$O", "45035996273704"));
 }
 
-/// A has begun a task.
+/// A has started a task.
 const BEGUN: &str = r#"
         A> {"id":"a","method":"tools/call","params":{"name":"x","task":{"ttl":60000}}}
             1< {"id":3,"method":"tools/call","params":{…"name":"x"}}
@@ -141,7 +141,7 @@ fn kept_result_ends_with_its_process() {
     );
 }
 
-/// The task works for longer than any request may take.
+/// The task runs for longer than the timeout of a request.
 #[test]
 fn result_is_waited_for() {
     begun(
@@ -208,7 +208,7 @@ fn cancelled_wait_leaves_the_task() {
 }
 
 #[test]
-fn lost_client_leaves_its_task_to_nobody() {
+fn task_of_a_lost_client_has_no_owner() {
     begun(
         "timeout 60s",
         r#"

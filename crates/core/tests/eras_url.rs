@@ -1,10 +1,10 @@
-//! Calls that a legacy server refuses until its modern client has opened a URL (−32042): sent again once, if the client
-//! has accepted all of them. A modern client does not know this code, nor others that are reserved.
+//! Calls that a legacy server refuses until the user opens URLs (−32042). They are sent again once, if the client has
+//! accepted all URLs. Modern clients never get this code, or other reserved ones.
 
 use super::eras::play;
 use super::eras_for_modern::{OPEN, PAUSED, open, tell};
 
-/// A call that its server has refused for two URLs.
+/// A call that its server refused until two URLs are opened.
 const REFUSED: &str = r#"
     A> {"id":"b","method":"tools/call","params":{"name":"t",$E}}
         1< {"id":3,"method":"tools/call","params":{"name":"t"}}
@@ -20,7 +20,7 @@ fn again(id: &str, responses: &str) -> String {
     )
 }
 
-/// A modern client that declares these capabilities gets this error for that of its legacy server.
+/// A modern client with these capabilities gets the second error for the first one of its legacy server.
 #[track_caller]
 fn refuse(method: &str, declared: &str, (error, expect): (&str, &str)) {
     let meta = format!(
@@ -44,7 +44,7 @@ fn refuse(method: &str, declared: &str, (error, expect): (&str, &str)) {
 const URL: &str = r#"{"mode":"url","elicitationId":"e","url":"https://x.test/"}"#;
 
 #[test]
-fn client_that_opens_no_urls_is_told() {
+fn missing_url_support_is_reported() {
     let lacking = r#""requiredCapabilities":{"elicitation":{"url":{}}}"#;
     let known = format!(r#"{{"code":-32042,"message":"m","data":{{"elicitations":[{URL}],"n":1.50}}}}"#);
     let told =
@@ -61,9 +61,9 @@ fn client_that_opens_no_urls_is_told() {
     refuse("tools/call", "{}", (own, &expect));
 }
 
-/// Without a URL, or where no request can be answered with a question, it is an error like any other.
+/// Without a usable URL, and for methods without `input_required`, it is an ordinary error.
 #[test]
-fn client_does_not_see_the_code() {
+fn unusable_url_error_gets_another_code() {
     for (method, data) in [
         ("tools/call", r#"{"elicitations":[]}"#.to_owned()),
         ("tools/call", r#"{"elicitations":7}"#.to_owned()),
@@ -78,7 +78,7 @@ fn client_does_not_see_the_code() {
     }
 }
 
-/// Codes that the specification keeps for itself would say something else than the server means.
+/// Reserved codes have another meaning in the modern era than in the server's error.
 #[test]
 fn reserved_codes_are_not_passed_on() {
     for (code, expect) in [
@@ -130,7 +130,7 @@ fn call_is_not_repeated_unless_accepted() {
 }
 
 #[test]
-fn state_of_a_refused_call_is_good_once() {
+fn url_state_is_valid_once() {
     let (one, other) = (again("c", ACCEPTED), again("d", ACCEPTED));
     open(&format!(
         r#"{REFUSED}
@@ -145,7 +145,7 @@ fn state_of_a_refused_call_is_good_once() {
 }
 
 #[test]
-fn state_of_a_refused_call_expires() {
+fn url_state_expires() {
     let again = again("c", ACCEPTED);
     open(&format!(
         r#"{REFUSED}
@@ -156,9 +156,9 @@ fn state_of_a_refused_call_expires() {
     ));
 }
 
-/// The oldest states make room.
+/// The oldest states are dropped.
 #[test]
-fn states_of_refused_calls_are_bounded() {
+fn url_states_are_bounded() {
     let refused = |at: u32| {
         let minted = at + 3;
         format!(
@@ -187,7 +187,7 @@ fn states_of_refused_calls_are_bounded() {
     ));
 }
 
-/// Another run may have a call with the same number.
+/// Another run may have a call with the same id.
 #[test]
 fn state_of_an_earlier_run_is_refused() {
     for (refused, responses, goes_on) in [
@@ -209,7 +209,7 @@ fn state_of_an_earlier_run_is_refused() {
     }
 }
 
-/// A state is for the identity, server, name and arguments that it was made for, whatever it continues.
+/// A state is valid only for its own identity, server, name and arguments.
 #[test]
 fn state_continues_its_own_call_only() {
     let expired = r#""error":{"code":-32602,…"kind":"input_expired"…"#;

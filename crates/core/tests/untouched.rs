@@ -1,13 +1,12 @@
-//! Byte identity through an aggregate, as a property: of a call, only the id, the name and the progress token change, and of
-//! its answer only the id, for clients of both eras. The simulator's eras scenario has the same promise for random
-//! interleavings, with plainer payloads.
+//! Property: in an aggregate, only the id, the name and the progress token of a call change, and only the id of its answer,
+//! for clients of both eras. The simulator's eras scenario checks the same for random interleavings, with simpler payloads.
 
 use crate::aggregates;
 use crate::eras::play;
 use crate::eras_aggregate;
 use proptest::prelude::*;
 
-/// JSON text as a string: parts that libraries spell in another way, or that look like the syntax around them.
+/// JSON strings that libraries would spell differently, or that contain JSON syntax.
 fn string() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec![
         "a",
@@ -54,7 +53,7 @@ fn number() -> impl Strategy<Value = String> {
     .prop_filter("JSON has no such number", |it| !it.contains("NaN") && !it.contains("inf"))
 }
 
-/// A key that means something elsewhere in a message, in several spellings, or another.
+/// A key that has a meaning elsewhere in a message, in several spellings, or an unknown one.
 fn key() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
         r#""name""#,
@@ -80,7 +79,7 @@ fn space() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["", "", " ", "  ", "\t"])
 }
 
-/// JSON text; objects may have a key twice.
+/// JSON text. Objects may have duplicate keys.
 fn value() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec!["null", "true", "false", "{}", "[]", "{ }"]);
     let leaf = prop_oneof![word.prop_map(str::to_owned), number(), string()];
@@ -109,19 +108,20 @@ fn object(
     })
 }
 
-/// Members of a `_meta`, or of `params`, that nobody knows.
+/// Unknown members of `_meta` or `params`.
 fn unknown() -> impl Strategy<Value = String> {
     let key = prop::sample::select(vec!["own/x", "traceparent", "names", "Uris", "é", r"\u006ewn", ""]);
     (key, space(), value()).prop_map(|(key, space, value)| format!("\"{key}\"{space}:{value}"))
 }
 
-/// A call with blanks for the id (`ID`), the name (`NAME`), the progress token (`TOKEN`) and the declaration (`DECLARED`).
+/// A call with placeholders for the id (`ID`), the name (`NAME`), the progress token (`TOKEN`) and the declaration
+/// (`DECLARED`).
 #[derive(Debug, Clone)]
 struct Call {
     text: String,
     id: &'static str,
     token: &'static str,
-    /// An answer with a blank for the id.
+    /// An answer with a placeholder for the id.
     answer: String,
 }
 
@@ -170,7 +170,8 @@ fn line(text: &str) -> String {
 }
 
 impl Call {
-    /// The client's call and the server's answer with all that has to become of them; `minted` is our id for the call.
+    /// The client's call and the server's answer, with the expected messages on the other side. `minted`: our id for the
+    /// call.
     fn story(&self, declared: &str, minted: u64) -> String {
         let call = self.text.replace("DECLARED", declared);
         let minted = minted.to_string();

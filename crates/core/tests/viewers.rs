@@ -1,8 +1,8 @@
-//! Lists that a modern server allows one identity only to see: no other identity is shown them, whatever it does.
+//! Private lists of modern servers: no other identity ever sees them.
 
 use super::eras::play;
 
-/// Three kinds of stories begin alike: a stateless server in the home folder, which identities share if they may.
+/// Common start of the stories: a global server without state, which identities share if its lists are public.
 const GIVEN: &str = r#"
     given era modern; scope global; idle_ttl 10min; linger 10min
 "#;
@@ -31,7 +31,7 @@ fn owner(discovered: &str, listed: &str) -> String {
     )
 }
 
-/// Another identity asks for all tools and gets the second process's, which come under this id.
+/// Another identity requests all tools and gets those of the second process, under this id.
 fn token_gets_its_own(minted: u32) -> String {
     let next = minted + 1;
     format!(
@@ -68,13 +68,13 @@ fn public_lists_are_shared() {
 }
 
 #[test]
-fn private_lists_are_fetched_for_each() {
+fn private_lists_are_fetched_per_identity() {
     for (discovered, listed) in [("private", "private"), ("public", "private"), ("private", "public")] {
         play(&format!("{}{}", owner(discovered, listed), token_gets_its_own(6)));
     }
 }
 
-/// A missing hint counts as private.
+/// A list without `cacheScope` counts as private.
 #[test]
 fn lists_without_a_hint_are_private() {
     for (discovered, listed) in [("public", ""), ("", "public"), ("", "")] {
@@ -95,9 +95,9 @@ fn owners_windows_are_one_identity() {
     ));
 }
 
-/// Lists made for others are shown to a client that no longer waits, but not those of another identity.
+/// A client that no longer waits gets lists fetched for other clients, but not for another identity.
 #[test]
-fn newest_lists_are_not_anothers() {
+fn newest_lists_stay_with_their_identity() {
     let story = owner("private", "private");
     play(&format!(
         r#"
@@ -118,7 +118,7 @@ fn newest_lists_are_not_anothers() {
     ));
 }
 
-/// Two tokens share a process, whose next list is private. Neither is shown it, and the process is not used again.
+/// Two tokens share a process whose next list is private. Neither gets the list, and the process is not used again.
 #[test]
 fn lists_that_turn_private_are_not_shown() {
     let story = owner("public", "public");
@@ -168,7 +168,7 @@ fn clients_of_one_server_are_apart() {
         let hints = format!(r#""ttlMs":90000,"cacheScope":"{scope}""#);
         let (discover, list) = (2 * process, 2 * process - 1);
         let starts = match process {
-            // Started early, when its client came.
+            // Started early, when the client connected.
             1 => String::new(),
             _ => format!("start {process} at home\n{process} spawns"),
         };
@@ -186,7 +186,7 @@ fn clients_of_one_server_are_apart() {
     for scope in ["public", "private"] {
         let (first, second, third) = (open("A", 1, scope), open("B", 2, scope), open("C", 3, scope));
         let third = match scope {
-            // The first process is still its token's own, since nothing was known when it started.
+            // The first process belongs to its token alone, since the lists were unknown when it started.
             "public" => r#"C> {"id":"x","method":"tools/list","params":{$M}} -> 2 as 5"#,
             _ => &third,
         };

@@ -1,5 +1,5 @@
-//! The end of a process on Windows, without a thread for each: the system's own pool waits for all of them. Must
-//! not know why it matters.
+//! Waits for the end of processes on Windows without a thread for each: the system's thread pool waits for all of them.
+//! Must not know why a caller waits.
 
 use std::ffi::c_void;
 use std::io;
@@ -11,13 +11,13 @@ use windows_sys::Win32::System::Threading::{
     WT_EXECUTEONLYONCE,
 };
 
-/// A process whose end is waited for. Keeps its handle open, so that its number cannot be reused.
+/// A process that a caller waits for. Keeps the handle open, so that the process id cannot be reused.
 #[derive(Debug)]
 pub(crate) struct Awaited {
     process: OwnedHandle,
     has_ended: watch::Receiver<bool>,
     wait: HANDLE,
-    /// Given to the pool, and freed once the pool has no more use for it.
+    /// Owned by the pool until the wait is unregistered, then freed.
     sender: *mut watch::Sender<bool>,
 }
 
@@ -27,7 +27,7 @@ unsafe impl Send for Awaited {}
 unsafe impl Sync for Awaited {}
 
 impl Awaited {
-    /// Takes over a handle with the right to wait for it.
+    /// Takes over a handle, which must have the right to wait.
     pub(crate) fn new(process: OwnedHandle) -> io::Result<Self> {
         let (sender, has_ended) = watch::channel(false);
         let sender = Box::into_raw(Box::new(sender));
@@ -75,7 +75,7 @@ impl Drop for Awaited {
     fn drop(&mut self) {
         // SAFETY: registered in `new`, and unregistered only here.
         let unregistered = unsafe { UnregisterWaitEx(self.wait, INVALID_HANDLE_VALUE) };
-        // After a failure the pool might still use `sender`, which is then left to it.
+        // If unregistering fails, the pool might still use `sender`, so it is leaked.
         if unregistered != 0 {
             // SAFETY: the call has waited for a callback that was just running, so nobody uses `sender` any more.
             drop(unsafe { Box::from_raw(self.sender) });

@@ -1,7 +1,7 @@
-//! Quoting: from arguments to the one command line that a Windows process gets. Pure; works on UTF-16 units,
-//! since an argument on Windows may contain anything but a zero.
+//! Quoting: joins arguments into the single command line of a Windows process. Pure; works on UTF-16 units, since a Windows
+//! argument may contain anything but a zero.
 
-/// Characters that `cmd.exe` leaves alone outside quotes, besides letters and digits.
+/// Characters that are not special to `cmd.exe` outside quotes, besides letters and digits.
 const PLAIN_TO_CMD: &str = r"#$*+-./:?@\_";
 /// Expands to nothing. `cmd.exe` has no escape for a percent sign on its command line; this in front of each
 /// one leaves no name between two of them that could be a variable.
@@ -11,16 +11,16 @@ const QUOTE: u16 = b'"' as u16;
 const BACKSLASH: u16 = b'\\' as u16;
 const SPACE: u16 = b' ' as u16;
 
-/// A word behind `cmd /c`.
+/// A word after `cmd /c`.
 #[derive(Clone, Copy)]
 pub(crate) enum ShellWord<'a> {
-    /// For `cmd.exe`, as it is written.
+    /// Passed to `cmd.exe` unchanged.
     Syntax(&'a [u16]),
-    /// An argument. `cmd.exe` replaces variables in it, and nothing else.
+    /// An argument, in which `cmd.exe` only expands variables.
     Argument(&'a [u16]),
 }
 
-/// A reason why `cmd.exe` cannot be given a command.
+/// A reason why a command cannot be passed to `cmd.exe`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotForBatch {
     #[error("a batch file cannot be started from a path with a percent sign, a quote or a line break")]
@@ -31,7 +31,7 @@ pub(crate) enum NotForBatch {
 
 /// The command line of a program that splits it by the rules of the C runtime, as nearly all do.
 pub(crate) fn for_program<'a>(program: &[u16], args: impl IntoIterator<Item = &'a [u16]>) -> Vec<u16> {
-    // The program's own name is split by simpler rules: nothing inside the quotes is special.
+    // The program's name has simpler rules: nothing inside the quotes is special.
     let mut line = [&[QUOTE], program, &[QUOTE]].concat();
     for arg in args {
         line.push(SPACE);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn batch_file_gets_no_command_from_an_argument() {
+    fn batch_argument_is_never_a_command() {
         for (arg, expect) in [
             ("plain-1.2_3", "plain-1.2_3"),
             ("@scope/pkg@1.0", "@scope/pkg@1.0"),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn shell_gets_no_command_from_an_argument() {
+    fn cmd_argument_is_never_a_command() {
         let line = |words: &[&str]| {
             let (flags, all) = (all(&["/d"]), all(words));
             let words = words.iter().zip(&all).enumerate().map(|(number, (word, wide))| {

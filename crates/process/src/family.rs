@@ -1,5 +1,5 @@
-//! The descendants of a process on Windows, by the process table: for trees that the system does not let us put
-//! into a job. Weaker than a job: a process whose parent has ended is not found.
+//! Descendants of a process on Windows, by the process table. Fallback for trees that cannot be put into a job. Weaker than
+//! a job: a process whose parent has ended is not found.
 
 use std::io;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
@@ -13,10 +13,10 @@ use windows_sys::Win32::System::Threading::{
     PROCESS_TERMINATE, TerminateProcess,
 };
 
-/// Limit on looks at the table during a kill: processes that are being killed may still start others.
+/// Limit on snapshots of the table during a kill. Processes that are being killed may still start others.
 const MAX_ROUNDS: usize = 20;
 
-/// Processes of the table: number and parent.
+/// A snapshot of the table: process ids and parent ids.
 fn table() -> io::Result<Vec<(u32, u32)>> {
     // SAFETY: two constants; the result is checked.
     let snapshot = unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0) };
@@ -42,19 +42,19 @@ pub(crate) fn parent(pid: u32) -> Option<u32> {
     table().ok()?.into_iter().find(|(one, _)| *one == pid).map(|(_, parent)| parent)
 }
 
-/// The living descendants of the process with this number and time of creation, and itself if it lives.
+/// The process with this id and creation time, and its descendants, as far as they are alive.
 pub(crate) fn of(pid: u32, since: u64) -> Vec<u32> {
     below(vec![(pid, since)]).into_iter().map(|(pid, _)| pid).collect()
 }
 
-/// The living ones of these processes and their descendants, by number and time of creation.
+/// These processes and their descendants, as far as they are alive, by id and creation time.
 fn below(mut found: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
     let Ok(table) = table() else { return Vec::new() };
     let mut at = 0;
     while let Some(&(parent, since)) = found.get(at) {
         at += 1;
         for &(child, _) in table.iter().filter(|(child, its)| *its == parent && *child != parent) {
-            // A number may have passed to another process: a child is never older than its parent.
+            // An id may have been reused: a child is never older than its parent.
             let created =
                 open(child, PROCESS_QUERY_LIMITED_INFORMATION).map(|child| created(child.as_handle()));
             if let Some(created) = created.filter(|created| *created >= since)
@@ -68,10 +68,10 @@ fn below(mut found: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
     found
 }
 
-/// Kills the process with this number and time of creation and all its descendants, parents first.
+/// Kills the process with this id and creation time and all its descendants, parents first.
 pub(crate) fn kill(pid: u32, since: u64) {
     let mut known = vec![(pid, since)];
-    // Keep the numbers of killed processes from passing on: what they have started is found by these numbers.
+    // Keep handles of killed processes open, so that their ids are not reused: their children are found by these ids.
     let mut killed = Vec::new();
     for _ in 0..MAX_ROUNDS {
         let family = below(known.clone());
@@ -80,7 +80,7 @@ pub(crate) fn kill(pid: u32, since: u64) {
         }
         for (member, its) in family {
             let process = open(member, PROCESS_TERMINATE | PROCESS_QUERY_LIMITED_INFORMATION);
-            // Another time of creation is that of another process, which has got the number meanwhile.
+            // With another creation time, it is another process that reuses the id.
             if let Some(process) = process.filter(|process| created(process.as_handle()) == its) {
                 terminate(process.as_handle());
                 killed.push(process);
@@ -92,19 +92,19 @@ pub(crate) fn kill(pid: u32, since: u64) {
     }
 }
 
-/// Kills one process. A failure means that it has ended, or belongs to somebody else.
+/// Kills one process. A failure means that the process has ended, or belongs to another user.
 pub(crate) fn terminate(process: BorrowedHandle<'_>) {
     // SAFETY: the handle is open.
     unsafe { TerminateProcess(process.as_raw_handle(), crate::suspended::KILLED_EXIT_CODE) };
 }
 
-/// The time of creation, in units of the system; 0 if unknown.
+/// The creation time, in units of the system; 0 if unknown.
 pub(crate) fn created(process: BorrowedHandle<'_>) -> u64 {
     let [created, ..] = times(process);
     created
 }
 
-/// CPU time of a process, in user and in kernel mode; zero if unknown.
+/// CPU time of a process in user and kernel mode; zero if unknown.
 pub(crate) fn cpu(process: BorrowedHandle<'_>) -> Duration {
     let [_, _, kernel, user] = times(process);
     // The system counts in units of 100 ns.
@@ -121,7 +121,7 @@ fn times(process: BorrowedHandle<'_>) -> [u64; 4] {
     times.map(|time| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime))
 }
 
-/// Opens a process; `None` if it is gone or belongs to somebody else.
+/// Opens a process; `None` if it has ended or belongs to another user.
 pub(crate) fn open(pid: u32, rights: PROCESS_ACCESS_RIGHTS) -> Option<OwnedHandle> {
     // SAFETY: three integers; a null handle, the only failure, is checked for.
     let handle = unsafe { OpenProcess(rights, 0, pid) };

@@ -1,10 +1,11 @@
-//! Paths with their links followed, in the form that users write. Must not know what they lead to.
+//! Canonical paths, in the form that users write. Must not know what a path is for.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The absolute path with all links followed. Windows returns `\\?\C:\folder`, which many programs do not accept, node
-/// among them, and the share behind a drive, in which `cmd.exe` cannot work: such a path keeps its drive.
+/// The absolute path with all links resolved. Windows itself returns `\\?\C:\folder`, which many programs such as node do
+/// not accept, and replaces a mapped drive by its share, in which `cmd.exe` cannot work. This function removes the prefix
+/// and keeps the drive.
 pub fn real(path: &Path) -> io::Result<PathBuf> {
     let followed = path.canonicalize().map(plain)?;
     if cfg!(not(windows)) {
@@ -20,8 +21,8 @@ pub fn real(path: &Path) -> io::Result<PathBuf> {
     Ok(kept.map_or(followed, PathBuf::from))
 }
 
-/// The path on the drive that it was given with, if it has turned out to be on a share. `follow` tells what the drive
-/// stands for. Where a link leads from the drive to another share, the path stays as it was given.
+/// Restores the mapped drive of a path that was resolved to a share. `follow` resolves the drive. If a link leads from the
+/// drive to another share, the path stays as it was given.
 fn on_its_drive(given: &str, followed: &str, follow: impl FnOnce(&str) -> Option<String>) -> Option<String> {
     let drive = given.get(..2).filter(|drive| drive.ends_with(':') && followed.starts_with(r"\\"))?;
     let share = follow(&format!(r"{drive}\"))?;
@@ -37,7 +38,7 @@ fn on_its_drive(given: &str, followed: &str, follow: impl FnOnce(&str) -> Option
     })
 }
 
-/// Without the prefix of verbatim paths.
+/// Removes the prefix of verbatim paths.
 pub(crate) fn plain(path: PathBuf) -> PathBuf {
     let share = |rest: &str| PathBuf::from(format!(r"\\{rest}"));
     match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
@@ -69,7 +70,7 @@ mod tests {
         let on = |share: &'static str| move |drive: &str| (drive == r"Z:\").then(|| share.to_owned());
         let (sub, top) = (on(r"\\host\share\sub"), on(r"\\host\share\"));
         for (given, followed, expect) in [
-            // The share tells the case in which the folder is written.
+            // The resolved path has the real case of the folder's name.
             (r"Z:\PROJECT\x", r"\\host\share\sub\Project\x", Some(r"Z:\Project\x")),
             (r"Z:\a\..\b", r"\\HOST\Share\sub\b", Some(r"Z:\b")),
             (r"Z:\", r"\\host\share\sub", Some(r"Z:\")),

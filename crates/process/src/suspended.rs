@@ -1,5 +1,4 @@
-//! The creation of a suspended process on Windows that inherits three handles and nothing else. Must not know what it
-//! runs.
+//! Creates a suspended process on Windows that inherits three handles and no others. Must not know which program it runs.
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::io;
@@ -17,14 +16,14 @@ use windows_sys::Win32::System::Threading::{
     STARTF_USESTDHANDLES, STARTUPINFOEXW, TerminateProcess, UpdateProcThreadAttribute,
 };
 
-/// Exit code of a process that we kill; the same as Rust's library gives to `TerminateProcess`.
+/// Exit code of a process that we kill, as in Rust's standard library.
 pub(crate) const KILLED_EXIT_CODE: u32 = 1;
-/// From this length on a path needs the verbatim prefix.
+/// Length from which a path needs the verbatim prefix.
 const MAX_PLAIN_PATH: usize = 248;
 /// Limit on any path, in UTF-16 units.
 const MAX_PATH_UNITS: usize = 32 * 1024;
 
-/// A process that has not executed an instruction yet. Dropping it kills the process.
+/// A process that has not run yet. Dropping the value kills the process.
 pub(crate) struct Suspended {
     process: OwnedHandle,
     thread: OwnedHandle,
@@ -35,7 +34,7 @@ pub(crate) struct Suspended {
 /// Stdin, stdout and stderr of the new process.
 pub(crate) type Streams = [OwnedHandle; 3];
 
-/// `line` is the whole command line, beginning with the program. `flags` say how it relates to our console and job.
+/// `line`: the whole command line, starting with the program. `flags`: creation flags for console and job.
 pub(crate) fn create(
     program: &Path,
     mut line: Vec<u16>,
@@ -48,7 +47,7 @@ pub(crate) fn create(
     check_zeros(&line)?;
     line.push(0);
     let env = environment_block(env)?;
-    // A current folder cannot have a long name, not even with the verbatim prefix.
+    // A working folder cannot have a long path, not even with the verbatim prefix.
     let cwd = cwd.map(|cwd| terminated(&short_if_long(cwd))).transpose()?;
 
     for stream in &streams {
@@ -118,7 +117,7 @@ impl Drop for Suspended {
     }
 }
 
-/// An attribute list with the handles that a process inherits, in words for its alignment.
+/// An attribute list with the handles to inherit. A buffer of words gives the required alignment.
 struct Attributes<'a> {
     list: Vec<usize>,
     _handles: &'a [HANDLE; 3],
@@ -207,7 +206,7 @@ fn verbatim_if_long(path: &Path) -> OsString {
     if path.as_os_str().len() < MAX_PLAIN_PATH {
         return plain();
     }
-    // Behind the prefix the system interprets neither `..` nor slashes.
+    // After the prefix, the system interprets neither `..` nor slashes.
     let Ok(whole) = std::path::absolute(path) else { return plain() };
     let mut parts = whole.components();
     let Some(Component::Prefix(prefix)) = parts.next() else { return plain() };
@@ -225,7 +224,7 @@ fn verbatim_if_long(path: &Path) -> OsString {
     verbatim
 }
 
-/// The name with short parts (`PROJEC~1`) of a folder with a long name. Unchanged where the disk has no such names.
+/// The short name (`PROJEC~1`) of a folder with a long path. Unchanged if the disk has no short names.
 fn short_if_long(folder: &Path) -> OsString {
     let plain = || folder.as_os_str().to_owned();
     if folder.as_os_str().len() < MAX_PLAIN_PATH {

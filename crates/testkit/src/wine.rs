@@ -1,5 +1,5 @@
-//! Programs for Windows, run by Wine on Linux: the same tests for another system. `scripts/windows` sets the
-//! variables. Each Windows process is a process of Linux too, which the tests see and kill as such.
+//! Runs Windows programs under Wine on Linux, so that the same tests cover Windows. `scripts/windows` sets the variables.
+//! Each Windows process is also a Linux process, which the tests can see and kill.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ pub fn loader() -> Option<&'static Path> {
     FOUND.get_or_init(|| std::env::var_os(LOADER).map(PathBuf::from)).as_deref()
 }
 
-/// A Windows executable: one of those that `scripts/windows` has built.
+/// A Windows executable built by `scripts/windows`.
 pub fn executable(name: &str) -> Option<PathBuf> {
     loader()?;
     let folder = std::env::var_os("WINDOWS_EXECUTABLES").expect("scripts/windows sets it");

@@ -1,4 +1,4 @@
-//! Comparison of conversations held through us and directly, and the list of the differences that are expected.
+//! Compares conversations through us with direct ones, and reads the list of expected differences.
 
 use super::peers::Steps;
 use crate::real::peers::installed;
@@ -8,26 +8,26 @@ use std::fmt::Write;
 use std::fs;
 use std::sync::LazyLock;
 
-/// Beside this file.
+/// The list of expected differences, beside this file.
 const EXPECTED: &str = "modern/expected-differences.txt";
 
-/// Members that only results of the modern era have. The Python SDK adds some of them to its own objects in both.
+/// Members that only modern results have. The Python SDK adds some of them to its own objects in both eras.
 const MODERN_MEMBERS: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "io.modelcontextprotocol/serverInfo"];
 
-/// The comparisons of one test, which fails at its end if one of them was not as expected.
+/// The comparisons of one test, which fails at its end if a result was not as expected.
 pub(super) struct Differences {
     direction: &'static str,
     report: String,
     compared: usize,
 }
 
-/// What is compared, as the list names it: client, server, front and back.
+/// A case as the list names it: client, server, front and back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case<'a> {
     pub(super) client: &'a str,
     pub(super) server: &'a str,
-    /// `stdio/http`: we are reached over stdio, and reach the server over HTTP. In front of it `all-`, if the server is
-    /// one of several.
+    /// `stdio/http`: the client reaches us over stdio, and we reach the server over HTTP. `all-` before it means several
+    /// servers.
     pub(super) route: &'a str,
 }
 
@@ -138,7 +138,7 @@ pub(super) fn introduction(steps: &Steps) -> Steps {
     ])
 }
 
-/// A line with another word in it would be about nothing.
+/// A line with an unknown word would match no case.
 #[test]
 fn expected_differences_have_cases() {
     let directions = [

@@ -1,5 +1,5 @@
-//! Clients that find the modern era through us, with server-everything, which has never heard of it and of which the config does not say so:
-//! they are told the same as a legacy client directly.
+//! Modern clients with server-everything, a legacy server, without a setting in the config: they get the same as a legacy
+//! client directly.
 
 use super::differences::{Case, Differences, of_both_eras};
 use super::peers::Steps;
@@ -12,11 +12,11 @@ use crate::support::fake_backend;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 
-/// Steps of the legacy era only, and one that says that a client has found the modern era.
+/// Steps that only the legacy era has, and the step that reports the era.
 const OF_ONE_ERA: [&str; 8] =
     ["modern", "server", "roots were taken", "ping", "level", "subscribe", "unsubscribe", "said"];
 
-/// Steps about the lists, in which an aggregate has items of its own, and errors in its own words.
+/// Steps about lists and errors, which differ in an aggregate.
 const OF_ONE_SERVER: [&str; 6] =
     ["tools", "resources", "templates", "prompts", "unknown tool", "unknown resource"];
 
@@ -38,7 +38,7 @@ fn python() -> Conversation {
     Conversation { name: "python", legacy: program("legacy"), auto: program("auto") }
 }
 
-/// A config with the server, and with a fake one that is modern.
+/// A config with the server and a fake modern one.
 fn config(entry: &Value) -> Value {
     let fake = json!({ "command": fake_backend(), "args": ["--era", "modern"] });
     json!({ "mcpServers": { "everything": entry, "fake": fake } })

@@ -1,4 +1,4 @@
-//! The TypeScript SDK 1.x runs tools as tasks of 2025-11-25, at FastMCP, which has the tasks extension.
+//! A client of the TypeScript SDK 1.x runs tools of FastMCP, which has the tasks extension, as tasks of 2025-11-25.
 
 use super::routes::window;
 use crate::daemon::house::House;

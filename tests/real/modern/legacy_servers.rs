@@ -1,5 +1,5 @@
-//! Modern clients with servers that are spoken to in the legacy era only: through us they are told the same as directly by a
-//! modern server of the same SDK, apart from what only one of the eras has.
+//! Modern clients of legacy servers: through us they get the same as from a modern server of the same SDK directly, apart
+//! from features of only one era.
 
 use super::differences::{Case, Differences, introduction, of_both_eras};
 use super::peers::{Era, Job, Sdk, Speaks, Talker};
@@ -8,8 +8,8 @@ use super::translated::{OF_ONE_ERA, OF_TOOL_CHANGES};
 use crate::daemon::house::House;
 use serde_json::json;
 
-/// Steps that need a session. A server without sessions has an object of its own for each request, which nobody can answer,
-/// cancel or subscribe to.
+/// Steps that need a session. A server without sessions has a separate object for each request, so questions, cancellations
+/// and subscriptions do not work.
 const OF_SESSIONS: [&str; 13] = [
     "asked",
     "confirm",
@@ -53,15 +53,15 @@ fn check(client: Sdk, hold: impl Fn(Pairing, Each<'_>)) {
     found.check();
 }
 
-/// The TypeScript SDK serves legacy clients over HTTP without sessions, unless a program adds them.
+/// Servers of the TypeScript SDK have no legacy HTTP sessions, unless a program adds them.
 #[test]
-fn modern_clients_use_server_without_sessions() {
+fn modern_clients_use_sessionless_server() {
     let elsewhere = Sdk::TypeScript.over_http(Speaks::Sessionless);
     let entry = json!({ "url": elsewhere.url(), "era": "legacy" });
     let house = House::with(json!({ "mcpServers": { "typescript": entry } }), json!({}), &[]);
     let mut found = Differences::of("to-sessionless");
     for client in [Sdk::Python, Sdk::TypeScript, Sdk::Rust] {
-        // What the call that is cancelled reports; the other clients print the progress of another call.
+        // Progress of the cancelled call; the other clients print the progress of another call.
         let progress = (client == Sdk::TypeScript).then_some("progress");
         let left_out: Vec<&str> = OF_ONE_ERA.into_iter().chain(OF_SESSIONS).chain(progress).collect();
         let mut talker = Talker::start(client);
@@ -85,7 +85,7 @@ fn modern_python_uses_legacy_http() {
 }
 
 #[test]
-fn modern_python_sees_old_and_new() {
+fn modern_python_uses_mixed_servers() {
     check(Sdk::Python, Pairing::beside_others);
 }
 
@@ -100,7 +100,7 @@ fn modern_typescript_uses_legacy_http() {
 }
 
 #[test]
-fn modern_typescript_sees_old_and_new() {
+fn modern_typescript_uses_mixed_servers() {
     check(Sdk::TypeScript, Pairing::beside_others);
 }
 
@@ -115,6 +115,6 @@ fn modern_rust_uses_legacy_http() {
 }
 
 #[test]
-fn modern_rust_sees_old_and_new() {
+fn modern_rust_uses_mixed_servers() {
     check(Sdk::Rust, Pairing::beside_others);
 }

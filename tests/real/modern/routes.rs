@@ -1,5 +1,5 @@
-//! The ways from a client to a server: we are reached over stdio and HTTP, and reach the server over stdio and HTTP, alone
-//! and as one of several servers. Must not know what a conversation has to be like.
+//! Routes from a client to a server: over stdio and HTTP on both sides, alone and as one of several servers. Must not know
+//! the expected conversations.
 
 use super::differences::Case;
 use super::pairs::alone;
@@ -25,7 +25,7 @@ const PREFIX: &str = "peer__";
 const WITH_TASKS: &str = r#"{"jsonrpc":"2.0","id":%ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{}}},"serverInfo":{"name":"old","version":"1"}}}
 "#;
 
-/// A client, its era, and the era in which its servers are spoken to.
+/// A client, its era, and the era of its servers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pairing {
     pub(super) client: Sdk,
@@ -37,19 +37,19 @@ pub(super) struct Pairing {
 pub(super) struct Held {
     pub(super) pairing: Pairing,
     pub(super) server: Sdk,
-    /// As in the list of expected differences.
+    /// The case, as in the list of expected differences.
     pub(super) route: String,
     pub(super) steps: Steps,
 }
 
-/// Gets each conversation, with the program that has held it.
+/// Checks one conversation. Gets the client's program too.
 pub(super) type Each<'a> = &'a mut dyn FnMut(&mut Talker, Held);
 
 /// One server of each SDK.
 struct Servers {
     backend: Backend,
     entries: Vec<(Sdk, Value)>,
-    /// Processes that we do not start.
+    /// Servers that the test starts itself.
     _elsewhere: Vec<Elsewhere>,
 }
 
@@ -64,7 +64,7 @@ impl Servers {
         servers
     }
 
-    /// The config file with these servers, of which each is reached alone.
+    /// The config file with these servers, each of which is reached alone.
     fn config(&self) -> Value {
         let named = self.entries.iter().map(|(server, entry)| (server.name().to_owned(), entry.clone()));
         json!({ "mcpServers": named.collect::<serde_json::Map<_, _>>() })
@@ -76,7 +76,7 @@ impl Held {
         self.route.starts_with("all-")
     }
 
-    /// What the server has led to, and this conversation directly, in a form that can be compared.
+    /// The conversation through us and the direct one, normalised for comparison.
     pub(super) fn beside(&self, directly: &Steps) -> [Steps; 2] {
         match self.is_aggregated() {
             true => [alone(PREFIX, &self.steps), alone("", directly)],
@@ -115,7 +115,7 @@ impl Pairing {
         self.aggregated(&mut talker, &servers, each);
     }
 
-    /// What the servers speak where the config does not say it: we have to find it out.
+    /// The era of servers without a setting, which Switchboard has to detect.
     fn spoken(self) -> Speaks {
         match (self.speaks, self.servers) {
             (Era::Modern, Era::Modern) => Speaks::Both,
@@ -141,8 +141,7 @@ impl Pairing {
         }
     }
 
-    /// The server beside a legacy and a modern one. The config says which era it is to be spoken to in, if that is not the
-    /// client's.
+    /// The server beside a legacy and a modern one. The config sets its era, unless it is that of the client.
     #[track_caller]
     fn aggregated(self, talker: &mut Talker, servers: &Servers, each: Each<'_>) {
         for (server, entry) in &servers.entries {
@@ -153,7 +152,7 @@ impl Pairing {
             let old = json!({ "command": fake_backend(), "args": ["--greeting", WITH_TASKS] });
             let new = json!({ "command": fake_backend(), "args": ["--era", "modern"] });
             let config = json!({ "mcpServers": { "peer": entry, "old": old, "new": new } });
-            // Each front has a house of its own: the second would begin with the lists that the first has stored.
+            // Each front has its own home, so that the second does not start with the lists that the first has stored.
             let house = House::with(config.clone(), json!({}), &[]);
             let job = self.job(*server, &window(&house, &[])).with("prefix", PREFIX);
             let steps = talker.talk(&at_home(&house, job));
@@ -173,7 +172,7 @@ impl Pairing {
     #[track_caller]
     fn held(self, server: Sdk, front: &str, backend: Backend, steps: Steps) -> Held {
         let route = route(front, backend);
-        // The server tells what it was spoken to in: who has translated shows only there.
+        // Only the server's own report shows in which era it was addressed.
         let spoken = steps.get("spoken");
         assert_eq!(*spoken, self.servers.version(), "{self:?} with {server:?}, {route}");
         let held = Held { pairing: self, server, route, steps };
@@ -183,12 +182,12 @@ impl Pairing {
         held
     }
 
-    /// What a client discovers of several servers, which is not compared since it is ours: the words of a modern server, and
-    /// nothing that only legacy clients know.
+    /// Checks the discovery of several servers, which is our own and so not compared: the members of the modern era, and
+    /// none that only legacy clients know.
     #[track_caller]
     fn check_discovery(self, steps: &Steps) {
         let found = steps.get("discover");
-        // The TypeScript SDK reads the type, and does not show it.
+        // The TypeScript SDK reads `resultType` and does not show it.
         let shown = if self.client == Sdk::TypeScript { Value::Null } else { json!("complete") };
         assert_eq!(found["resultType"], shown, "{found}");
         assert_eq!(found["supportedVersions"], json!(["2026-07-28"]), "{found}");
@@ -201,7 +200,7 @@ impl Pairing {
         assert!(tools.all(|tool| tool["execution"].is_null()), "{tools:?}");
     }
 
-    /// A modern server is known as such.
+    /// Checks that a modern server is detected.
     #[track_caller]
     fn check_verdict(self, held: &Held, house: &House) {
         let status = house.status();

@@ -1,16 +1,15 @@
-//! Clients that make a handshake, with servers that are spoken to in the modern era only: through us they are told the same as
-//! a modern client of the same SDK directly, and the same as directly after a handshake with the same server, apart from what
-//! only one of the eras has.
+//! Legacy clients of modern servers: through us they get the same as a modern client of the same SDK directly, and the same
+//! as directly after a handshake with the same server, apart from features of only one era.
 
 use super::differences::{Differences, introduction, of_both_eras};
 use super::peers::{Era, Sdk, Talker};
 use super::routes::{Each, Held, Pairing};
 
-/// Steps of which the eras have different ones, or different words for the same.
+/// Steps that differ between the eras.
 pub(super) const OF_ONE_ERA: [&str; 8] =
     ["discover", "server", "ping", "version", "spoken", "watches", "listens", "told"];
 
-/// Steps that a client leaves out if its server does not tell of changed tools.
+/// Steps that a client skips if its server does not announce changed tools.
 pub(super) const OF_TOOL_CHANGES: [&str; 4] = ["listens", "told", "changed", "restored"];
 
 /// Compares a conversation through us with both kinds of direct ones.
@@ -27,7 +26,7 @@ fn compare(found: &mut Differences, talker: &mut Talker, held: &Held) {
         );
     }
     let legacy = talker.directly(Era::Legacy, server);
-    // How the server introduces itself is compared below.
+    // The server's introduction is compared below.
     let mut left_out = vec!["server", "spoken"];
     if !server.tells_of_tools(Era::Legacy) {
         left_out.extend(OF_TOOL_CHANGES);
@@ -67,7 +66,7 @@ fn legacy_python_uses_modern_http() {
 }
 
 #[test]
-fn legacy_python_sees_old_and_new() {
+fn legacy_python_uses_mixed_servers() {
     check(Sdk::Python, Pairing::beside_others);
 }
 
@@ -82,7 +81,7 @@ fn legacy_typescript_uses_modern_http() {
 }
 
 #[test]
-fn legacy_typescript_sees_old_and_new() {
+fn legacy_typescript_uses_mixed_servers() {
     check(Sdk::TypeScript, Pairing::beside_others);
 }
 
@@ -97,7 +96,7 @@ fn legacy_rust_uses_modern_http() {
 }
 
 #[test]
-fn legacy_rust_sees_old_and_new() {
+fn legacy_rust_uses_mixed_servers() {
     check(Sdk::Rust, Pairing::beside_others);
 }
 
@@ -112,6 +111,6 @@ fn typescript_1_uses_modern_http() {
 }
 
 #[test]
-fn typescript_1_sees_old_and_new() {
+fn typescript_1_uses_mixed_servers() {
     check(Sdk::OldTypeScript, Pairing::beside_others);
 }

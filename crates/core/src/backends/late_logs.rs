@@ -1,5 +1,5 @@
-//! Requests that wanted log messages and have ended without an answer: cancelled, or out of time. Their process may still
-//! send messages about them, which name no request. Must not know requests except by number.
+//! Requests that asked for log messages and ended without an answer: cancelled, or timed out. Their process may still send
+//! log messages about them, and log messages name no request. Must not know requests except by number.
 
 use crate::ids::ClientId;
 use std::collections::BTreeMap;
@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 /// Most ended requests that are stored per process.
 const MAX_ENDED: usize = 64;
 
-/// Ended requests of one process, until it answers them all the same. Without a time limit: nothing but the answer tells
-/// that no message follows.
+/// Ended requests of one process, until the process answers them. There is no time limit, since only the answer proves that
+/// no further log message follows.
 #[derive(Debug, Default)]
 pub(crate) struct LateLogs {
     /// The connections of the requests, by minted id.
     ended: BTreeMap<u64, ClientId>,
-    /// Whose requests there was no room for. The process may send messages about these for as long as it lives.
+    /// Owner of the requests beyond the limit. The process may send log messages about these for as long as it lives.
     surplus: Surplus,
 }
 

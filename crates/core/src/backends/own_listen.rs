@@ -1,37 +1,39 @@
-//! Our own subscription at a modern server, for the clients that cannot hear from it themselves. When their wishes change,
-//! another one replaces it as soon as the server has acknowledged that, so that no change is missed in between. A server, or
-//! a proxy on the way, may end it at any time; then it is opened again after a pause. Must not know how it is sent.
+//! Our own subscription at a modern server, for the clients of several servers. When they need other notifications, a new
+//! subscription replaces the old one once the server has acknowledged the new one, so that no change is missed. If the
+//! server, or a proxy in front of it, ends the subscription, it is reopened after a delay. Must not know how a subscription
+//! is sent.
 
 use crate::catalogue::Wishes;
 use crate::moment::Moment;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Pause before a subscription that the server has ended is opened again. It doubles up to 64 seconds.
+/// Delay before a subscription that the server has ended is reopened. Doubles up to 64 seconds.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_DOUBLINGS: u32 = 6;
 
-/// Time for which a subscription must have been acknowledged so that the pause begins anew, if the last one was longer. Some
-/// proxies close every stream after 30 or 60 seconds.
+/// Lifetime of an acknowledged subscription that resets the delay. A shorter previous delay is enough. Some proxies close
+/// every stream after 30 or 60 seconds.
 const STEADY: Duration = Duration::from_secs(10);
 
-/// Most subscriptions at one process. The oldest one makes room, which only happens if the server does not acknowledge them.
+/// Limit on open subscriptions at one process. The oldest is dropped, which only happens if the server does not acknowledge
+/// them.
 const MAX_OPEN: usize = 4;
 
 /// Our own subscription at a process.
 #[derive(Debug, Default)]
 pub(crate) struct OwnListen {
-    /// Oldest first. Only the newest one has the present wishes.
+    /// Oldest first. Only the newest covers what clients need now.
     open: Vec<OpenListen>,
-    /// Changes told by a subscription since it has replaced one that is still open.
+    /// Changes announced on the newest subscription while a replaced one is still open.
     told: BTreeSet<Vec<u8>>,
-    /// Time to open it again.
+    /// Time to reopen the subscription.
     again: Option<Moment>,
-    /// Number of ends since it last stood for a while.
+    /// Number of ends since the last stable subscription.
     ends: u32,
-    /// Whether changes may have been missed since it was open.
+    /// Whether changes may have been missed since a subscription was open.
     has_gap: bool,
-    /// Whether the server does not know subscriptions.
+    /// Whether the server does not support subscriptions.
     is_unknown: bool,
 }
 
@@ -40,11 +42,11 @@ struct OpenListen {
     minted: u64,
     wishes: Wishes,
     acknowledged: Option<Moment>,
-    /// Time to close it: another one has replaced it.
+    /// Time to close this subscription, once another has replaced it.
     closes: Option<Moment>,
 }
 
-/// What follows from an acknowledgement.
+/// Consequences of an acknowledgement.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListenAcknowledged {
     /// Whether changes may have been missed before.
@@ -54,7 +56,7 @@ pub(crate) struct ListenAcknowledged {
 }
 
 impl OwnListen {
-    /// What was wished for last.
+    /// The notifications requested by the newest subscription.
     pub(crate) fn wishes(&self) -> Option<&Wishes> {
         self.open.iter().rfind(|listen| listen.closes.is_none()).map(|listen| &listen.wishes)
     }
@@ -69,22 +71,22 @@ impl OwnListen {
         self.open.retain(|listen| is_open(listen.minted));
     }
 
-    /// Adds a subscription that is to replace the others. Returns one that has to make room.
+    /// Adds a subscription that is to replace the others. Returns a subscription to drop, if there are too many.
     pub(crate) fn begin(&mut self, minted: u64, wishes: Wishes) -> Option<u64> {
         self.again = None;
         self.open.push(OpenListen { minted, wishes, acknowledged: None, closes: None });
         (self.open.len() > MAX_OPEN).then(|| self.open.remove(0).minted)
     }
 
-    /// Records that nobody needs one any more. Returns those to be closed.
+    /// Records that no client needs a subscription any more. Returns those to be closed.
     pub(crate) fn close_all(&mut self) -> Vec<u64> {
         (self.again, self.has_gap) = (None, true);
         self.told.clear();
         self.open.drain(..).map(|listen| listen.minted).collect()
     }
 
-    /// Records that the server has acknowledged a subscription, which replaces all older ones: after this time, if their
-    /// messages may arrive later than those of this one.
+    /// Records that the server has acknowledged a subscription, which replaces all older ones. With `overlap`, the older
+    /// ones stay open for this time, since their messages may arrive late.
     pub(crate) fn acknowledge(
         &mut self,
         minted: u64,
@@ -107,8 +109,8 @@ impl OwnListen {
         ListenAcknowledged { has_gap: std::mem::take(&mut self.has_gap), over }
     }
 
-    /// Records a change that came with a subscription. Returns false for one that has been told: a replaced subscription may
-    /// tell it once more, or tell of an earlier one, which is no news either.
+    /// Records a change announced on a subscription. Returns false for a change that a replaced subscription announces
+    /// again.
     pub(crate) fn hears(&mut self, minted: u64, change: &[u8]) -> bool {
         let by = self.open.iter().find(|listen| listen.minted == minted);
         if by.is_some_and(|listen| listen.closes.is_some()) {
@@ -129,7 +131,7 @@ impl OwnListen {
         over
     }
 
-    /// Records that the server has ended one. Returns the time to open it again.
+    /// Records that the server has ended a subscription. Returns the time to reopen it.
     pub(crate) fn end(&mut self, minted: u64, now: Moment) -> Option<Moment> {
         let at = self.open.iter().position(|listen| listen.minted == minted)?;
         let over = self.open.remove(at);
@@ -137,7 +139,7 @@ impl OwnListen {
         if over.closes.is_some() {
             return None;
         }
-        // A server that ends each one as soon as it has acknowledged it must not be asked each second for ever.
+        // The delay must keep growing for a server that ends each subscription right after its acknowledgement.
         let steady = self.last_pause().min(STEADY);
         if over.acknowledged.is_some_and(|since| now.since(since) >= steady) {
             self.ends = 0;
@@ -152,8 +154,8 @@ impl OwnListen {
         self.again
     }
 
-    /// Records that the server has refused one as unknown. Unless it has acknowledged another, it knows none. Returns the
-    /// time to open it again.
+    /// Records that the server has refused a subscription as an unknown method. Unless the server has acknowledged another,
+    /// it does not support subscriptions. Returns the time to reopen it.
     pub(crate) fn refuse(&mut self, minted: u64, now: Moment) -> Option<Moment> {
         let is_known = |listen: &OpenListen| listen.minted != minted && listen.acknowledged.is_some();
         if self.open.iter().any(is_known) {
@@ -177,12 +179,12 @@ impl OwnListen {
         }
     }
 
-    /// Time at which something is to be done.
+    /// Time of the next action.
     pub(crate) fn deadline(&self) -> Option<Moment> {
         self.open.iter().filter_map(|listen| listen.closes).chain(self.again).min()
     }
 
-    /// Takes the time to open it again, if it has come.
+    /// Whether the subscription is to be reopened now. Clears that time.
     pub(crate) fn take_due(&mut self, now: Moment) -> bool {
         self.again.take_if(|again| *again <= now).is_some()
     }
@@ -209,7 +211,7 @@ mod tests {
         Moment::default() + Duration::from_secs(seconds)
     }
 
-    /// A server that never acknowledges hears of new wishes all the same, and has few subscriptions.
+    /// A server that never acknowledges still gets new subscriptions, and has few of them open.
     #[test]
     fn open_listens_are_bounded() {
         let mut listen = OwnListen::default();
@@ -233,13 +235,13 @@ mod tests {
         assert_eq!((listen.deadline(), listen.take_replaced(at(1))), (Some(at(2)), Vec::new()));
         assert_eq!((listen.take_replaced(at(2)), listen.deadline()), (vec![1], None));
         assert!(listen.told.is_empty());
-        // The end of a replaced one is no end.
+        // The end of a replaced subscription does not count.
         listen.begin(3, wishes("x:c"));
         listen.acknowledge(3, at(3), overlap);
         assert_eq!((listen.end(2, at(3)), listen.is_deaf()), (None, false));
     }
 
-    /// The one before it goes on.
+    /// The old subscription stays open.
     #[test]
     fn refused_listen_is_no_gap() {
         let mut listen = OwnListen::default();

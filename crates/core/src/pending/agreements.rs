@@ -1,19 +1,19 @@
-//! Subscriptions of modern clients that are not acknowledged yet: the servers of their resources have to agree first. Must not
-//! know servers.
+//! Subscriptions of modern clients that are not acknowledged yet: the servers of their resources have to accept them first.
+//! Must not know servers.
 
 use crate::catalogue::Wishes;
 use crate::ids::ClientId;
 use crate::moment::Moment;
 
-/// A subscription that waits for the agreement of servers.
+/// A subscription that waits until servers have accepted its resources.
 #[derive(Debug)]
 pub(crate) struct ListenWait {
-    /// Its request.
+    /// Minted id of the request.
     pub(crate) minted: u64,
-    /// The notifications that need no agreement.
+    /// Notifications that no server has to accept first.
     pub(crate) wishes: Wishes,
     pub(crate) resources: Vec<AwaitedResource>,
-    /// After this time, servers that have not answered count as refusing.
+    /// Deadline. Servers that have not answered by then count as refusing.
     pub(crate) until: Moment,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct ListenWait {
 pub(crate) struct AwaitedResource {
     /// The URI that the client uses.
     pub(crate) public: String,
-    /// The client, or its stand-in at the server of the resource.
+    /// The client, or its delegate at the server of the resource.
     pub(crate) client: ClientId,
     /// The URI that the server uses, as a JSON string in one spelling.
     pub(crate) uri: Vec<u8>,
@@ -48,13 +48,13 @@ impl ListenWaits {
         self.waits.extract_if(.., |wait| is_over(wait)).collect()
     }
 
-    /// Whether a subscription of this client waits for the agreement to this resource.
+    /// Whether a subscription of this client waits for this resource.
     pub(crate) fn names(&self, client: ClientId, uri: &[u8]) -> bool {
         let is_it = |resource: &AwaitedResource| resource.client == client && resource.uri == uri;
         self.waits.iter().any(|wait| wait.resources.iter().any(is_it))
     }
 
-    /// The next time at which a subscription stops waiting.
+    /// The earliest deadline.
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
         self.waits.iter().map(|wait| wait.until).min()
     }

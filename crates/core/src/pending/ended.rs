@@ -9,8 +9,8 @@ use crate::moment::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time in which a server may ask about an ended request: it goes on with it until it has read of the end, over a network or
-/// while it is busy. Limited, since a server need not answer a cancelled request.
+/// Time in which a server may still ask about an ended request: it continues until it has read the cancellation, over a
+/// network or while it is busy. Limited, since a server need not answer a cancelled request.
 const LATE_QUESTION_TIME: Duration = Duration::from_secs(5);
 
 /// Most ended requests that are stored per process, and as many overdue ones.
@@ -28,7 +28,7 @@ pub(crate) struct EndedCalls {
 #[derive(Debug)]
 struct EndedCall {
     launch: Launch,
-    /// Whether its server may ask its modern client about it.
+    /// Whether the server may ask its modern client about this request.
     may_ask: bool,
     until: Moment,
 }
@@ -38,7 +38,8 @@ impl EndedCalls {
     pub(crate) fn insert(&mut self, minted: u64, launch: Launch, may_ask: bool, now: Moment) -> Moment {
         let own = || self.late.iter().filter(|(_, call)| call.launch == launch);
         if own().count() >= MAX_ENDED_CALLS
-            // A question to the wrong client is worse than a log message. Newer ones hold for longer.
+            // Drop requests without questions first: a misdelivered question is worse than a misdelivered log message. Then
+            // the oldest.
             && let Some(least) =
                 own().min_by_key(|(_, call)| (call.may_ask, call.until)).map(|(minted, _)| *minted)
             && let Some(call) = self.late.remove(&least)
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn those_without_questions_make_room_first() {
+    fn calls_without_questions_leave_first() {
         let mut calls = EndedCalls::default();
         calls.insert(0, launch(1), true, at(0));
         for minted in 1..100 {

@@ -1,5 +1,5 @@
-//! Calls of modern clients whose legacy server has asked for input. Such a call stays open at its server, while its
-//! client has been answered `input_required` and is to continue it. Must not know how questions are worded.
+//! Paused calls: calls of modern clients whose legacy server has asked a question. The call stays open at its server; its
+//! client has got `input_required` and is to continue the call. Must not know how questions are worded.
 
 use crate::ids::{ClientId, Launch, Principal, ServerId};
 use crate::moment::Moment;
@@ -9,24 +9,24 @@ use crate::translation::for_modern::InputRequest;
 use std::collections::BTreeMap;
 use switchboard_protocol::Message;
 
-/// Most refused calls of one principal that may be sent again. Further ones take the place of the oldest.
+/// Limit on refused calls of one principal that can be sent again. Further ones replace the oldest.
 const MAX_REFUSED_CALLS: usize = 16;
 
 /// One paused call.
 #[derive(Debug)]
 pub(crate) struct PausedCall {
-    /// The client that made the call, or continued it last.
+    /// The client that made the call, or the last one that continued it.
     pub(crate) client: ClientId,
     pub(crate) principal: Principal,
     pub(crate) server: ServerId,
     pub(crate) digest: [u8; 32],
     pub(crate) since: Moment,
     pub(crate) expires: Moment,
-    /// The state that continues it: each is good for one pause.
+    /// Number of the pause. A state is valid for one pause.
     pub(crate) round: u64,
-    /// The server's requests without an answer, by minted id.
+    /// Unanswered questions of the server, by minted id.
     pub(crate) questions: Vec<(u64, InputRequest)>,
-    /// The end of the call, if it came before its client.
+    /// The server's answer, if it came before the continuation.
     pub(crate) end: Option<PausedEnd>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct PausedEnd {
     pub(crate) failed: bool,
 }
 
-/// A call that its server has refused until the client has done something, and that is then to be sent again.
+/// A call that its server refused until the user opens URLs. It is then sent again.
 #[derive(Debug)]
 struct RefusedCall {
     principal: Principal,
@@ -52,7 +52,7 @@ struct RefusedCall {
 #[derive(Debug)]
 pub(crate) struct PausedCalls {
     calls: BTreeMap<u64, PausedCall>,
-    /// By the round of their states.
+    /// Refused calls by the round of their states.
     refused: BTreeMap<u64, RefusedCall>,
     seal: Seal,
     rounds: u64,
@@ -63,7 +63,7 @@ impl PausedCalls {
         Self { calls: BTreeMap::new(), refused: BTreeMap::new(), seal: Seal::new(key), rounds: 0 }
     }
 
-    /// When the kept end of a call is dropped. The deadline of an open call is that of its request.
+    /// Time to drop the oldest kept answer. The deadline of an open call is that of its request.
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
         self.calls.values().filter(|call| call.end.is_some()).map(|call| call.expires).min()
     }
@@ -76,7 +76,7 @@ impl PausedCalls {
         self.calls.iter().map(|(minted, call)| (*minted, call))
     }
 
-    /// Whether a question waits for the continuation of a call.
+    /// Whether a question belongs to a paused call.
     pub(crate) fn has_question(&self, question: u64) -> bool {
         self.calls.values().any(|call| call.questions.iter().any(|(own, _)| *own == question))
     }
@@ -97,7 +97,8 @@ impl PausedCalls {
         self.seal.close(&state)
     }
 
-    /// The call that a state continues; `None` if it is no longer paused, or was continued before.
+    /// Removes and returns the call that a state continues; `None` if the call is no longer paused, or was already
+    /// continued.
     pub(crate) fn take(&mut self, (minted, round): (u64, u64)) -> Option<PausedCall> {
         self.calls.get(&minted).filter(|call| call.round == round)?;
         self.calls.remove(&minted)
@@ -107,19 +108,19 @@ impl PausedCalls {
         self.calls.remove(&minted)
     }
 
-    /// Forgets calls that have failed at their server, with its process, for example.
+    /// Removes calls that have failed at their server, for example with its process.
     pub(crate) fn keep_open(&mut self, is_open: impl Fn(u64) -> bool) {
         self.calls.retain(|minted, call| call.end.is_some() || is_open(*minted));
     }
 
-    /// Calls that have ended, and were not continued in time.
+    /// Answered calls that were not continued in time.
     pub(crate) fn expired_ends(&self, now: Moment) -> Vec<u64> {
         let is_over = |call: &PausedCall| call.end.is_some() && call.expires <= now;
         self.calls.iter().filter(|(_, call)| is_over(call)).map(|(minted, _)| *minted).collect()
     }
 
-    /// Adds a call that its server has refused until the client has accepted these requests. Returns its round, and the state
-    /// to send it again.
+    /// Adds a call that its server refused until the client accepts these requests. Returns its round, and the state that
+    /// sends it again.
     pub(crate) fn insert_refused(
         &mut self,
         mut state: CallState,
@@ -140,8 +141,7 @@ impl PausedCalls {
         (state.round, self.seal.close(&state))
     }
 
-    /// The requests that a client must have accepted before a refused call is sent again; `None` if its state was used
-    /// before.
+    /// Removes a refused call and returns the requests that the client must accept; `None` if the state was already used.
     pub(crate) fn take_refused(&mut self, round: u64) -> Option<Vec<String>> {
         self.refused.remove(&round).map(|call| call.wanted)
     }

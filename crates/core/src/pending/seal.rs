@@ -1,5 +1,5 @@
-//! The `requestState` of a call that a modern client is to continue: sealed, so that a client can neither read nor make
-//! one. Must not know what is open.
+//! The `requestState` of a paused call, encrypted so that a client can neither read nor forge it. Must not know which calls
+//! are open.
 
 use crate::ids::{Principal, ServerId};
 use crate::moment::Moment;
@@ -14,28 +14,28 @@ use std::time::Duration;
 /// Bytes of a nonce.
 const NONCE_BYTES: usize = 12;
 
-/// The call that a state belongs to.
+/// The content of a state: which call it continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CallState {
-    /// The paused call; `None` for a call that its server has refused, to be sent again.
+    /// Minted id of the paused call; `None` for a refused call that is to be sent again.
     pub(crate) paused: Option<u64>,
-    /// Each is good once.
+    /// Unique per state, which is valid once.
     pub(crate) round: u64,
     pub(crate) principal: Principal,
     pub(crate) server: ServerId,
-    /// Of the method and its parameters.
+    /// Digest of the method and its parameters.
     pub(crate) digest: [u8; 32],
     pub(crate) expires: Moment,
 }
 
-/// Seals states with a key that only this process has.
+/// Encrypts states with a key that only this process has.
 pub(crate) struct Seal {
     cipher: ChaCha20Poly1305,
-    /// States sealed so far. Each has a nonce of its own, so that no nonce is used twice with the key.
+    /// Number of encrypted states. It is the nonce, which must not repeat under one key.
     sealed: u64,
 }
 
-/// A state as it is sealed.
+/// The plain text of a state.
 #[derive(Serialize, Deserialize)]
 struct Plain {
     call: Option<u64>,
@@ -69,7 +69,7 @@ impl Seal {
         URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat())
     }
 
-    /// The state in a text; `None` if it was not made by this process.
+    /// Decrypts a state; `None` if this process did not make it.
     pub(crate) fn open(&self, text: &str) -> Option<CallState> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (nonce, sealed) = bytes.split_at_checked(NONCE_BYTES)?;
@@ -87,7 +87,7 @@ impl Seal {
     }
 }
 
-/// Shows nothing of the key.
+/// Hides the key.
 impl fmt::Debug for Seal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Seal").field("sealed", &self.sealed).finish_non_exhaustive()
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn state_is_opened_as_it_was() {
+    fn sealed_state_round_trips() {
         let mut seal = Seal::new([1; 32]);
         let (one, other) = (seal.close(&state()), seal.close(&state()));
         assert_ne!(one, other, "each has a nonce of its own");

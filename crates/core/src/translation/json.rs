@@ -1,4 +1,4 @@
-//! Members of JSON objects, read and put together without a change to their bytes. Pure functions.
+//! JSON objects: reads, removes and inserts members without changing other bytes. Pure functions.
 
 use crate::messages::own_message;
 use bytes::Bytes;
@@ -31,12 +31,12 @@ pub(super) fn error(id: &str, error: &str) -> Option<Message> {
     own_message(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into())
 }
 
-/// JSON without line breaks, which only spaces between its parts can have.
+/// JSON without line breaks. Unescaped line breaks occur only between tokens.
 pub(super) fn on_one_line(text: String) -> String {
     if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text }
 }
 
-/// A message without these members. A parent that holds nothing else is removed with its last member.
+/// A message without these members. A parent that becomes empty is removed too.
 pub(super) fn without(
     message: Message,
     paths: &[prune::Path<'_>],
@@ -68,7 +68,7 @@ pub(super) fn replaced(message: &Message, changes: &[(&RawValue, String)]) -> Op
 
 /// Inserts members at the start of an object of the message.
 pub(super) fn insert(message: &Message, object: Part, members: &[u8], out: &mut Outgoing) {
-    // Behind the spaces, so that they are left when the members are removed.
+    // Insert after leading spaces, so that removing the members restores the original bytes.
     let at = scan::space(message.bytes(), message.span(object).start as usize + 1);
     let is_empty = scan::byte(message.bytes(), at) == Some(b'}');
     let mut text = members.to_vec();

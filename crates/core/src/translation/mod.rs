@@ -1,7 +1,6 @@
-//! Translation between the eras of MCP, beside the party that speaks the other era. For legacy clients of a modern server, a
-//! translator stands between the core and the process: everything else sees a legacy process. For modern clients of a
-//! legacy server, the messages of each client are translated: everything else sees a legacy client. Must not know
-//! clients, backends or transports.
+//! Translation between the eras of MCP. For legacy clients of a modern server, a translator stands between the core and the
+//! process, and the core sees a legacy process. For modern clients of a legacy server, the client's messages are
+//! translated, and the core sees a legacy client. Must not know clients, backends or transports.
 //!
 //! # Layout
 //! - `json`: members of JSON objects, read and put together without a change to their bytes.
@@ -17,29 +16,29 @@ use for_legacy::ForLegacy;
 use std::time::{Duration, SystemTime};
 use switchboard_protocol::{Message, Outgoing};
 
-/// Numbers of requests that a translator sends on its own. The core mints from 1 on and never comes so far; all numbers up
-/// to 2^53 survive a server that keeps them in floats.
+/// First id of the translator's own requests. The core mints ids from 1 on and never gets this far; servers that keep ids
+/// in floats preserve all numbers up to 2^53.
 pub(crate) const FIRST_OWN_ID: u64 = 1 << 52;
 
-/// Part of the result of a translation, in order.
+/// One step of a translation's result. Steps are in order.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Write this to the server.
     ToServer(Outgoing),
     /// Treat this as sent by the server.
     ToCore(Message),
-    /// Treat this as a request of the server to the client whose request has this minted id.
+    /// Treat this as a question from the server to the client whose request has this minted id.
     Ask { about: u64, question: Message },
-    /// The server does not speak the other era: translate no more. It gets this handshake, or has refused it with this.
+    /// The server is not modern: stop translating. It gets this handshake, or this is its refusal of the handshake.
     GiveUp { refusal: Option<Message>, handshake: Vec<Outgoing> },
-    /// The server works on the request with this minted id, whose timeout begins anew.
+    /// The server still works on the request with this minted id: restart its timeout.
     GoesOn { about: u64 },
 }
 
 /// Translator of one process.
 #[derive(Debug)]
 pub(crate) enum Translator {
-    /// Its clients make a handshake, the server speaks the modern era.
+    /// For legacy clients of a modern server.
     ForLegacy(Box<ForLegacy>),
 }
 
@@ -49,13 +48,13 @@ impl Translator {
         Self::ForLegacy(Box::new(ForLegacy::new(started)))
     }
 
-    /// For a server that is thought to speak the modern era. If it does not, or does not answer in time, it gets the
+    /// For a server that is probably modern. If it refuses `server/discover` or does not answer in time, it gets the
     /// handshake.
     pub(crate) fn in_doubt(patience: Option<Duration>, started: SystemTime) -> Self {
         Self::ForLegacy(Box::new(ForLegacy::in_doubt(patience, started)))
     }
 
-    /// For a server that refuses the handshake: asks whether it speaks the modern era. If it does not, its refusal stands.
+    /// For a server that refused the handshake. It gets `server/discover`; if it is not modern, its refusal is the answer.
     pub(crate) fn after_refusal(
         initialize: &Message,
         refusal: Message,
@@ -72,35 +71,36 @@ impl Translator {
         }
     }
 
-    /// The answer with which the server has refused the handshake, until it is known whether it speaks the other era.
+    /// The server's refusal of the handshake, until its era is known.
     pub(crate) fn refusal(&self) -> Option<&Message> {
         match self {
             Self::ForLegacy(it) => it.refusal(),
         }
     }
 
-    /// Treats the server as one that does not speak the other era.
+    /// Treats the server as legacy.
     pub(crate) fn give_up(&mut self) -> Vec<Step> {
         match self {
             Self::ForLegacy(it) => it.give_up(),
         }
     }
 
-    /// Translates what the core sends to the process. `level`: the one that the client of a request has set, as JSON.
+    /// Translates a message from the core to the process. `level`: the log level that the client of a request has set, as
+    /// JSON.
     pub(crate) fn outbound(&mut self, message: &Message, level: Option<&[u8]>, now: Moment) -> Vec<Step> {
         match self {
             Self::ForLegacy(it) => it.outbound(message, level, now),
         }
     }
 
-    /// Translates what the process sends.
+    /// Translates a message from the process.
     pub(crate) fn inbound(&mut self, message: Message, now: Moment) -> Vec<Step> {
         match self {
             Self::ForLegacy(it) => it.inbound(message, now),
         }
     }
 
-    /// Does what is due at this time.
+    /// Runs the timers that are due.
     pub(crate) fn tick(&mut self, now: Moment) -> Vec<Step> {
         match self {
             Self::ForLegacy(it) => it.tick(now),
@@ -114,7 +114,7 @@ impl Translator {
         }
     }
 
-    /// The core's id for the request that the process knows under this one.
+    /// The core's id for a request that the process knows under this id.
     pub(crate) fn minted_of(&self, number: u64) -> u64 {
         match self {
             Self::ForLegacy(it) => it.minted_of(number),

@@ -1,8 +1,8 @@
-//! From a command as users write it to what Windows runs. Pure: works on text, asks for files and variables,
-//! and is tested on every system. Must not know how a process is created.
+//! Translates a command from the config into the program that Windows runs. Pure: works on text, gets files and variables
+//! from its caller, and is tested on every system. Must not know how a process is created.
 //!
 //! # Layout
-//! - `extensions`: the files that a name may mean.
+//! - `extensions`: candidate files for a command's name.
 //! - `unwrap`: the command inside `cmd /c …`.
 //! - `batch`: the program behind a `.cmd` shim. `power_shell`: the same for `.ps1`.
 

@@ -1,6 +1,6 @@
-//! A pipe between us and a child on Windows: our end for overlapped I/O, so that no thread waits for it; the
-//! child's end as programs expect it. The anonymous pipes of Windows have no overlapped end, so these are named,
-//! with names that nobody can guess or use a second time.
+//! A pipe between us and a child on Windows. Our end uses overlapped I/O, so that no thread waits for it; the child's end
+//! is an ordinary one. Anonymous pipes of Windows cannot use overlapped I/O, so these pipes have names, which nobody can
+//! guess or use a second time.
 
 use super::named::{self, NamedReader, NamedWriter};
 use std::fs::OpenOptions;
@@ -33,7 +33,7 @@ pub(super) fn from_child() -> io::Result<(NamedReader, OwnedHandle)> {
     Ok((named::reader(register(ours)?), theirs))
 }
 
-/// Only once the other end is open: a pipe without one would not be read from.
+/// Registers our end. The other end must be open already, or nothing reads from the pipe.
 fn register(pipe: OwnedHandle) -> io::Result<NamedPipeServer> {
     use std::os::windows::io::IntoRawHandle;
     // The registration would panic outside a runtime.
@@ -52,7 +52,7 @@ fn pair(direction: u32, their_access: u32) -> io::Result<(OwnedHandle, OwnedHand
             wide.as_ptr(),
             direction | FILE_FLAG_OVERLAPPED | FILE_FLAG_FIRST_PIPE_INSTANCE,
             PIPE_TYPE_BYTE | PIPE_READMODE_BYTE | PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS,
-            // One instance: once the child's end is open, no other process can open it.
+            // One instance: once the child's end is open, no other process can open the pipe.
             1,
             BUFFER_BYTES,
             BUFFER_BYTES,

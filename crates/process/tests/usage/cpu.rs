@@ -1,4 +1,4 @@
-//! Trees of which a member has used CPU time: one that lives, or one that has ended.
+//! CPU time of trees with a busy member, running or ended.
 
 use crate::start::{CHILD_TIMEOUT, end, measure, start, until_ready};
 use std::io::{IoSlice, Write};
@@ -8,15 +8,15 @@ use switchboard_process::warden::{GuardMode, Warden};
 
 /// CPU time that a busy member uses.
 const BURNT: Duration = Duration::from_millis(300);
-/// Linux cuts the user time and the kernel time of each process off at 10 ms.
+/// Lower bound for the measured time. Linux rounds the user time and the kernel time of each process down to 10 ms.
 const SEEN: Duration = Duration::from_millis(200);
 
 pub(crate) async fn tree(warden: Warden, guard: GuardMode) {
     let idle = start(&warden, guard, "echo ready; cat", "nothing").await;
     let living = start(&warden, guard, r#""$0" & cat"#, "cpu, stay").await;
-    // The shell has waited for it. Another one follows when a line arrives.
+    // The shell has reaped the first busy process. A line on stdin starts another.
     let ended = start(&warden, guard, r#""$0"; echo ready; read line; "$0"; echo ready; cat"#, "cpu").await;
-    // An orphan: the guard waits for it, or the first process of the namespace. Without a guard its time is lost.
+    // An orphan: the guard, or the first process of the namespace, reaps it. Without a guard its CPU time is lost.
     let orphan = match guard {
         GuardMode::Auto | GuardMode::Strict => {
             let script = r#"orphan=$(sh -c '"$0" >&2 & echo $!' "$0")

@@ -1,5 +1,4 @@
-//! Memory and CPU time of trees. Needs its own `main`: guards are this program, started again, and must take their
-//! role before anything else happens.
+//! Memory and CPU time of trees. Needs its own `main`: a guard is this program started again, and must take its role first.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests, all of it")]
 

@@ -1,4 +1,4 @@
-//! Trees that hold 50 MiB somewhere.
+//! Memory of trees in which one member holds 50 MiB.
 
 use crate::start::{CHILD_TIMEOUT, end, measure, start};
 use std::io::Write;
@@ -6,7 +6,7 @@ use switchboard_process::tree::Tree;
 use switchboard_process::warden::{GuardMode, Warden};
 
 const HELD: usize = 50 << 20;
-/// Allowance for a shell and this program itself.
+/// Allowance for a shell and this program.
 const BESIDES: usize = 40 << 20;
 
 pub(crate) async fn tree(warden: Warden, guard: GuardMode) {

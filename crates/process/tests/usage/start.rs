@@ -1,4 +1,4 @@
-//! The start of this program as a test, or as a member of a tree that uses something.
+//! Starts this program as a test, or as a busy member of a tree.
 
 use crate::{cpu, memory};
 use bytes::BytesMut;
@@ -10,7 +10,7 @@ use switchboard_process::take_role;
 use switchboard_process::tree::{Tree, TreeUsage};
 use switchboard_process::warden::{GuardMode, GuardOptions, LayerState, Options, Warden};
 
-/// Variable that makes this program use something; its value says what.
+/// Variable that selects the resource which this program uses.
 const USE: &str = "SWITCHBOARD_TEST_USE";
 pub(crate) const CHILD_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -56,7 +56,7 @@ pub(crate) fn measure(trees: &[Tree]) -> Vec<Option<TreeUsage>> {
     measured
 }
 
-/// Starts a shell that starts this program, and waits until that is ready.
+/// Starts a shell that starts this program, and waits until the program is ready.
 pub(crate) async fn start(warden: &Warden, mode: GuardMode, script: &str, what: &str) -> Spawned {
     let me = std::env::current_exe().unwrap().into_os_string();
     let env = [("PATH", "/usr/bin:/bin"), (USE, what)];

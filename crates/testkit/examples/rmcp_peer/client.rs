@@ -1,4 +1,4 @@
-//! The client, which holds the conversation.
+//! The client role.
 
 use super::features::FEATURES;
 use super::{made, shown};
@@ -17,7 +17,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use tokio::sync::{Notify, mpsc};
 
-/// A conversation to be held: the JSON that `modern_client.mjs` describes.
+/// A conversation, in the JSON that `modern_client.mjs` describes.
 pub(super) struct Job(Value);
 
 impl Job {
@@ -29,12 +29,12 @@ impl Job {
         self.0["era"] == "legacy"
     }
 
-    /// The server has no sessions: it can neither ask nor tell, and hears of no cancellation.
+    /// The server has no sessions: no questions, notifications or cancellations.
     fn is_stateless(&self) -> bool {
         self.0["stateless"] == true
     }
 
-    /// The server does not tell of changed tools.
+    /// The server does not announce changed tools.
     fn is_silent(&self) -> bool {
         self.0["silent"] == true
     }
@@ -43,7 +43,7 @@ impl Job {
         self.0[name].as_str().unwrap_or_default()
     }
 
-    /// An address, or a command line.
+    /// A URL, or a command line.
     fn target(&self) -> Vec<&str> {
         self.0["target"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
     }
@@ -93,7 +93,7 @@ impl ClientHandler for Person {
             print("asked", &params);
             return Ok(made(json!({ "action": "accept", "content": { "sure": true } })));
         }
-        // Legacy servers choose an id, each time another one.
+        // Legacy servers choose a new id each time.
         if params.get("elicitationId").is_some() {
             params["elicitationId"] = json!("string");
         }
@@ -110,7 +110,7 @@ impl ClientHandler for Person {
         Ok(made(FEATURES["sampled"][usize::from(params.messages.len() > 1)].clone()))
     }
 
-    // How often somebody asks for the roots is not the tool's alone.
+    // Other parties may request roots too, so the count varies.
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
         Ok(made(json!({ "roots": FEATURES["roots"] })))
     }
@@ -159,7 +159,7 @@ struct Talk {
     client: RunningService<RoleClient, Person>,
     /// The process of a server over stdio.
     server: Option<tokio::process::Child>,
-    /// The server has told of another list of tools.
+    /// The server has announced a changed list of tools.
     changed: Arc<Notify>,
     job: Job,
 }
@@ -184,7 +184,7 @@ impl Talk {
     }
 }
 
-/// What the server has told, outside of answers.
+/// Notifications of the server.
 struct Heard {
     /// Progress and log messages.
     notices: mpsc::Receiver<(&'static str, Value)>,
@@ -230,7 +230,7 @@ pub(super) async fn talk(job: Job) {
     let client = &talk.client;
     if talk.job.is_legacy() {
         print("server", &client.peer_info().as_deref());
-        // The legacy server of the Python SDK has no levels, and logs everything.
+        // The legacy server of the Python SDK ignores log levels.
         let _ = client.set_level(made(json!({ "level": "warning" }))).await;
     } else {
         print("discover", &client.discover(RequestMetaObject::new()).await.expect("it is discovered"));
@@ -300,7 +300,7 @@ async fn hold_features(talk: &Talk) {
     print("read blob", &read.expect("it can be read"));
 }
 
-/// Subscribes to a resource, and has it changed.
+/// Subscribes to a resource and triggers an update.
 async fn watch(talk: &Talk, updated: &mut mpsc::Receiver<Value>) {
     let uri = json!({ "uri": FEATURES["counter"] });
     let filter: SubscriptionFilter = made(json!({ "resourceSubscriptions": [FEATURES["counter"]] }));
@@ -353,7 +353,7 @@ async fn cancel(talk: &Talk, progressed: &Notify) {
 }
 
 async fn listen(talk: &Talk) {
-    // The server does not tell of changes.
+    // The server announces no changes.
     if talk.job.is_silent() {
         return;
     }

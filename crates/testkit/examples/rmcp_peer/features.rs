@@ -1,5 +1,5 @@
-//! What the server offers beside its simple tools, as `tests/real/drivers/features.json` describes it; and what the client
-//! sends and answers.
+//! Features of the server beyond its simple tools, as `tests/real/drivers/features.json` describes them, and the client's
+//! messages for them.
 
 use super::server::{Peer, is_of_legacy_client, text};
 use super::{complete, made, shown};
@@ -14,7 +14,7 @@ pub(super) static FEATURES: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../../../tests/real/drivers/features.json")).expect("it is JSON")
 });
 
-/// The tools; a legacy client knows objects as structured content only.
+/// The tools. For a legacy client, structured content is always an object.
 pub(super) fn tools(is_legacy: bool) -> Vec<Value> {
     let names = ["rich", "sequence", "sample", "where", "login", "seen", "bump"];
     let tools = names.into_iter().map(|name| {
@@ -105,7 +105,7 @@ fn ask(method: &str, params: Option<Value>, state: &str) -> CallToolResponse {
     })))
 }
 
-/// The answer that a modern client brings along.
+/// The answer in a modern client's `inputResponses`.
 fn brought(request: &CallToolRequestParams) -> Option<Value> {
     request.input_responses.as_ref().map(|responses| shown(responses)["asked"].clone())
 }
@@ -182,7 +182,7 @@ async fn ask_roots(
 
 async fn login(request: &CallToolRequestParams, context: &RequestContext<RoleServer>) -> CallToolResponse {
     let mut params = FEATURES["login"].clone();
-    // This SDK demands the id, which the modern era no longer has.
+    // This SDK requires the `elicitationId`, which the modern era does not have.
     params["elicitationId"] = json!("login-1");
     if is_of_legacy_client(context) {
         return match context.peer.create_elicitation(made(params)).await {

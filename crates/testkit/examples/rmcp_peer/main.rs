@@ -1,13 +1,13 @@
-//! rmcp, the official Rust SDK, as a peer of the modern era that shares no code with us. A test compares what it says and
-//! hears directly and through us (`tests/modern/real`).
+//! rmcp, the official Rust SDK, as a modern peer that shares no code with us. Tests compare its conversations directly and
+//! through us (`tests/real/modern`).
 //!
 //! - `rmcp_peer serve [modern | legacy] (stdio | PORT)`: offers the same as `tests/real/drivers/modern_server.{py,mjs}`.
-//! - `rmcp_peer talk`: holds the conversations that `tests/real/drivers/modern_client.{py,mjs}` hold, and prints one line of
-//!   JSON a step.
+//! - `rmcp_peer talk`: runs the same conversations as `tests/real/drivers/modern_client.{py,mjs}`, and prints one line of
+//!   JSON per step.
 //!
 //! # Layout
 //! - `client`, `server`: the two roles.
-//! - `features`: what `features.json` describes.
+//! - `features`: the features that `features.json` describes.
 #![expect(deprecated, reason = "log messages, sampling and roots are to be removed, and are still in use")]
 #![expect(clippy::print_stdout, reason = "the steps are the output of this program")]
 
@@ -32,7 +32,7 @@ fn shown(value: &impl serde::Serialize) -> Value {
     serde_json::to_value(value).expect("it came as JSON")
 }
 
-/// Runs to the end in a runtime of its own.
+/// Runs a future to completion in its own runtime.
 fn run(future: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(future);

@@ -1,4 +1,4 @@
-//! The server: simple tools, and those of `features`.
+//! The server role: simple tools, and those of `features`.
 
 use super::{complete, features, made, shown};
 use rmcp::model::{
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use tokio::sync::broadcast;
 
-/// State of the process: each request over HTTP has a copy of its own.
+/// Shared state of the process, of which each request over HTTP has a clone.
 #[derive(Clone)]
 pub(super) struct Peer {
     cancelled: Arc<AtomicBool>,
@@ -26,14 +26,14 @@ pub(super) struct Peer {
     /// Content of the resource `counter://clicks`.
     pub(super) clicks: Arc<AtomicI64>,
     changes: broadcast::Sender<Change>,
-    /// Listens that were accepted, and those that have begun: the SDK acknowledges one in between.
+    /// Numbers of accepted and of started subscriptions. The SDK acknowledges one in between.
     accepted: Arc<AtomicUsize>,
     begun: Arc<AtomicUsize>,
     /// Versions that it speaks.
     versions: &'static [ProtocolVersion],
 }
 
-/// What subscribers are told of.
+/// Notifications to subscribers.
 #[derive(Clone, Copy)]
 enum Change {
     Tools,
@@ -66,7 +66,7 @@ impl Peer {
         tools
     }
 
-    /// Tells subscribers, once those that were accepted have begun.
+    /// Notifies subscribers, once all accepted subscriptions have started.
     async fn announce(&self, change: Change) {
         while self.begun.load(Ordering::SeqCst) < self.accepted.load(Ordering::SeqCst) {
             tokio::task::yield_now().await;
@@ -334,7 +334,7 @@ impl ServerHandler for Peer {
     }
 }
 
-/// Serves in this way, `stdio` or a port. `only`: the era that it speaks, unless it is both.
+/// Serves over `stdio` or at a port. `only`: the era, unless it is both.
 pub(super) async fn serve(only: Option<&str>, way: &str) {
     let peer = Peer {
         cancelled: Arc::default(),

@@ -43,14 +43,14 @@ impl Core {
         } else if b.must_check_first(method) {
             self.check_tools(backend);
         } else if b.has_free_turn() {
-            // Behind calls that wait for another one, which block nobody else.
+            // The request may overtake calls that wait for another call.
             self.followups.push(Followup::GiveTurn { backend });
         }
         let settings = self.settings_of(backend);
         if self.backends.waits_for_room(backend)
             && let Some(pending) = self.pending.get_mut(minted)
         {
-            // Others must finish first, so it gets the time it would have on its own.
+            // Time spent waiting for others does not count.
             let deadline = pending.deadline_in_line(&settings, self.clock.now());
             pending.set_deadline(deadline);
             self.clock.wake_at(deadline);
@@ -81,7 +81,7 @@ impl Core {
         let Some(launch) = b.launch() else { return };
         // From here on the request counts as sent: after a crash it is repeated only if its message was kept.
         let RequestState::Waiting(message) = pending.mark_sent() else { return };
-        // The request and its process decide: its client may have declared something else before, or since.
+        // The request and its process decide, since the client may have declared something else before or since.
         let is_for_modern = is_legacy && message.has(Part::MetaVersion) && pending.client().is_some();
         let message = if is_for_modern {
             pending.mark_translated();

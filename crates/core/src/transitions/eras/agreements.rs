@@ -1,5 +1,5 @@
-//! The acknowledgement of a subscription that we keep: it names the resources to which their servers have agreed, so it waits
-//! until they have answered. Must not know what is told on a subscription.
+//! The acknowledgement of a client's subscription that we keep. It names the resources that their servers accepted, so it
+//! waits for their answers. Must not know which notifications a subscription carries.
 
 use crate::backends::{Backend, BackendState};
 use crate::catalogue::Wishes;
@@ -9,7 +9,7 @@ use crate::messages::{names_uri, same_spelling};
 use crate::pending::{Asker, AwaitedResource, ListenWait, Pending};
 use switchboard_protocol::{Era, Message, Method, Part};
 
-/// Whether a server has agreed to tell of changes of a resource.
+/// Answer of a server to a subscription to a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Agreement {
     Open,
@@ -18,7 +18,7 @@ enum Agreement {
 }
 
 impl Core {
-    /// Acknowledges the subscriptions to which all servers concerned have agreed, or not agreed.
+    /// Acknowledges the subscriptions for which all servers have answered.
     pub(crate) fn acknowledge_listens(&mut self) {
         if self.listen_waits.is_empty() {
             return;
@@ -33,7 +33,7 @@ impl Core {
         over.into_iter().for_each(|wait| self.acknowledge_listen(wait));
     }
 
-    /// Acknowledges the subscriptions whose servers have had their time.
+    /// Acknowledges the subscriptions whose deadline has passed.
     pub(crate) fn tick_listens(&mut self) {
         let now = self.clock.now();
         let over = self.listen_waits.take(|wait| wait.until <= now);
@@ -62,7 +62,7 @@ impl Core {
 
     fn agreement(&self, resource: &AwaitedResource) -> Agreement {
         let mut found = Agreement::Refused;
-        // The client may have moved since it has subscribed.
+        // The client may have moved to another process since.
         for b in self.subscribed_at(resource) {
             match b.subscriptions().is_agreed(&resource.uri) {
                 true => return Agreement::Agreed,
@@ -77,7 +77,7 @@ impl Core {
         self.backends.values().filter(is_it)
     }
 
-    /// Ends a subscription to which its server has not agreed in time.
+    /// Ends a subscription that its server did not accept in time.
     fn take_back(&mut self, resource: &AwaitedResource) {
         let found: Vec<BackendId> = self.subscribed_at(resource).map(|b| b.id()).collect();
         for backend in found {
@@ -85,8 +85,8 @@ impl Core {
         }
     }
 
-    /// Whether no subscription to a resource can begin at a backend: nothing is started now, or the server has no such
-    /// thing.
+    /// Whether a backend cannot accept a subscription to a resource: it is not being started, or its server has no
+    /// subscriptions.
     pub(crate) fn cannot_agree(&self, backend: BackendId, uri: &[u8]) -> bool {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.subscriptions().is_agreed(uri)) else {
             return false;
@@ -94,28 +94,28 @@ impl Core {
         let is_resting = matches!(b.state(), BackendState::Failed { until, .. } if self.clock.now() < *until);
         let has_none = match b.handshake().era() {
             Era::Legacy => b.declares_subscribe() == Some(false),
-            // Whatever it declares: its acknowledgement decides.
+            // The acknowledgement decides, not the declared capability.
             Era::Modern => b.own_listen().is_unknown(),
         };
         is_resting || has_none || self.barred(b.server()).is_some()
     }
 
-    /// Records that a server has agreed to tell of changes of a resource.
+    /// Records that a server accepted a subscription to a resource.
     pub(crate) fn subscription_agreed(&mut self, backend: BackendId, uri: &[u8]) {
         if let Some(b) = self.backends.get_mut(&backend) {
             b.subscriptions_mut().agree(uri);
         }
     }
 
-    /// Ends the subscriptions to a resource, unless the server has agreed to them before: then they are asked for again when
-    /// it is started anew.
+    /// Ends the subscriptions to a resource, unless the server accepted them before: then they are requested again at its
+    /// next start.
     pub(crate) fn subscription_refused(&mut self, backend: BackendId, uri: &[u8]) {
         for client in self.unanswered_subscribers(backend, uri) {
             self.unsubscribed(backend, client, uri);
         }
     }
 
-    /// The clients that wait for the agreement of a server to a resource.
+    /// The clients whose subscriptions to a resource wait for the server.
     fn unanswered_subscribers(&self, backend: BackendId, uri: &[u8]) -> Vec<ClientId> {
         let b = self.backends.get(&backend).filter(|b| !b.subscriptions().is_agreed(uri));
         b.and_then(|b| b.subscriptions().subscribers(uri)).unwrap_or_default().to_vec()
@@ -130,14 +130,14 @@ impl Core {
             is_ours && p.sent().is_some_and(|request| names_uri(request, &uri))
         };
         match failed {
-            // It was taken back, and is asked for again.
+            // The subscription was cancelled and requested again, so another answer follows.
             _ if self.pending.iter().any(|(_, pending)| is_another(pending)) => {}
             false => self.subscription_agreed(backend, &uri),
             true => self.subscription_refused(backend, &uri),
         }
     }
 
-    /// Handles a subscription of our own that a legacy server has not answered.
+    /// Handles the timeout of our own subscription at a legacy server.
     pub(crate) fn subscription_expired(&mut self, pending: &Pending) {
         let Some(uri) = subscribed_uri(pending) else { return };
         let backend = pending.backend();
@@ -146,7 +146,7 @@ impl Core {
         }
     }
 
-    /// Refuses the subscriptions to which a server has not agreed before it has failed.
+    /// Refuses the subscriptions that a server had not accepted when it failed.
     pub(crate) fn refuse_open_subscriptions(&mut self, backend: BackendId) {
         let open = self.backends.get(&backend).map(|b| b.subscriptions().open()).unwrap_or_default();
         open.iter().for_each(|uri| self.subscription_refused(backend, uri));
@@ -161,7 +161,7 @@ impl Core {
     ) {
         let Some(b) = self.backends.get(&backend) else { return };
         let Some(asked) = b.own_listen().wishes_of(minted) else { return };
-        // An acknowledgement that does not say it means all.
+        // An acknowledgement without a list accepts everything.
         let agreed = acknowledged.map(|it| Wishes::agreed(it).unwrap_or_else(|| asked.clone()));
         let decoded = |uri: &[u8]| serde_json::from_slice::<String>(uri).unwrap_or_default();
         let known = b.subscriptions().iter().map(|(uri, _)| (uri.to_vec(), decoded(uri)));
@@ -175,7 +175,7 @@ impl Core {
     }
 }
 
-/// The resource that a request of ours subscribes to, as a JSON string in one spelling.
+/// The resource of our own subscription request, as a normalised JSON string.
 fn subscribed_uri(pending: &Pending) -> Option<Vec<u8>> {
     let request = pending.sent().filter(|_| pending.method() == Method::Subscribe)?;
     request.part(Part::Uri).map(|uri| same_spelling(uri).into_owned())

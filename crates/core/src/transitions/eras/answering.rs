@@ -1,5 +1,5 @@
-//! Modern clients of a legacy server: a server without the modern era sees a legacy client. What only the modern era has
-//! is answered here: discovery, subscriptions, log messages of a request. Must not know processes.
+//! Modern clients of a legacy server, which the server sees as legacy clients. What the legacy era lacks is handled here:
+//! discovery, subscriptions, and log messages of a single request. Must not know processes.
 
 use crate::backends::Backend;
 use crate::catalogue::List;
@@ -13,7 +13,8 @@ use crate::translation::for_modern;
 use switchboard_protocol::{Era, Message, Method, Outgoing, Part, RawId, modern};
 
 impl Core {
-    /// Handles what a modern client asks of us rather than of its legacy server. Returns any other request.
+    /// Handles requests of a modern client that Switchboard answers instead of its legacy server. Returns any other
+    /// request.
     pub(crate) fn translated_request(
         &mut self,
         client: ClientId,
@@ -29,7 +30,7 @@ impl Core {
                 self.refuse(client, id, batch, &message, &error);
                 None
             }
-            // Otherwise it waits for a process, like any request.
+            // Otherwise the request waits for a process, like any other.
             Method::Listen if is_plain && self.is_welcomed(client) => {
                 self.open_listen(client, id.clone(), batch, message);
                 None
@@ -38,14 +39,14 @@ impl Core {
         }
     }
 
-    /// Whether it is known what the server of a client announces.
+    /// Whether the server of a client has completed its handshake.
     pub(super) fn is_welcomed(&self, client: ClientId) -> bool {
         let home = self.clients.get(&client).and_then(|c| c.home());
         home.and_then(|home| self.backends.get(&home)).is_some_and(|b| b.handshake().has_welcome())
     }
 
-    /// Answers `server/discover` once a legacy server has answered the handshake, and applies the log level of a request
-    /// that is about to be sent. Returns whether the request is done.
+    /// Answers `server/discover` from the handshake of a legacy server, and applies the log level of a request that is
+    /// about to be sent. Returns whether the request is done.
     pub(crate) fn is_answered_for_legacy_server(&mut self, minted: u64) -> bool {
         let Some(pending) = self.pending.get(minted) else { return false };
         let (backend, method) = (pending.backend(), pending.method());
@@ -79,8 +80,8 @@ impl Core {
         true
     }
 
-    /// Refuses a request without a declaration that would go to a modern server: its client has declared nothing when it
-    /// sent it, and speaks the modern era since. Returns whether it is one.
+    /// Refuses a request without a declaration that would go to a modern server: the client sent it before its first modern
+    /// request. Returns whether the request was refused.
     pub(crate) fn is_undeclared_at_modern(&mut self, minted: u64) -> bool {
         let Some(pending) = self.pending.get(minted) else { return false };
         let is_its = pending.waiting().is_some_and(|request| {
@@ -109,7 +110,7 @@ impl Core {
             format!(r#"{{"jsonrpc":"2.0","id":0,"method":"logging/setLevel","params":{{"level":{level}}}}}"#);
         let Some(wanted) = own_message(request.into()).as_ref().and_then(Level::of) else { return };
         for it in [client, connection] {
-            // The lowest level that was wanted counts; each request gets only what it wants.
+            // The server gets the lowest requested level; each request gets only messages of its own level.
             if let Some(c) = self.clients.get_mut(&it)
                 && c.level().is_none_or(|level| level.rank() > rank)
             {
@@ -119,8 +120,8 @@ impl Core {
         self.keep_level(backend, None);
     }
 
-    /// Tells a modern client what a legacy server has told all its clients: on its subscriptions, or for one of its
-    /// requests. The rest has no place in the modern era.
+    /// Passes a notification of a legacy server to a modern client, on its subscriptions or for one of its requests. Other
+    /// notifications do not exist in the modern era.
     pub(crate) fn tell_modern(&mut self, client: ClientId, backend: BackendId, message: &Message) {
         match message.method() {
             Method::LogMessage => self.log_for_modern(client, backend, message),
@@ -135,15 +136,15 @@ impl Core {
         }
     }
 
-    /// Passes a log message, which names no request, to the only request that it can belong to: the server works on no other
-    /// one, of whichever client.
+    /// Passes a log message, which names no request, to a request only while the server works on no other request of any
+    /// client.
     fn log_for_modern(&mut self, client: ClientId, backend: BackendId, message: &Message) {
         let rank = message.part(Part::Level).and_then(log_rank);
         let at_work = self.pending.ids(|p| p.was_sent_to(backend) && may_log(p));
         let is_certain = at_work.len() == 1 && !self.may_work_on_ended(backend);
         let wants =
             |minted: &&u64| self.pending.get(**minted).is_some_and(|p| p.is_wanted() && p.admits_log(rank));
-        // The latest one that wants it, so that an uncertain one is reported once.
+        // Only the latest such request counts, so that a dropped message is reported once.
         let Some(pending) = at_work.iter().rfind(wants).and_then(|minted| self.pending.get(*minted)) else {
             return;
         };
@@ -169,7 +170,7 @@ impl Core {
         }
     }
 
-    /// Turns a refusal until the client has opened a URL into a wish for input. Returns whether it is one.
+    /// Turns the error −32042 (URLs must be opened first) into `input_required`. Returns whether it was such an error.
     pub(crate) fn wants_url_first(&mut self, pending: &Pending, error: &Message) -> bool {
         if !for_modern::wants_url(error) {
             return false;
@@ -178,7 +179,7 @@ impl Core {
         !requests.is_empty() && self.ask_to_repeat(pending, &requests)
     }
 
-    /// Adds what modern clients want to the answer of a legacy server.
+    /// Adds the members of the modern era to the answer of a legacy server, or replaces its error code.
     pub(crate) fn put_modern_members(
         &self,
         client: ClientId,
@@ -195,15 +196,15 @@ impl Core {
     }
 }
 
-/// Whether a legacy server may log about a request that it was sent in words that are not for every client. Our own requests
-/// for lists are made for all clients, so what is logged about them tells nothing of any. Ended requests count apart.
+/// Whether log messages about a request may be private to its client. Our own requests for lists are made for all clients,
+/// so log messages about them are not. Ended requests are counted separately.
 fn may_log(p: &Pending) -> bool {
     let is_for_all =
         matches!(p.asker(), Asker::Catalogue { .. }) || matches!(p.method(), Method::Ping | Method::SetLevel);
     !p.is_cancelled() && !is_for_all
 }
 
-/// A legacy server's list, as modern clients know it.
+/// A legacy server's list with the members of the modern era.
 pub(crate) fn as_modern_list(answer: Message, method: Method) -> Message {
     if List::of(method).is_none() {
         return answer;
@@ -214,12 +215,12 @@ pub(crate) fn as_modern_list(answer: Message, method: Method) -> Message {
     own_message(out.on_one_line().to_vec().into()).unwrap_or(answer)
 }
 
-/// Whether a request of a modern client may be answered in place of a legacy server.
+/// Whether Switchboard may answer a request of a modern client instead of a legacy server.
 pub(super) fn is_for_us(message: &Message) -> bool {
     !is_modern(message.method()) || message.has(Part::RequestState)
 }
 
-/// Whether the modern era has a method that is not about its own tasks: those of 2025-11-25 are others.
+/// Whether a method exists in the modern era. Methods about tasks do not count, since legacy servers have other tasks.
 fn is_modern(method: Method) -> bool {
     let is_about_tasks = matches!(
         method,

@@ -1,5 +1,5 @@
-//! Paused calls that a client continues: its answers reach the server, and the call goes on or is paused again. Must not know
-//! when a call is paused.
+//! Continuations of paused calls: the client's answers go to the server, and the call continues or is paused again. Must
+//! not know when a call is paused.
 
 use crate::core::Core;
 use crate::ids::ClientId;
@@ -33,7 +33,7 @@ impl Core {
                 self.paused.take((minted, round)).map(|call| (minted, call))
             }
             Some(CallState { paused: None, round, .. }) => match self.paused.take_refused(round) {
-                // Its server has refused it, and not run it.
+                // The server refused the call without running it.
                 Some(wanted) if Answers::of(&message).accept(&wanted) => return Some(message),
                 Some(_) => {
                     let error = self.input_declined(server);
@@ -77,7 +77,7 @@ impl Core {
         if let Some(PausedEnd { launch, mut pending, answer, failed }) = call.end {
             pending.resume(asker, message, paused, self.clock.now());
             pending.record(recorded);
-            // They may belong to another call.
+            // The remaining questions may belong to another call.
             let open = self.give_answers((minted, by), call.questions, message);
             self.end_questions(open);
             return self.deliver(launch, pending, answer, failed);
@@ -95,7 +95,7 @@ impl Core {
         }
     }
 
-    /// Answers questions that the continuation of a call does not declare to answer, although the call may have. Returns the
+    /// Answers the questions whose capability the continuation does not declare, although the call may have. Returns the
     /// others.
     fn refuse_undeclared(
         &mut self,
@@ -142,7 +142,7 @@ impl Core {
                 None => open.push((question, request)),
             }
         }
-        // Those that came during the pause.
+        // Roots that became known during the pause.
         open.retain(|(question, _)| !self.knows_roots(*question, call, by));
         open
     }

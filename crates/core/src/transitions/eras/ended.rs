@@ -1,14 +1,14 @@
-//! Requests that have ended before their legacy server has answered: cancelled, or out of time. What the server asks or logs
-//! next may still be about such a request. Must not know how calls are paused.
+//! Requests that ended before their legacy server answered: cancelled, or timed out. The server's next question or log
+//! message may still be about such a request. Must not know how calls are paused.
 
 use crate::core::{Core, Followup};
 use crate::ids::{BackendId, ClientId, Launch};
 
 impl Core {
-    /// Records that a request has ended without the answer of its server. `may_ask`: the server may ask a modern client
+    /// Records that a request has ended without an answer from its server. `may_ask`: the server may ask a modern client
     /// about it.
     pub(crate) fn ended_unanswered(&mut self, minted: u64, backend: BackendId, may_ask: bool) {
-        // A modern server says which request it asks about.
+        // A modern server asks in the answer to a request, so there is no doubt.
         if self.is_modern(backend) {
             return;
         }
@@ -20,7 +20,7 @@ impl Core {
         self.clock.wake_at(until);
     }
 
-    /// Records the answer to a request that may have ended before: no question about it follows.
+    /// Records the late answer to a request. No question about it can follow.
     pub(crate) fn ended_call_answered(&mut self, launch: Launch, minted: u64) {
         if self.ended_calls.answered(minted, launch) {
             self.followups.push(Followup::GiveTurn { backend: launch.backend });
@@ -46,7 +46,7 @@ impl Core {
         launch.is_some_and(|launch| self.ended_calls.is_any_at(launch))
     }
 
-    /// Lets calls go that have waited for the last questions about ended ones.
+    /// Releases calls that waited for an ended one.
     pub(crate) fn tick_ended(&mut self) {
         for backend in self.ended_calls.expire(self.clock.now()) {
             self.followups.push(Followup::GiveTurn { backend });

@@ -1,5 +1,5 @@
-//! Our own `subscriptions/listen` at a modern server: for changes of its lists, and of the resources and tasks that clients
-//! of several servers listen to. Must not know how their subscriptions are kept.
+//! Our own `subscriptions/listen` at a modern server, for clients of several servers: changes of its lists, and of the
+//! resources and tasks that they subscribed to. Must not know how clients' subscriptions are kept.
 
 use crate::backends::Backend;
 use crate::catalogue::{List, Wishes};
@@ -10,8 +10,8 @@ use crate::pending::{Asker, Pending};
 use std::time::Duration;
 use switchboard_protocol::{Message, Method, Part};
 
-/// Time for which a replaced subscription at a remote server stays open: each has a stream of its own, and what the server
-/// has written before the acknowledgement may arrive after it.
+/// Time for which a replaced subscription at a remote server stays open. The two have separate streams, so a message of the
+/// old one may arrive after the acknowledgement of the new one.
 const OVERLAP: Duration = Duration::from_secs(1);
 
 /// Reason for the cancellation of a replaced subscription.
@@ -22,7 +22,7 @@ impl Core {
     /// have subscribed to.
     pub(crate) fn listen_ourselves(&mut self, launch: Launch) {
         let backend = launch.backend;
-        // A legacy server tells of its changes unasked, and of resources after `resources/subscribe`.
+        // A legacy server announces list changes by itself, and resource updates after `resources/subscribe`.
         if !self.is_modern(backend) {
             return;
         }
@@ -45,7 +45,7 @@ impl Core {
             let over = b.own_listen_mut().close_all();
             return self.close_listens(backend, over, "nobody listens any more");
         }
-        // The one before it is closed when this one is acknowledged.
+        // The previous subscription is closed when this one is acknowledged.
         let minted = self.send_listen(launch, &wishes.text());
         let b = self.backends.get_mut(&backend);
         let over = b.and_then(|b| b.own_listen_mut().begin(minted, wishes));
@@ -76,14 +76,15 @@ impl Core {
         if message.method() == Method::Acknowledged {
             self.own_listen_decided(backend, minted, Some(message));
         }
-        // Whatever a server says on a subscription, it has opened it.
+        // Any message on a subscription shows that it is open.
         self.own_listen_acknowledged(backend, minted);
         let change = message.part(Part::Uri).or(message.part(Part::TaskId)).unwrap_or_default();
         let change = same_spelling(change).into_owned();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match message.method() {
             Method::ResourceUpdated if b.own_listen_mut().hears(minted, &change) => {
-                // A server that tells of a resource has agreed to, also before it says so.
+                // An update of a resource shows that the server has accepted the subscription, even before its
+                // acknowledgement.
                 self.subscription_agreed(backend, &change);
                 self.acknowledge_listens();
                 self.resource_updated(backend, message);
@@ -95,8 +96,8 @@ impl Core {
         }
     }
 
-    /// Handles the acknowledgement of our subscription. Changes between the end of the one before and this are lost, so the
-    /// lists are fetched again.
+    /// Handles the acknowledgement of our subscription. Changes since the end of the previous one are lost, so the lists
+    /// are fetched again.
     fn own_listen_acknowledged(&mut self, backend: BackendId, minted: u64) {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
@@ -129,7 +130,7 @@ impl Core {
         }
     }
 
-    /// Closes subscriptions that others have replaced, and opens ours again, once the pause after its end is over.
+    /// Closes replaced subscriptions, and reopens ours after its delay.
     pub(crate) fn tick_own_listen(&mut self, backend: BackendId) {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };

@@ -1,6 +1,6 @@
-//! Calls of modern clients for which a legacy server wants input. The server has asked its client; the client gets
-//! `input_required` as the answer to its call, and makes the call again with its answers. Meanwhile the call stays open
-//! at the server. Must not know how messages are translated.
+//! Paused calls: a legacy server has asked a question while it works on a call of a modern client. The client gets
+//! `input_required` as the answer and makes the call again with its answers. Meanwhile the call stays open at the server.
+//! Must not know how messages are translated.
 
 use crate::core::Core;
 use crate::fact::Outcome;
@@ -12,7 +12,7 @@ use crate::translation::for_modern::{InputRequest, Need, digest, input_required,
 use serde_json::json;
 use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, Message, Method, RawId};
 
-/// Most paused calls of one principal.
+/// Limit on paused calls of one principal.
 const MAX_PAUSED_CALLS: usize = 16;
 
 impl Core {
@@ -46,7 +46,7 @@ impl Core {
         id: &RawId,
         message: &Message,
     ) -> bool {
-        // Its client may have declared something else before, or since.
+        // The capabilities of the call count, not those that its client declared before or since.
         let words = self.pending.get(call).and_then(Pending::words);
         if !words.zip(Need::of(message)).is_some_and(|(words, need)| need.is_declared_by(words)) {
             return false;
@@ -57,8 +57,8 @@ impl Core {
             return false;
         };
         let by = AskedBy::Backend { launch, id: id.clone() };
-        // Without a deadline and a client of its own: those of the call count, which may be older than the client's latest
-        // declaration.
+        // The question has the deadline and the client of its call, which may be older than the latest declaration of the
+        // client.
         let paused = self.paused.get_mut(call).map(|paused| paused.client);
         let client = paused.or_else(|| self.pending.get(call)?.client()).unwrap_or(client);
         self.questions.insert(question, Question::new(client, by, name_of(message), self.clock.now(), None));
@@ -69,7 +69,7 @@ impl Core {
         true
     }
 
-    /// The call that a server's question to a modern client is about.
+    /// Finds the call to which a question for a modern client belongs.
     fn call_asked_about(&mut self, backend: BackendId, client: ClientId) -> Result<u64, ErrorAnswer> {
         self.forget_failed_pauses();
         let Some(c) = self.clients.get(&client) else { return Err(self.client_gone()) };
@@ -82,7 +82,7 @@ impl Core {
         }
         let is_ended_meant = self.may_ask_about_ended(backend) && open.len() + paused.len() > 0;
         if is_ended_meant || (is_shared && open.len() + paused.len() > 1) {
-            // From now on the server gets one call at a time.
+            // The server is now known to ask, so it gets one call at a time from here on.
             return Err(self.whose_call(backend));
         }
         let Some(&call) = open.last() else {
@@ -94,18 +94,18 @@ impl Core {
         }
     }
 
-    /// Forgets paused calls that have failed with their process. Nobody can continue them.
+    /// Removes paused calls that failed with their process, which no client can continue.
     pub(super) fn forget_failed_pauses(&mut self) {
         let pending = &self.pending;
         self.paused.keep_open(|minted| pending.get(minted).is_some());
     }
 
-    /// Whether one more call of a principal may be paused, of those that are not forgotten.
+    /// Whether a principal may have one more paused call.
     pub(super) fn may_pause(&self, principal: Principal) -> bool {
         self.paused.iter().filter(|(_, it)| it.principal == principal).count() < MAX_PAUSED_CALLS
     }
 
-    /// The calls of a modern client at a backend that its server may have a question about: open ones, and paused ones.
+    /// The calls of a modern client at a backend to which a question may belong: open ones, and paused ones.
     pub(super) fn calls_at(
         &self,
         backend: BackendId,
@@ -113,7 +113,7 @@ impl Core {
         principal: Principal,
     ) -> (Vec<u64>, Vec<u64>) {
         let is_shared = self.has_no_session(client);
-        // Requests without a session are those of one party, whichever client of the core has carried them.
+        // Clients without a session that have the same principal count as one party.
         let is_its = |other: ClientId| {
             let is_same = self.clients.get(&other).is_some_and(|c| c.principal() == principal);
             other == client || (is_shared && is_same && self.has_no_session(other))
@@ -127,9 +127,9 @@ impl Core {
         (self.pending.ids(is_open), paused.map(|it| it.0).collect())
     }
 
-    /// Answers a call `input_required`, and lets it wait for its client.
+    /// Answers a call with `input_required` and pauses it.
     pub(super) fn pause(&mut self, minted: u64, questions: Vec<(u64, InputRequest)>) {
-        // Its turn and its permit remain: the server is still at work on it.
+        // The call keeps its turn and its permit, since the server is still working on it.
         let Some(mut pending) = self.pending.take(minted) else { return };
         let known = pending.client().and_then(|client| self.clients.get(&client));
         let (Some(c), Some(digest)) = (known, pending.words().map(digest)) else {
@@ -143,10 +143,10 @@ impl Core {
             PausedCall { client, principal, server, digest, since, expires, round: 0, questions, end: None };
         let state = self.paused.insert(minted, call);
         let is_told = self.answer_with_input(&pending, dialect, &input_required(&requests, &state));
-        // The continuation has a record of its own.
+        // The continuation gets its own audit record.
         drop(pending.take_recorded());
         if !is_told {
-            // Without the state nobody can continue it.
+            // Without the state, no client can continue the call.
             let backend = pending.backend();
             self.pending.insert(minted, pending);
             drop(self.close(minted));
@@ -160,7 +160,7 @@ impl Core {
         self.clock.wake_at(expires);
     }
 
-    /// Returns whether the client gets the answer, with the state in it.
+    /// Sends `input_required` to the client. Returns whether the answer fits into the client's queue.
     fn answer_with_input(&mut self, pending: &Pending, dialect: Dialect, result: &str) -> bool {
         let Asker::Client { client, id, batch } = pending.asker() else { return false };
         let answer = own_result(id, dialect, result);
@@ -172,7 +172,7 @@ impl Core {
         is_told
     }
 
-    /// Answers a call whose server wants it to be sent again after the client has done something.
+    /// Answers a refused call with `input_required`; it is sent again after the user has opened the URLs.
     pub(crate) fn ask_to_repeat(&mut self, pending: &Pending, requests: &[InputRequest]) -> bool {
         let (Some(client), Some(words)) = (pending.client(), pending.words()) else { return false };
         let Some(c) = self.clients.get(&client).filter(|c| c.declares(&Need::Url)) else { return false };
@@ -187,7 +187,7 @@ impl Core {
         true
     }
 
-    /// Keeps the answer to a paused call for the client that continues it.
+    /// Keeps the answer to a paused call for its continuation.
     pub(crate) fn paused_answered(
         &mut self,
         launch: Launch,
@@ -202,7 +202,7 @@ impl Core {
         self.clock.wake_at(expires);
     }
 
-    /// Forgets the answers to paused calls that nobody has continued in time.
+    /// Drops the answers to paused calls that were not continued in time.
     pub(crate) fn tick_paused(&mut self) {
         for minted in self.paused.expired_ends(self.clock.now()) {
             let Some(call) = self.paused.remove(minted) else { continue };
@@ -210,13 +210,13 @@ impl Core {
         }
     }
 
-    /// Ends a paused call that nobody continues: its questions get an answer, and its server is told to cancel it. The
-    /// request is closed already.
+    /// Ends a paused call that is not continued: answers its questions and cancels it at its server. The request is already
+    /// closed.
     pub(crate) fn end_paused(&mut self, minted: u64, backend: BackendId, why: &'static str) {
         let Some(call) = self.paused.remove(minted) else { return };
         self.end_questions(call.questions);
         self.cancel_at_backend(backend, minted, why);
-        // It may react to the answers before it reads of the end.
+        // The server may react to the answers before it reads the cancellation.
         self.ended_unanswered(minted, backend, true);
     }
 
@@ -240,7 +240,7 @@ impl Core {
         }
     }
 
-    /// Whether the requests of a client stand alone, so that one connection carries those of several programs.
+    /// Whether a client has no session, so that its requests may come from several programs.
     pub(super) fn has_no_session(&self, client: ClientId) -> bool {
         self.clients.get(&self.connection_of(client)).is_some_and(|c| c.goes_by_request())
     }
@@ -251,15 +251,15 @@ impl Core {
         self.paused.iter().any(|(_, call)| self.has_no_session(call.client) && holds(call))
     }
 
-    /// Whether a client is gone, and another client of its party may continue its call.
+    /// Whether another client may still continue a call of a departed client.
     pub(crate) fn is_expected_back(&self, client: ClientId) -> bool {
         let connection = self.connection_of(client);
         let is_its = |p: &Pending| p.is_paused() && p.user() == Some(connection);
         self.has_no_session(client) && self.pending.iter().any(|(_, pending)| is_its(pending))
     }
 
-    /// Makes the clients that have continued the calls of a departed one users of the processes in its place. Requests
-    /// without a session are those of one party.
+    /// Replaces a departed client as a user of processes by the clients that continued its calls. Clients without a session
+    /// are one party.
     pub(crate) fn hand_over_calls(&mut self, departed: ClientId) {
         for minted in self.pending.ids(|p| p.user() == Some(departed)) {
             let Some(pending) = self.pending.get_mut(minted) else { continue };
@@ -294,8 +294,8 @@ impl Core {
         }
     }
 
-    /// Whether a call must wait for another one: a server that asks its clients gets their calls one at a time, since only
-    /// then its questions belong to a call without doubt.
+    /// Whether a call must wait for another one. A server that asks questions gets one call of modern clients at a time, so
+    /// that each question clearly belongs to a call.
     pub(crate) fn waits_for_other_call(&self, minted: u64) -> bool {
         let Some(pending) = self.pending.get(minted).filter(|p| may_be_continued(p.method())) else {
             return false;

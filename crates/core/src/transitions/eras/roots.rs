@@ -1,6 +1,6 @@
-//! The roots of modern clients at legacy servers. Such a client can be asked only within a call; what it shows then is told
-//! to processes that nobody else uses. All other processes are told the folder of their workspace. Must not know how a call
-//! is paused.
+//! The roots of modern clients at legacy servers. A modern client can be asked only during a call. Its roots go only to a
+//! process that no other client uses; all other processes get the folder of their workspace. Must not know how a call is
+//! paused.
 
 use crate::backends::Backend;
 use crate::clients::{Client, RootsAnswer, ShownRoots};
@@ -14,8 +14,8 @@ use std::sync::Arc;
 use switchboard_protocol::{Message, RawId};
 
 impl Core {
-    /// Asks a modern client for its roots, in the answer of the only call that the process works on for it. Returns whether
-    /// it is asked.
+    /// Asks a modern client for its roots, by pausing the only call that the process works on for it. Returns whether the
+    /// client is asked.
     pub(crate) fn asks_for_roots(
         &mut self,
         launch: Launch,
@@ -35,7 +35,7 @@ impl Core {
         let is_known = c.shown_roots().is_some_and(|shown| shown.count_in(Some(call)));
         let open = self.questions.iter().filter(|(_, asked)| asked.is_of(backend)).count();
         let may_wait = open < self.settings.limits.asked_per_backend && self.may_pause(c.principal());
-        // Others would have to share the answer, and have not been asked.
+        // Other users of the process would share roots that are not theirs.
         if is_known || !may_wait || self.has_other_users(client, b) {
             return false;
         }
@@ -50,7 +50,7 @@ impl Core {
         calls.next().filter(|_| calls.next().is_none())
     }
 
-    /// Handles the answer of a client that continues a call. Without a usable one, the process is told its folder.
+    /// Handles the roots in a continuation. If they are malformed, the process gets its folder.
     pub(super) fn roots_shown(&mut self, question: u64, call: u64, by: ClientId, result: &str) {
         let Some(asked) = self.questions.remove(question) else { return };
         let style = self.settings.roots.policy.style;
@@ -63,7 +63,7 @@ impl Core {
         self.end_roots_question(&asked, call, by);
     }
 
-    /// Answers a question for roots that are known by now. Returns whether it is one.
+    /// Answers a roots question whose roots have become known. Returns whether it did.
     pub(super) fn knows_roots(&mut self, question: u64, call: u64, by: ClientId) -> bool {
         let is_its = |asked: &Question| asked.is_for_roots() && asked.client() == by;
         let shown = self.clients.get(&by).and_then(Client::shown_roots);
@@ -77,7 +77,7 @@ impl Core {
         true
     }
 
-    /// Answers a question for roots: with those that are known of the client, or with the folder.
+    /// Answers a roots question with the client's known roots, or with the folder.
     pub(super) fn end_roots_question(&mut self, asked: &Question, call: u64, by: ClientId) {
         self.report_asked(asked, Outcome::Ok);
         if let AskedBy::Backend { launch, id } = asked.by() {
@@ -86,8 +86,8 @@ impl Core {
         }
     }
 
-    /// Answers `roots/list` of a process that works for a modern client: with the roots that it has shown, if nobody else
-    /// uses the process, else with the folder. `call`: the call that the process works on.
+    /// Answers `roots/list` of a process that works for a modern client: with the client's roots if no other client uses
+    /// the process, else with the folder. `call`: the call that the process works on.
     pub(crate) fn tell_roots(&mut self, launch: Launch, id: &RawId, client: ClientId, call: Option<u64>) {
         let Some(b) = self.backends.get(&launch.backend) else { return };
         let connection = self.connection_of(client);
@@ -98,7 +98,7 @@ impl Core {
             b.roots().told_by() == Some(connection) && told.is_some_and(|told| **told != *NO_ROOTS);
         let key = key.or_else(|| (told.is_none() || was_told_others).then(|| NO_ROOTS.into()));
         if let (Some(key), Some(b)) = (key, self.backends.get_mut(&launch.backend)) {
-            // Clients with other roots leave before they use it.
+            // From now on, clients with other roots get another process.
             b.roots_mut().bind(Some(key), connection);
         }
         self.name_roots(launch, id, client);
@@ -109,7 +109,7 @@ impl Core {
         let shown = self.shown_at(client, b)?;
         match shown.count_in(None) {
             true => Some(shown.answer().key().clone()),
-            // The process may be told others in the next call.
+            // The roots of the next call may differ.
             false => {
                 let is_its = b.roots().told_by() == Some(self.connection_of(client));
                 b.roots().told().filter(|_| is_its).cloned()

@@ -1,5 +1,5 @@
-//! Processes that do not speak the era of their clients: each has a translator. A legacy client's `initialize` goes to a
-//! modern server as `server/discover`. Must not know how messages are translated.
+//! Processes with a translator: modern servers of legacy clients. A client's `initialize` becomes `server/discover`. Must
+//! not know how messages are translated.
 
 use super::verdict::{PATIENCE, names_ours};
 use crate::backends::Backend;
@@ -14,12 +14,12 @@ use bytes::Bytes;
 use std::time::Duration;
 use switchboard_protocol::{Era, Message, Method, Outgoing, Part, RawId};
 
-/// Errors with which a server that knows no handshake may refuse it: an unknown method, a request without a declaration,
-/// without headers, or of an unsupported version.
+/// Error codes with which a modern-only server may refuse `initialize`: unknown method, missing declaration, missing
+/// headers, unsupported version.
 const REFUSALS: [&[u8]; 4] = [b"-32601", b"-32602", b"-32020", b"-32022"];
 
 impl Core {
-    /// Chooses a translator for a process that is about to get `initialize`, if its server wants none.
+    /// Adds a translator to a process that is about to get `initialize`, if its server may be modern only.
     pub(crate) fn choose_translator(&mut self, launch: Launch) {
         let now = self.clock.now();
         let Some(b) = self.backends.get(&launch.backend).filter(|b| b.is_current(launch)) else { return };
@@ -48,7 +48,7 @@ impl Core {
         self.backends.get(&backend).is_some_and(|b| b.is_translated())
     }
 
-    /// The `initialize` that a server refuses as one that speaks only the modern era would.
+    /// The `initialize` that a server refuses with one of `REFUSALS`.
     fn refused_handshake(&self, launch: Launch, message: &Message) -> Option<Message> {
         let b = self.backends.get(&launch.backend).filter(|b| !b.is_translated())?;
         let code = message.part(Part::ErrorCode)?;
@@ -65,8 +65,7 @@ impl Core {
         Some(b.settings().asks.declared(initialize).unwrap_or_else(|| initialize.clone()))
     }
 
-    /// Asks a server that refuses the handshake whether it speaks the modern era. Returns the message if it is none of
-    /// that kind.
+    /// Sends `server/discover` to a server that refuses the handshake. Returns any other message.
     pub(crate) fn ask_for_modern(&mut self, launch: Launch, message: Message) -> Option<Message> {
         let Some(initialize) = self.refused_handshake(launch, &message) else { return Some(message) };
         let within = (Self::patience_with(&self.settings_of(launch.backend)), self.clock.now());
@@ -77,12 +76,12 @@ impl Core {
         None
     }
 
-    /// Time for which a server may leave the question unanswered. Connections to remote servers have limits of their own.
+    /// Timeout for the answer to `server/discover`. Connections to remote servers have their own limits.
     fn patience_with(settings: &ServerSettings) -> Option<Duration> {
         (!settings.is_remote).then_some(PATIENCE)
     }
 
-    /// Lets a translator do what is due.
+    /// Runs the timers of a translator.
     pub(crate) fn tick_translator(&mut self, backend: BackendId) {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
@@ -94,9 +93,9 @@ impl Core {
         self.take_steps(launch, steps);
     }
 
-    /// Handles the end of a process that has not answered its handshake. What it has refused before is its answer; a server
-    /// that ends on `initialize` may speak only the modern era, which its next process is asked. Returns whether the
-    /// handshake waits for that process.
+    /// Handles the end of a process during its handshake. If the process had refused `initialize`, the refusal is the
+    /// answer. A server that exits on `initialize` may be modern only, so its next process gets `server/discover` first.
+    /// Returns whether the handshake waits for that process.
     pub(crate) fn ended_in_handshake(&mut self, launch: Launch) -> bool {
         let wanted = |b: &&mut Backend| b.wanted_launch() == Some(launch);
         let Some(b) = self.backends.get_mut(&launch.backend).filter(wanted) else { return false };
@@ -107,12 +106,12 @@ impl Core {
             }
             let Some(b) = self.backends.get_mut(&launch.backend) else { return false };
             if !b.has_answered() {
-                // No queued client makes the next handshake with a process that is gone: all hear of its end.
+                // The process is gone, so queued clients fail too instead of making the next handshake.
                 b.handshake_mut().fail_all();
             }
             for step in b.translator_mut().map(|it| it.give_up()).unwrap_or_default() {
                 if let Step::GiveUp { refusal, .. } = step {
-                    // Nothing can be sent to it any more; and without a client that waits, its end says enough.
+                    // The process gets nothing any more, and the refusal matters only to a waiting client.
                     self.translate_no_more(launch, refusal.filter(|_| is_own), Vec::new());
                 }
             }
@@ -135,8 +134,8 @@ impl Core {
         false
     }
 
-    /// Lets a client's handshake wait for the next process, once: the server has refused it, has named a modern version of
-    /// ours instead, and has ended. Servers of the Rust SDK do so.
+    /// Restarts a server once for a client's handshake, if the server refused the version, named a modern one and exited,
+    /// as servers of the Rust SDK do.
     fn begin_again(&mut self, backend: BackendId) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
         let is_certain = b.translator().and_then(Translator::refusal).is_some_and(names_ours);
@@ -194,8 +193,8 @@ impl Core {
         self.take_steps(launch, steps);
     }
 
-    /// Writes what goes to the server. What goes to the core waits for the end of the event: whoever sends a request may
-    /// not have recorded it yet.
+    /// Writes messages for the server at once. Messages for the core wait for the end of the event, since the sender of a
+    /// request may not have recorded it yet.
     fn take_steps(&mut self, launch: Launch, steps: Vec<Step>) {
         for step in steps {
             match step {
@@ -211,10 +210,10 @@ impl Core {
         }
     }
 
-    /// Handles the messages that translators have made.
+    /// Handles the queued messages of translators.
     pub(crate) fn run_translated(&mut self) {
         while let Some((launch, step)) = self.translated.pop_front() {
-            // Of a process that has ended meanwhile.
+            // The process has ended meanwhile.
             if !self.backends.get(&launch.backend).is_some_and(|b| b.is_current(launch)) {
                 continue;
             }
@@ -228,7 +227,7 @@ impl Core {
         }
     }
 
-    /// Treats a server as a legacy one after all.
+    /// Removes the translator, since the server turned out to be legacy.
     fn translate_no_more(&mut self, launch: Launch, refusal: Option<Message>, handshake: Vec<Outgoing>) {
         if let Some(origin) = self.origin(launch.backend) {
             origin.forget_era();

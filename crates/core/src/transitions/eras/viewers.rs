@@ -1,6 +1,6 @@
-//! Lists of modern servers that one identity only may see (`cacheScope`). Identities share a process only while its
-//! server says that all of its lists are public; otherwise each has a process and stored lists of its own. Must not know
-//! how lists are fetched or merged.
+//! Private lists of modern servers (`cacheScope`), which only one identity may see. Identities share a process only while
+//! all lists of its server are public; otherwise each has its own process and stored lists. Must not know how lists are
+//! fetched or merged.
 
 use crate::backends::Backend;
 use crate::catalogue::{CacheScope, Hints, List, Offer};
@@ -24,7 +24,7 @@ impl Core {
         !is_restricted || self.acts_for(b) == Some(principal)
     }
 
-    /// The principals that may be shown an offer: `Some(None)` are all of them, `None` means that nobody may.
+    /// The principals that may see an offer: `Some(None)` means all, `None` means nobody.
     pub(crate) fn viewers_of(&self, b: &Backend, offer: &Offer) -> Option<Option<Principal>> {
         match is_restricted(b, offer) {
             true => self.acts_for(b).map(Some),
@@ -32,7 +32,7 @@ impl Core {
         }
     }
 
-    /// Learns from an answer of a server who may be shown it.
+    /// Learns the `cacheScope` of a list from a server's answer.
     pub(crate) fn learn_scope(&mut self, backend: BackendId, method: Method, answer: &Message) {
         let is_welcome = matches!(method, Method::Initialize | Method::Discover);
         if !(is_welcome || List::of(method).is_some()) || !self.is_modern(backend) {
@@ -40,7 +40,7 @@ impl Core {
         }
         let Some(result) = answer.part(Part::Result) else { return };
         let scope = Hints::of_result(result).freshness().scope;
-        // A public introduction says nothing about the lists.
+        // A public discovery says nothing about the lists.
         if is_welcome && scope == CacheScope::Public {
             return;
         }
@@ -50,7 +50,7 @@ impl Core {
         }
     }
 
-    /// Retires the processes that a server's identities have shared: the next list may not be for all of them.
+    /// Retires the processes that identities share, since the next list may be private.
     fn retire_shared(&mut self, backend: BackendId) {
         let Some(server) = self.backends.get(&backend).map(|b| b.server()) else { return };
         let own = self.backends.values().filter(|b| b.server() == server && self.acts_for(b).is_none());
@@ -61,11 +61,11 @@ impl Core {
     }
 }
 
-/// Whether an offer is for those only in whose name it was requested.
+/// Whether only the principal that requested an offer may see it.
 fn is_restricted(b: &Backend, offer: &Offer) -> bool {
     match b.handshake().era() {
         Era::Modern => !offer.is_public(),
-        // Servers of that era do not say; and translators leave out what others say.
+        // Legacy servers have no `cacheScope`, and translators remove that of modern ones.
         Era::Legacy => b.is_translated() || b.settings().era == EraChoice::Fixed(Era::Modern),
     }
 }

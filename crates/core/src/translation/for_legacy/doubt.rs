@@ -1,26 +1,26 @@
-//! Servers that may not speak the modern era: asked for it first, or because they refuse the handshake. One that does not
-//! speak it is a legacy server, which needs no translator. Must not know why a server is in doubt.
+//! Servers that may be modern: they get `server/discover` first, or after they have refused the handshake. A server that
+//! refuses `server/discover` is legacy and needs no translator. Must not know why a server is in doubt.
 
 use super::{Call, CallState, ForLegacy, Step};
 use crate::moment::Moment;
 use std::time::{Duration, SystemTime};
 use switchboard_protocol::{Message, Outgoing, Part, RawId};
 
-/// A server that is asked whether it speaks the modern era.
+/// State of a server whose answer to `server/discover` decides its era.
 #[derive(Debug)]
 pub(super) struct Doubt {
     otherwise: Otherwise,
-    /// Time for which it may leave the question unanswered.
+    /// Timeout for the answer; `None` is no timeout.
     patience: Option<Duration>,
     until: Option<Moment>,
 }
 
-/// What follows if it does not.
+/// Next step if the server is legacy.
 #[derive(Debug)]
 enum Otherwise {
-    /// It has refused the handshake with this message, which is then its answer.
+    /// Answer the client's `initialize` with the server's refusal.
     Refusal(Message),
-    /// It gets the handshake, and this `initialized` if its client has not waited for the answer.
+    /// Send the handshake, with `initialized` if the client has already sent it.
     Handshake(Option<Message>),
 }
 
@@ -57,14 +57,14 @@ impl ForLegacy {
     ) -> Option<(Self, Step)> {
         let minted = refusal.part(Part::Id).and_then(RawId::minted)?;
         let doubt = Doubt::new(Otherwise::Refusal(refusal), patience);
-        // The process may have been asked before, so an id must not begin anew.
+        // The process may know earlier ids, so the numbers continue from the minted id.
         let mut it = Self { doubt, now, numbers: minted, ..Self::new(started) };
         it.speaker.greet(initialize);
         let step = it.discover(minted, initialize);
         Some((it, step))
     }
 
-    /// Asks for the modern era under an id of our own: the server may still get the handshake under its id.
+    /// Sends `server/discover` under an id of our own, since the server may still get the handshake under the minted id.
     pub(super) fn discover(&mut self, minted: u64, initialize: &Message) -> Step {
         let number = self.number();
         self.calls.insert(minted, Call::new(initialize.clone(), None, number));
@@ -75,7 +75,7 @@ impl ForLegacy {
         Step::ToServer(self.speaker.discover(RawId::from_number(number)))
     }
 
-    /// Keeps an `initialized` that came before the server was known.
+    /// Keeps an `initialized` that arrived before the era of the server was known.
     pub(super) fn confirmed(&mut self, initialized: &Message) {
         if let Some(Doubt { otherwise: Otherwise::Handshake(kept), .. }) = &mut self.doubt {
             *kept = Some(initialized.clone());
@@ -103,7 +103,7 @@ impl ForLegacy {
         self.give_up()
     }
 
-    /// Ends the doubt: the server does not speak the modern era, or does not answer.
+    /// Ends the doubt: the server refuses `server/discover`, or does not answer.
     pub(in crate::translation) fn give_up(&mut self) -> Vec<Step> {
         let asked = |call: &&Call| matches!(call.state, CallState::Sent(_)) && call.is_handshake();
         let Some(initialize) = self.calls.values().find(asked).map(|call| call.request.clone()) else {

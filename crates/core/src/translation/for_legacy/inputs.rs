@@ -1,16 +1,16 @@
-//! Input for tasks that clients were asked for. A server may want it again until it has taken notice, and several requests
-//! may wait for one task; the client is asked once. Must not know the answers.
+//! Questions of tasks that clients were already asked. A server may repeat a question until it has processed the answer,
+//! and several requests may wait for one task, but the client is asked once. Must not know the answers.
 
 use std::collections::VecDeque;
 
-/// Limits on what is remembered. Other input is asked for as often as the server wants it.
+/// Limits on stored questions. Beyond them, a repeated question reaches the client again.
 const MAX_TASKS: usize = 128;
 const MAX_KEYS: usize = 32;
 const MAX_BYTES: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    /// The one with the latest question last.
+    /// In the order of their latest question.
     tasks: VecDeque<TaskInput>,
 }
 
@@ -43,14 +43,14 @@ impl Inputs {
         }
     }
 
-    /// Forgets a question that has no answer.
+    /// Removes a question without an answer.
     pub(super) fn withdraw(&mut self, task: &str, key: &str) {
         for input in self.tasks.iter_mut().filter(|it| it.task == task) {
             input.keys.retain(|known| known != key);
         }
     }
 
-    /// Forgets a task that has ended.
+    /// Removes a task that has ended.
     pub(super) fn forget(&mut self, task: &str) {
         self.tasks.retain(|it| it.task != task);
     }

@@ -1,5 +1,5 @@
-//! Results of calls that their clients wanted to run as tasks, and that the server has answered at once. Each is the result
-//! of a task that has ended when its client hears of it. Must not know clients: the core knows whose a task is.
+//! Stored results of calls that clients requested as tasks and that the server answered at once. Each is shown as a
+//! finished task. Must not know clients: the core knows the owner of a task.
 
 use super::task_state::is_error;
 use crate::moment::Moment;
@@ -10,17 +10,17 @@ use std::collections::VecDeque;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_protocol::{ErrorKind, Method};
 
-/// Limits on the results of one process. The newest is kept in any case.
+/// Limits on the stored results of one process. The newest result is always kept.
 const MAX_KEPT: usize = 64;
 const MAX_KEPT_BYTES: usize = 16 << 20;
 
-/// Time for which a result is kept, if its client does not say, and the limits of what it may say. Beyond the longest one
-/// the core no longer knows whose it is.
+/// Default lifetime of a result, and limits on the lifetime that a client requests. The core forgets the owner after the
+/// longest one.
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
 const MIN_KEPT_FOR: Duration = Duration::from_secs(10);
 const MAX_KEPT_FOR: Duration = Duration::from_secs(60 * 60);
 
-/// Start of the ids of such tasks.
+/// Prefix of the ids of these tasks.
 const PREFIX: &str = "switchboard-";
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct KeptResult {
     until: Moment,
 }
 
-/// A client's wish to run a call as a task.
+/// A client's request to run a call as a task.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TaskWish {
     ttl: Duration,
@@ -63,7 +63,7 @@ impl Kept {
 
     /// Keeps the result of the call with this minted id. Returns the `CreateTaskResult` for its client.
     pub(super) fn keep(&mut self, minted: u64, result: &RawValue, wish: TaskWish, now: Moment) -> String {
-        // Other ids than those of other daemons, which clients may still know.
+        // The start time keeps ids apart from those of earlier daemons, which clients may still use.
         let start = self.started.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let kept = KeptResult {
             id: format!("{PREFIX}{start}-{minted}"),
@@ -98,7 +98,7 @@ impl Kept {
         })
     }
 
-    /// Drops results whose time is over.
+    /// Drops expired results.
     pub(super) fn expire(&mut self, now: Moment) {
         self.results.retain(|kept| kept.until > now);
     }
@@ -116,7 +116,7 @@ impl KeptResult {
     }
 }
 
-/// The refusal to cancel a task that has ended.
+/// The error for cancelling a finished task.
 pub(super) fn already_over(status: &str) -> String {
     refusal(&format!("Cannot cancel task: already in terminal status '{status}'"))
 }

@@ -1,6 +1,7 @@
-//! One subscription for all clients of a process: to the changes of lists that the server announces, and to the resources
-//! that clients have subscribed to. When these change, another replaces it once the server has acknowledged that. Resources
-//! that the server leaves out of its acknowledgement are refused. Must not know how it is sent.
+//! One subscription for all clients of a process: to the list changes that the server announces, and to the resources that
+//! clients subscribe to. When these change, a new subscription replaces the old one once the server has acknowledged the
+//! new one. Resources that the server leaves out of its acknowledgement are refused. Must not know how a subscription is
+//! sent.
 
 use super::json;
 use crate::messages::same_spelling;
@@ -10,25 +11,24 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use switchboard_protocol::{Message, Part};
 
-/// Pause before a subscription that the server has ended is opened again. It doubles up to the longest one, while nothing
-/// is heard.
+/// Delay before a subscription that the server has ended is reopened. It doubles until a notification arrives.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_DOUBLINGS: u32 = 6;
 
 #[derive(Debug, Default)]
 pub(super) struct Listens {
     lists: Lists,
-    /// JSON strings in one spelling, without those of queued requests.
+    /// Subscribed URIs as normalised JSON strings, without those of queued requests.
     uris: BTreeSet<String>,
     /// The acknowledged subscription.
     current: Option<Current>,
     /// The subscription that is to replace it, and the requests that it is for.
     next: Option<Next>,
-    /// Requests for the one after that.
+    /// Requests for the subscription after `next`.
     queued: Vec<Wish>,
-    /// When to open it again.
+    /// Time to reopen the subscription.
     again: Option<Moment>,
-    /// How often it was ended since it was useful.
+    /// Number of ends since the last notification.
     ends: u32,
 }
 
@@ -43,23 +43,23 @@ struct Next {
     number: u64,
     filter: Filter,
     wishes: Vec<Wish>,
-    /// Resources to which nothing was subscribed before.
+    /// Resources that only this subscription includes.
     added: Vec<String>,
 }
 
-/// A client's request for a resource.
+/// A client's `resources/subscribe`.
 #[derive(Debug)]
 struct Wish {
     minted: u64,
-    /// `None` once it is unsubscribed.
+    /// `None` after an unsubscription.
     uri: Option<String>,
 }
 
-/// What a subscription asks for.
+/// Content of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Filter {
     lists: Lists,
-    /// JSON strings in one spelling.
+    /// Normalised JSON strings.
     uris: BTreeSet<String>,
 }
 
@@ -71,12 +71,12 @@ struct Lists {
     resources: bool,
 }
 
-/// What a change of subscriptions leads to.
+/// Consequences of a change of subscriptions.
 #[derive(Debug, Default)]
 pub(super) struct Change {
     /// Requests to be answered.
     pub(super) answered: Vec<u64>,
-    /// Requests for resources of whose changes the server does not tell.
+    /// Requests to be refused.
     pub(super) refused: Vec<u64>,
     /// Subscriptions to be cancelled.
     pub(super) over: Vec<u64>,
@@ -132,7 +132,8 @@ impl Listens {
         self.uris.remove(&uri) && self.next.is_none()
     }
 
-    /// Begins another subscription under this number. Returns its filter, unless nothing is wanted.
+    /// Begins a new subscription under this id. Returns its filter, or the consequences if there is nothing to subscribe
+    /// to.
     pub(super) fn begin(&mut self, number: u64) -> Result<String, Change> {
         self.again = None;
         let wishes = std::mem::take(&mut self.queued);
@@ -149,12 +150,12 @@ impl Listens {
         Ok(text)
     }
 
-    /// What is wanted now.
+    /// The filter for all current subscriptions.
     fn filter(&self) -> Filter {
         Filter { lists: self.lists, uris: self.uris.clone() }
     }
 
-    /// Records a change that came with this subscription. Returns false if another has replaced it.
+    /// Records a notification on this subscription. Returns false if another has replaced it.
     pub(super) fn hears(&mut self, number: u64) -> bool {
         let is_heard = self.is_current(number) || self.is_next(number);
         if is_heard {
@@ -171,7 +172,7 @@ impl Listens {
         self.next.as_ref().is_some_and(|next| next.number == number)
     }
 
-    /// Handles an acknowledgement, with the resources in it (JSON strings in one spelling); `None` stands for all.
+    /// Handles an acknowledgement, with the resources in it (normalised JSON strings); `None` stands for all.
     pub(super) fn acknowledged(&mut self, number: u64, agreed: Option<&BTreeSet<String>>) -> Change {
         let Some(mut next) = self.next.take_if(|next| next.number == number) else {
             return Change::default();
@@ -179,7 +180,8 @@ impl Listens {
         let is_declined = |uri: &String| agreed.is_some_and(|agreed| !agreed.contains(uri));
         let (refused, answered): (Vec<Wish>, Vec<Wish>) =
             next.wishes.into_iter().partition(|wish| wish.uri.as_ref().is_some_and(is_declined));
-        // Others may have subscribed to the rest while the server agreed. They are asked for again with the next change.
+        // Drop only resources that are new in this subscription. The server accepted the others before, for other clients;
+        // the next subscription includes them again.
         for uri in next.added.iter().filter(|uri| is_declined(uri)) {
             self.uris.remove(uri);
             next.filter.uris.remove(uri);
@@ -196,7 +198,8 @@ impl Listens {
         Change { answered: minted(answered), refused: minted(refused), over, opens }
     }
 
-    /// Handles the end of a subscription; `None` if the number is not one. The requests that it was for are refused.
+    /// Handles the end of a subscription and refuses the requests that it was for; `None` if the id is not that of a
+    /// subscription.
     pub(super) fn ended(&mut self, number: u64, now: Moment) -> Option<Change> {
         if self.current.take_if(|current| current.number == number).is_some() {
             self.plan(now);
@@ -206,11 +209,12 @@ impl Listens {
         for uri in &next.added {
             self.uris.remove(uri);
         }
-        // A server that has never acknowledged one does not offer it.
+        // A server that has never acknowledged a subscription does not support them.
         if self.ends > 0 && self.current.is_none() {
             self.plan(now);
         }
-        // The current one has too much if clients have unsubscribed meanwhile. The same is not asked for again.
+        // The current subscription includes too much if clients have unsubscribed meanwhile. A refused filter is not sent
+        // again.
         let wanted = self.filter();
         let is_stale = self.current.as_ref().is_some_and(|current| current.filter != wanted);
         let opens = !self.queued.is_empty() || (is_stale && wanted != next.filter);
@@ -223,7 +227,7 @@ impl Listens {
         self.ends += 1;
     }
 
-    /// When the subscription is to be opened again.
+    /// Time to reopen the subscription.
     pub(super) fn deadline(&self) -> Option<Moment> {
         self.again.filter(|_| self.next.is_none())
     }
@@ -250,7 +254,7 @@ impl Filter {
     }
 }
 
-/// A URI as a JSON string in one spelling.
+/// A URI as a normalised JSON string.
 pub(super) fn text(uri: &[u8]) -> String {
     String::from_utf8_lossy(&same_spelling(uri)).into_owned()
 }

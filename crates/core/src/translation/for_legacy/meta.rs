@@ -1,5 +1,5 @@
-//! The declaration that a modern server wants in each request: version, name and capabilities of the client, and the level
-//! of log messages. Must not know what a request is for.
+//! The declaration that each modern request carries: version, name and capabilities of the client, and its log level. Must
+//! not know what a request is for.
 
 use crate::translation::json::{insert, member};
 
@@ -15,18 +15,18 @@ use switchboard_protocol::{HANDSHAKE_VERSIONS, Message, Method, Outgoing, Part, 
 /// The legacy version that has tasks.
 const TASKS_VERSION: &str = "2025-11-25";
 
-/// The client for which a server is greeted.
+/// The client in whose name a server is greeted.
 #[derive(Debug, Default)]
 pub(super) struct Speaker {
-    /// Members of the client's capabilities, as JSON, without those that we add.
+    /// The client's capabilities, as members and their JSON, without those that we add.
     capabilities: Vec<(String, String)>,
     /// The name and version of the client, as JSON.
     info: Option<String>,
     /// Members of `_meta`, without the level.
     members: Bytes,
-    /// The same with the level that was used last, as JSON.
+    /// The same members with the level that was used last. The level is JSON.
     with_level: Option<(Vec<u8>, Bytes)>,
-    /// The legacy version that it is answered with.
+    /// The legacy version in the answer to `initialize`.
     version: &'static str,
 }
 
@@ -51,15 +51,15 @@ impl Speaker {
         let known = HANDSHAKE_VERSIONS.into_iter().find(|known| asked.as_deref() == Some(*known));
         self.version = known.unwrap_or(HANDSHAKE_VERSIONS[0]);
         let members = hello.as_ref().and_then(|hello| hello.capabilities.as_ref()).into_iter().flatten();
-        // The tasks of the two eras are different things.
+        // Tasks differ between the eras.
         let members = members.filter(|(name, _)| *name != "tasks");
         self.capabilities = members.map(|(name, value)| (name.clone(), value.get().to_owned())).collect();
         self.info = hello.as_ref().and_then(|hello| hello.client_info).map(|info| info.get().to_owned());
         self.put_together();
     }
 
-    /// Learns from the answer to `server/discover` whether the server may answer calls with tasks. Since we wait for them,
-    /// any client supports that. Returns whether the client may also run calls as tasks of its own version.
+    /// Declares the tasks extension if the server has it, since the translator waits for tasks in the name of any client.
+    /// Returns whether the client may also run calls as tasks of 2025-11-25.
     pub(super) fn learn(&mut self, discovered: &Message) -> bool {
         if !welcome::offers_tasks(discovered) {
             return false;
@@ -122,7 +122,7 @@ impl Speaker {
         Outgoing::request(Method::Discover, id, text.into())
     }
 
-    /// A request of our own. `params` are further members with a comma in front.
+    /// A request of our own. `params`: further members, each after a comma.
     pub(super) fn request(&self, number: u64, method: Method, params: &str) -> Outgoing {
         Outgoing::request(
             method,
@@ -136,8 +136,7 @@ impl Speaker {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{name}","params":{{"_meta":{{{meta}}}{params}}}}}"#)
     }
 
-    /// A client's request with the declaration, with the level of log messages that the client wants, and with these further
-    /// members of `params`.
+    /// A client's request with the declaration, the client's log level, and further members of `params`.
     pub(super) fn declared(&mut self, request: &Message, level: Option<&[u8]>, more: &[u8]) -> Outgoing {
         let members = self.members(level);
         let meta = |members: &[u8]| {
@@ -164,7 +163,7 @@ impl Speaker {
     }
 }
 
-/// A request without the members that we declare, if it has any.
+/// The request without the members of the declaration; `None` if it has none of them.
 pub(super) fn undeclared(request: &Message) -> Option<Message> {
     let parts = [Part::MetaVersion, Part::MetaCapabilities, Part::MetaInfo, Part::MetaLogLevel];
     if !parts.into_iter().any(|part| request.has(part)) {

@@ -1,18 +1,18 @@
-//! Legacy clients with a modern server. The handshake is made from `server/discover`; each request gets the declaration of
-//! the client; `input_required` becomes real requests to the client that made the call.
+//! Translator for legacy clients of a modern server. `initialize` is answered from `server/discover`, each request gets the
+//! declaration of the client, and `input_required` becomes requests to the client that made the call.
 //!
 //! # Layout
-//! - `welcome`: the answer to `initialize`. `doubt`: servers that may not speak the modern era.
+//! - `welcome`: the answer to `initialize`. `doubt`: servers that may not be modern.
 //! - `meta`: the declaration in each request.
 //! - `schemas`: schemas of structured content.
 //! - `results`: results without the members of the modern era.
-//! - `task_state`: states of tasks, in the words of both eras.
-//! - `rounds`: one round of input. `inputs`: input that tasks have wanted. `questions`: calls for which the server wants
-//!   input.
-//! - `tasks`: calls that the server goes on with as a task.
-//! - `kept`: results of tasks that have ended at once. `task_requests`: tasks of clients that know 2025-11-25.
-//! - `listens`: what is subscribed to. `subscriptions`: the messages for that.
-//! - `properties`: tests with drawn conversations. `there_and_back`: tests of the translations for both eras.
+//! - `task_state`: states of tasks in both eras.
+//! - `rounds`: one round of input. `inputs`: questions of tasks that were already asked. `questions`: calls for which the
+//!   server asks for input.
+//! - `tasks`: calls that the server continues as a task.
+//! - `kept`: stored results of tasks that finished at once. `task_requests`: requests of 2025-11-25 clients about tasks.
+//! - `listens`: state of the subscription. `subscriptions`: its messages.
+//! - `properties`: property tests with random conversations. `there_and_back`: round trips through both translations.
 
 mod welcome;
 mod meta;
@@ -45,60 +45,60 @@ use switchboard_protocol::{ErrorKind, Kind, Message, Method, Outgoing, Part, Pat
 use task_requests::without_wish;
 use tasks::CallTask;
 
-/// Limit on cancelled calls whose late answers are translated. Many servers never answer them.
+/// Limit on cancelled calls that wait for a late answer. Many servers never answer them.
 const MAX_CANCELLED: usize = 64;
 
 /// Translator for legacy clients.
 #[derive(Debug)]
 pub(crate) struct ForLegacy {
     speaker: Speaker,
-    /// Requests that the core waits for, by minted id.
+    /// Open requests of the core, by minted id.
     calls: HashMap<u64, Call>,
-    /// Minted ids by the numbers of own requests for the same calls.
+    /// Minted ids by the ids of our own requests for the same calls.
     repeated: HashMap<u64, u64>,
-    /// Minted ids by the numbers of questions.
+    /// Minted ids of calls by the ids of their questions.
     asked: HashMap<u64, u64>,
     listens: Listens,
-    /// The clients may run their calls as tasks of 2025-11-25.
+    /// Whether the clients may run calls as tasks of 2025-11-25.
     offers_tasks: bool,
     inputs: Inputs,
     kept: Kept,
-    /// Set until it is known that the server speaks the modern era.
+    /// Set until the server has proved to be modern.
     doubt: Option<Doubt>,
     /// Minted ids of cancelled calls that the server may still answer, oldest first.
     cancelled: VecDeque<u64>,
-    /// Own requests and questions so far.
+    /// Number of own requests and questions so far.
     numbers: u64,
     /// Time of the latest event.
     now: Moment,
 }
 
-/// A request that the core waits for.
+/// An open request of the core.
 #[derive(Debug)]
 struct Call {
     request: Message,
     /// The level of log messages that its client has set, as JSON.
     level: Option<Vec<u8>>,
     rounds: u32,
-    /// Its client wants it to run as a task.
+    /// Set if the client requested a task.
     wish: Option<TaskWish>,
     task: Option<CallTask>,
-    /// Its client has cancelled it. The server may still answer.
+    /// Whether the client has cancelled the call. The server may still answer.
     is_cancelled: bool,
     state: CallState,
 }
 
 #[derive(Debug)]
 enum CallState {
-    /// The server works on it, under this id.
+    /// Sent to the server under this id.
     Sent(u64),
-    /// Its client is asked.
+    /// Waits for the client's answers.
     Asking(Asking),
-    /// The server works on its task, and is asked for it at this time.
+    /// The server works on the task of the call; the next poll is at this time.
     Polling(Moment),
-    /// The server is asked for its task, under this id.
+    /// Waits for the answer to `tasks/get` with this id.
     Polled(u64),
-    /// The server is told the client's answers for its task, under this id.
+    /// Waits for the answer to `tasks/update` with this id.
     Updating(u64),
 }
 
@@ -114,7 +114,7 @@ impl Call {
 }
 
 impl ForLegacy {
-    /// A translator in a program that has started at this calendar time.
+    /// `started`: calendar time at the start of the program.
     pub(super) fn new(started: SystemTime) -> Self {
         Self {
             speaker: Speaker::default(),
@@ -132,7 +132,7 @@ impl ForLegacy {
         }
     }
 
-    /// Translates what the core sends. `level` is the one that the client of a request has set, as JSON.
+    /// Translates a message from the core. `level`: the log level that the client of a request has set, as JSON.
     pub(super) fn outbound(&mut self, message: &Message, level: Option<&[u8]>, now: Moment) -> Vec<Step> {
         self.now = now;
         match message.kind() {
@@ -147,7 +147,7 @@ impl ForLegacy {
         match message.kind() {
             Kind::Response { failed } => self.response(message, failed),
             Kind::Notification => self.told(message),
-            // The modern era has no requests of servers.
+            // Modern servers send no requests.
             Kind::Request => {
                 let Some(id) = message.id() else { return Vec::new() };
                 let text = r#"{"code":-32601,"message":"a modern server sends no requests"}"#;
@@ -157,7 +157,7 @@ impl ForLegacy {
         }
     }
 
-    /// Does what is due.
+    /// Runs the timers that are due.
     pub(super) fn tick(&mut self, now: Moment) -> Vec<Step> {
         self.now = now;
         let mut steps = self.end_doubt();
@@ -180,7 +180,7 @@ impl ForLegacy {
         polls.chain(others.into_iter().flatten()).min()
     }
 
-    /// The minted id of the request that the server knows under this id.
+    /// The core's id for a request that the server knows under this id.
     pub(super) fn minted_of(&self, number: u64) -> u64 {
         self.repeated.get(&number).copied().unwrap_or(number)
     }
@@ -229,13 +229,13 @@ impl ForLegacy {
 
     fn notification(&mut self, message: &Message) -> Vec<Step> {
         match message.method() {
-            // There is no second half of the handshake, and roots are asked for when they are needed.
+            // Neither exists in the modern era.
             Method::Initialized | Method::RootsChanged => {
                 self.confirmed(message);
                 Vec::new()
             }
             Method::Cancelled => self.cancelled(message),
-            // Progress on a question of ours, of which the server knows nothing.
+            // Progress of the client on a question, which the server has not sent as a request.
             Method::Progress => Vec::new(),
             _ => vec![Step::ToServer(Outgoing::of(message))],
         }
@@ -247,7 +247,7 @@ impl ForLegacy {
             return vec![Step::ToServer(Outgoing::of(message))];
         };
         let mut steps: Vec<Step> = match &call.state {
-            // Its late answer still ends the call.
+            // A late answer still ends the call.
             CallState::Sent(id) => {
                 let mut out = Outgoing::of(message);
                 out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(*id)));
@@ -306,7 +306,7 @@ impl ForLegacy {
             Some(CallState::Sent(sent)) if *sent == number => self.call_answered(minted, message, failed),
             Some(CallState::Polled(sent)) if *sent == number => self.task_told(minted, message, failed),
             Some(CallState::Updating(sent)) if *sent == number => self.updated_task(minted, message, failed),
-            // Answered a second time, or before. The core counts late answers.
+            // A second answer, or an early one. The core counts late answers.
             Some(_) => Vec::new(),
             None if number >= FIRST_OWN_ID => Vec::new(),
             None => vec![Step::ToCore(message)],
@@ -321,7 +321,7 @@ impl ForLegacy {
         }
         if !failed && let Some(kind) = message.text(Part::ResultType).filter(|kind| *kind != "complete") {
             return match &*kind {
-                // Nobody is asked about a cancelled call.
+                // A cancelled call asks no questions.
                 "input_required" if call.is_cancelled => {
                     self.forget(minted);
                     Vec::new()
@@ -390,7 +390,7 @@ fn cancel_text(number: u64) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{number}}}}}"#)
 }
 
-/// Tells the client that a question needs no answer any more.
+/// Withdraws a question.
 fn cancel_question(number: u64) -> Step {
     match own_message(cancel_text(number).into()) {
         Some(message) => Step::ToCore(message),
@@ -398,7 +398,7 @@ fn cancel_question(number: u64) -> Step {
     }
 }
 
-/// Tells the server that a request of ours needs no answer any more.
+/// Cancels one of our own requests at the server.
 fn cancel(number: u64) -> Outgoing {
     Outgoing::notification(Method::Cancelled, cancel_text(number).into())
 }

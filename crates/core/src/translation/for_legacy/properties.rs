@@ -1,5 +1,5 @@
 //! Properties of the translator: each request is answered exactly once, whatever the server and the clients do; bytes that
-//! nothing had to touch, and members that nobody knows, stay as they are.
+//! need no translation, and unknown members, stay as they are.
 
 use super::*;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn parsed(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).expect("JSON")
 }
 
-/// A translator, and what its peers still have to answer.
+/// A translator, and the requests that its peers have not answered yet.
 struct Talk {
     it: ForLegacy,
     now: Moment,
@@ -23,24 +23,24 @@ struct Talk {
     at_server: Vec<(u64, String)>,
     /// Ids of questions at clients.
     at_client: Vec<u64>,
-    /// Answers by minted id; calls that were cancelled may stay without one.
+    /// Answers by minted id. Cancelled calls need none.
     answers: BTreeMap<u64, usize>,
     cancelled: Vec<u64>,
     /// Ids of tasks that clients know.
     tasks: Vec<String>,
 }
 
-/// What happens next.
+/// The next event.
 #[derive(Debug, Clone)]
 enum Act {
     /// A client sends the request with this number, about this task.
     Call(usize, prop::sample::Index),
     Cancel(prop::sample::Index),
-    /// The server answers one of its requests: completely, with an error, or in the way of this number.
+    /// The server answers one of its requests, in the way that this number selects.
     Answer(prop::sample::Index, u8),
     /// A client answers a question.
     Reply(prop::sample::Index, bool),
-    /// The server answers again, or something that it was not asked.
+    /// The server sends a second or unsolicited answer.
     Stray(u64),
     Wait(u16),
 }
@@ -167,7 +167,7 @@ impl Talk {
                 };
                 self.say(&with_id(id, said).to_string());
             }
-            // Not to a request that waits for its answer: that would be one.
+            // An answer to an open request would not be unsolicited.
             Act::Stray(id) if !self.at_server.iter().any(|(open, _)| open == id) => {
                 let before = self.answers.clone();
                 self.hear(&with_id(*id, json!({ "result": {} })));
@@ -260,7 +260,7 @@ proptest! {
         prop_assert_eq!(talk.it.deadline(), None, "a result is kept for ever: {:?}", talk.it);
     }
 
-    /// What the translator adds can be cut out again.
+    /// Removing the translator's additions restores the original bytes.
     #[test]
     fn requests_keep_their_bytes(spaces in "[ \t]{0,3}", name in "[a-zé\\\\n\"]{0,6}", number in any::<f64>(), shape in 0..5) {
         let name = json!(name).to_string();
@@ -288,7 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn results_keep_what_nobody_knows(spaces in "[ \t]{0,3}", number in any::<f64>(), key in "[a-zé]{1,6}", hinted in any::<bool>()) {
+    fn results_keep_unknown_members(spaces in "[ \t]{0,3}", number in any::<f64>(), key in "[a-zé]{1,6}", hinted in any::<bool>()) {
         let number = if number.is_finite() { format!("{number:e}") } else { "1.50".to_owned() };
         let hints = if hinted { r#""resultType":"complete","ttlMs":5,"cacheScope":"public","# } else { "" };
         let kept = format!(r#""x-{key}":{spaces}{number},"content":[{{"n":{number}}}]"#);

@@ -1,5 +1,5 @@
-//! Calls for which the server wants input: its questions go to the client that made the call, and the call goes on with
-//! the answers.
+//! Calls for which the server asks for input: its questions go to the client that made the call, and the call continues
+//! with the answers.
 
 use super::rounds::Wanted;
 use super::tasks::CallTask;
@@ -7,12 +7,12 @@ use super::{Call, CallState, ForLegacy, cancel_question, results};
 use crate::translation::Step;
 use switchboard_protocol::{Message, Part, Patch, RawId};
 
-/// Rounds of input in one call, as in the TypeScript SDK. A server that asks for more is stuck.
+/// Limit on rounds of input in one call, as in the TypeScript SDK. A server that needs more is stuck.
 const MAX_INPUT_ROUNDS: u32 = 8;
 const UNREADABLE: &str = "the server wants input in a way that cannot be read";
 
 impl ForLegacy {
-    /// Asks the client that made a call, or continues the call if the server wants nothing but that.
+    /// Asks the client that made a call, or continues the call at once if the server only sent a state.
     pub(super) fn ask(&mut self, minted: u64, message: &Message) -> Vec<Step> {
         let Some(mut wanted) = Wanted::of(message) else {
             return self.fail(minted, UNREADABLE);
@@ -20,7 +20,7 @@ impl ForLegacy {
         let Some(call) = self.calls.get_mut(&minted) else { return Vec::new() };
         if let Some(task) = &call.task {
             wanted.requests.retain(|(key, _)| !self.inputs.is_asked(task.id(), key));
-            // The server has not yet taken notice of the answers.
+            // The server has not yet processed the answers.
             if wanted.requests.is_empty() {
                 return self.poll_later(minted);
             }
@@ -63,7 +63,7 @@ impl ForLegacy {
             return Vec::new();
         };
         if failed {
-            // The server has no way to hear of an error, so the call ends with it.
+            // A modern server cannot receive an error, so the call ends with it.
             let mut steps: Vec<Step> =
                 asking.open().filter(|open| *open != number).map(cancel_question).collect();
             let Some(call) = self.forget(minted) else { return steps };
@@ -76,7 +76,7 @@ impl ForLegacy {
         if asking.open().next().is_some() { Vec::new() } else { self.go_on(minted) }
     }
 
-    /// Continues a call with the input that the server wanted.
+    /// Continues a call with the client's answers.
     fn go_on(&mut self, minted: u64) -> Vec<Step> {
         match self.calls.get(&minted).is_some_and(|call| call.task.is_some()) {
             true => self.update_task(minted),

@@ -1,4 +1,4 @@
-//! Results and errors of modern servers, as legacy clients know them. Every other byte stays as it is.
+//! Results and errors of modern servers, translated for legacy clients. Every other byte stays as it is.
 
 use super::{json, schemas};
 use serde::{Deserialize, Deserializer};
@@ -23,8 +23,8 @@ pub(super) fn complete(message: Message, method: Method, id: &str) -> Option<Mes
     under(plain, id)
 }
 
-/// An error, under this id. A client without a capability that a tool needs is told so as the result of the tool, which
-/// models see.
+/// An error, under this id. A missing capability becomes a tool result with `isError`, since models see results but no
+/// errors.
 pub(super) fn failed(message: Message, method: Method, id: &str) -> Option<Message> {
     let is_missing = message.part(Part::ErrorCode) == Some(MISSING_CAPABILITY.to_string().as_bytes());
     if !(is_missing && method == Method::ToolsCall) {
@@ -40,7 +40,7 @@ pub(super) fn failed(message: Message, method: Method, id: &str) -> Option<Messa
     json::result(id, &result.to_string())
 }
 
-/// The message with another id. Most have it already.
+/// The message with this id. Most already have it.
 fn under(message: Message, id: &str) -> Option<Message> {
     if message.part(Part::Id) == Some(id.as_bytes()) {
         return Some(message);
@@ -69,12 +69,12 @@ fn wrapped_content(message: &Message) -> Option<Message> {
     json::replaced(message, &[(content, format!(r#"{{"result":{}}}"#, content.get()))])
 }
 
-/// A value that is there, even if it is null.
+/// Reads a present value, also null, as `Some`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// The schemas of such results say the same.
+/// The output schemas for results that may be wrapped.
 fn wrapped_schemas(message: &Message) -> Option<Message> {
     #[derive(Deserialize)]
     struct Listed<'a> {
@@ -94,7 +94,7 @@ fn wrapped_schemas(message: &Message) -> Option<Message> {
     if changes.is_empty() { None } else { json::replaced(message, &changes) }
 }
 
-/// A list of tools that clients may run as tasks. `None` if it has none to which that could be added.
+/// A list of tools with `execution.taskSupport`. `None` if no tool needs it.
 pub(super) fn with_task_support(message: &Message) -> Option<Message> {
     #[derive(Deserialize)]
     struct Listed<'a> {

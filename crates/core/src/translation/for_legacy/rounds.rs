@@ -1,5 +1,5 @@
-//! One round of input: what a server wants before it goes on with a call, and the client's answers so far. Must not know
-//! how the client is asked.
+//! One round of input: the questions of a server before it continues with a call, and the client's answers so far. Must not
+//! know how the client is asked.
 
 use super::json;
 use super::task_state::related;
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use switchboard_protocol::{Message, Part};
 
-/// The input that a server wants.
+/// A server's request for input.
 pub(super) struct Wanted<'a> {
     pub(super) requests: Vec<(String, Request<'a>)>,
     state: Option<&'a RawValue>,
@@ -24,10 +24,10 @@ pub(super) struct Request<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// The questions of a round, and the answers to them.
+/// The questions of a round, with the answers so far.
 #[derive(Debug)]
 pub(super) struct Asking {
-    /// The server's `requestState`, as it was spelled.
+    /// The server's `requestState`, with its original bytes.
     state: Option<String>,
     questions: Vec<Question>,
 }
@@ -53,7 +53,7 @@ impl<'a> Wanted<'a> {
         }
         let found = json::read::<InputRequired<'a>>(message, Part::Result)?;
         let mut requests: Vec<_> = found.input_requests.into_iter().flatten().collect();
-        // The map is in alphabetical order. Users are asked in the order in which the server wrote its questions.
+        // The map is in alphabetical order, but users are asked in the order in which the server wrote its questions.
         requests.sort_by_key(|(_, request)| request.method.get().as_ptr());
         Some(Self { requests, state: found.request_state })
     }
@@ -63,8 +63,8 @@ impl<'a> Wanted<'a> {
         self.requests.is_empty() && self.state.is_none()
     }
 
-    /// The questions under these numbers, one for each request; `None` if one cannot be asked. They name this task, whose
-    /// id is JSON, if they belong to one that the client knows.
+    /// The questions under these ids, one for each request; `None` if one cannot be built. `task`: the JSON id of a task
+    /// that the client knows, which the questions name.
     pub(super) fn questions(self, numbers: &[u64], task: Option<&str>) -> Option<(Asking, Vec<Message>)> {
         let mut asking = Asking { state: self.state.map(|it| it.get().to_owned()), questions: Vec::new() };
         let mut messages = Vec::new();
@@ -87,7 +87,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The parameters of a question, with the `elicitationId` that legacy clients demand for a URL. The modern era has none.
+/// The parameters of a question, with the `elicitationId` that legacy clients require for a URL. The modern era has none.
 fn with_elicitation_id(params: &str, number: u64) -> Cow<'_, str> {
     #[derive(Deserialize)]
     struct Elicitation<'a> {
@@ -104,7 +104,7 @@ fn with_elicitation_id(params: &str, number: u64) -> Cow<'_, str> {
 }
 
 impl Asking {
-    /// The questions without an answer.
+    /// Ids of the unanswered questions.
     pub(super) fn open(&self) -> impl Iterator<Item = u64> + '_ {
         self.questions.iter().filter(|it| it.answer.is_none()).map(|it| it.number)
     }
@@ -115,7 +115,7 @@ impl Asking {
         }
     }
 
-    /// The members of `params` with which the call goes on.
+    /// The members of `params` that continue the call.
     pub(super) fn input(&self) -> Vec<u8> {
         let answers =
             self.questions.iter().filter_map(|it| Some(format!("{}:{}", it.key, it.answer.as_ref()?)));

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Members of a schema that count at its root only: references are resolved from there.
+/// Members of a schema that apply only at its root, where references are resolved.
 const ROOT_MEMBERS: [&str; 4] = ["$schema", "$id", "$defs", "definitions"];
-/// References that lead to these members.
+/// Prefixes of references to these members.
 const ROOT_REFERENCES: [&str; 3] = ["#/$defs/", "#/%24defs/", "#/definitions/"];
 
 /// Values that a schema describes, as far as its `type` says.
@@ -35,7 +35,7 @@ impl Describes {
         }
     }
 
-    /// Place of the server's own schema in the new one.
+    /// JSON pointer to the server's own schema in the new one.
     fn place(self) -> &'static str {
         match self {
             Self::Objects => "#",
@@ -72,7 +72,7 @@ pub(super) fn wrapped(own: &RawValue) -> Option<String> {
     })
 }
 
-/// A schema, or members of one, whose references to its root lead to this place.
+/// A schema, or members of one, with references to the root redirected to this place.
 fn moved(text: &str, place: &str) -> String {
     const KEY: &str = r#""$ref""#;
     let mut out = String::with_capacity(text.len());

@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use switchboard_protocol::{Message, Method, Part, RawId, modern};
 
-/// Answer to the subscription to a resource that the server leaves out of its acknowledgement.
+/// Error for a resource that the server leaves out of its acknowledgement.
 const NOT_TOLD: &str = r#"{"code":-32602,"message":"the server does not tell of changes of this resource"}"#;
 
-/// Answer to subscriptions if the server ends its own without an error.
+/// Error for pending subscriptions if the server ends its subscription without an error.
 const ENDED: &str = r#"{"code":-32603,"message":"the server has ended the subscription"}"#;
 
 impl ForLegacy {
@@ -30,12 +30,12 @@ impl ForLegacy {
         opened.into_iter().chain(answer(id, "{}")).collect()
     }
 
-    /// Listens to the changes of lists that the server announces.
+    /// Subscribes to the list changes that the server announces.
     pub(super) fn open_listens(&mut self, welcome: &Message) -> Vec<Step> {
         if self.listens.learn(welcome) { self.listen() } else { Vec::new() }
     }
 
-    /// Opens a subscription to everything that is wanted now.
+    /// Opens a subscription to everything that clients need now.
     pub(super) fn listen(&mut self) -> Vec<Step> {
         let number = self.number();
         match self.listens.begin(number) {
@@ -60,7 +60,8 @@ impl ForLegacy {
         steps
     }
 
-    /// Handles the end of a subscription: an answer to it, or its cancellation by the server. `None` if it is none.
+    /// Handles the end of a subscription: an answer to it, or its cancellation by the server. `None` if the id is not that
+    /// of a subscription.
     pub(super) fn listen_ended(&mut self, number: u64, error: Option<&[u8]>) -> Option<Vec<Step>> {
         let change = self.listens.ended(number, self.now)?;
         let why = error.map_or(ENDED.into(), String::from_utf8_lossy);
@@ -78,10 +79,10 @@ impl ForLegacy {
             (Method::Acknowledged, None) => Vec::new(),
             (Method::Cancelled, _) => {
                 let number = message.part(Part::RequestId).and_then(RawId::minted);
-                // A modern server cancels nothing else.
+                // A modern server cancels only subscriptions.
                 number.and_then(|number| self.listen_ended(number, None)).unwrap_or_default()
             }
-            // Of a subscription that another has replaced.
+            // Notification of a replaced subscription.
             (_, Some(listen)) if !self.listens.hears(listen) => Vec::new(),
             (_, Some(_)) => {
                 let path = ["params", "_meta", modern::SUBSCRIPTION_ID];
@@ -93,7 +94,7 @@ impl ForLegacy {
     }
 }
 
-/// The resources of whose changes a server has agreed to tell; `None` if its acknowledgement does not say, although it must.
+/// The resources in an acknowledgement; `None` if it has no list, which the specification requires.
 fn agreed(acknowledged: &Message) -> Option<BTreeSet<String>> {
     #[derive(Deserialize)]
     struct Params<'a> {
@@ -107,7 +108,7 @@ fn agreed(acknowledged: &Message) -> Option<BTreeSet<String>> {
         resource_subscriptions: Vec<&'a RawValue>,
     }
     let filter = json::read::<Params<'_>>(acknowledged, Part::Params)?.notifications?;
-    // What cannot be read promises nothing.
+    // An unreadable list accepts nothing.
     let agreed: Agreed<'_> = serde_json::from_str(filter.get()).unwrap_or_default();
     Some(agreed.resource_subscriptions.into_iter().map(|uri| text(uri.get().as_bytes())).collect())
 }

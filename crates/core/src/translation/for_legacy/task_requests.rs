@@ -1,5 +1,5 @@
-//! Tasks of 2025-11-25 at a server with the tasks extension: the client says which calls become tasks, and asks for their
-//! states and results. Must not know whose a task is: the core has checked that.
+//! Requests of 2025-11-25 clients about tasks, at a server with the tasks extension: calls with `params.task`, states,
+//! results and cancellations. Must not know the owner of a task: the core has checked that.
 
 use super::kept::{TaskWish, already_over, refusal};
 use super::task_state::{self, TaskState};
@@ -9,7 +9,7 @@ use crate::translation::Step;
 use serde_json::value::RawValue;
 use switchboard_protocol::{Message, Method, Part, prune};
 
-/// The call that a client's request stands for at the server, and the client's wish to run it as a task.
+/// The call without `params.task`, and the requested task.
 pub(super) fn without_wish(call: Message) -> (Message, Option<TaskWish>) {
     match call.part(Part::Task).and_then(TaskWish::of) {
         Some(wish) => (prune::without(&call, &[&["params", "task"]]).unwrap_or(call), Some(wish)),
@@ -18,7 +18,7 @@ pub(super) fn without_wish(call: Message) -> (Message, Option<TaskWish>) {
 }
 
 impl ForLegacy {
-    /// Handles a client's request for a task. `None` if it goes to the server as it is.
+    /// Handles a client's request about a task. `None` if it goes to the server as it is.
     pub(super) fn task_request(&mut self, minted: u64, request: &Message) -> Option<Vec<Step>> {
         let (method, id) = (request.method(), minted.to_string());
         if let Some(answer) = self.kept.answer(method, &request.text(Part::TaskId)?) {
@@ -37,7 +37,7 @@ impl ForLegacy {
         Some(self.ask_for_task(minted).into_iter().collect())
     }
 
-    /// Names the task in its result. The other answers about a task name it themselves.
+    /// Adds the id of the task to its result. Other answers about a task already have it.
     pub(super) fn about_task(&self, method: Method, request: &Message, answer: Message) -> Vec<Step> {
         let task =
             CallTask::named_by(request).filter(|_| method == Method::TaskResult && answer.has(Part::Result));
@@ -48,7 +48,7 @@ impl ForLegacy {
         answer.map(Step::ToCore).into_iter().collect()
     }
 
-    /// Tells the client of a task that it has wished for.
+    /// Answers a call with the task that the client requested.
     pub(super) fn tell_task(&mut self, minted: u64, message: Message) -> Vec<Step> {
         match task_state::created(message, &minted.to_string()) {
             Some(answer) => {
@@ -59,7 +59,7 @@ impl ForLegacy {
         }
     }
 
-    /// Keeps the result of a call that its client wanted to run as a task. An error is the answer to the call.
+    /// Keeps the result of a call that the client requested as a task. An error is the answer to the call.
     pub(super) fn keep_result(&mut self, minted: u64, answer: Message, wish: TaskWish) -> Option<Message> {
         let result =
             json::read::<&RawValue>(&answer, Part::Result).filter(|result| result.get().starts_with('{'));
@@ -68,8 +68,8 @@ impl ForLegacy {
         json::result(&minted.to_string(), &created)
     }
 
-    /// Handles the answer to `tasks/get` or `tasks/cancel`. The server says nothing about a task that it cancels, so it is
-    /// asked.
+    /// Handles the answer to `tasks/get` or `tasks/cancel`. The answer to `tasks/cancel` has no state, so the translator
+    /// polls it.
     pub(super) fn task_answered(&mut self, minted: u64, message: Message) -> Vec<Step> {
         let Some(call) = self.calls.get_mut(&minted) else { return Vec::new() };
         if call.request.method() == Method::TasksGet {

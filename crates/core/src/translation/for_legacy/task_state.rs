@@ -1,4 +1,5 @@
-//! States of tasks: as modern servers tell them, and in the words of 2025-11-25. Must not know who asked for them.
+//! States of tasks in both eras: reads those of modern servers and converts them to 2025-11-25. Must not know who requested
+//! them.
 
 use super::json;
 use crate::messages::own_message;
@@ -9,7 +10,7 @@ use switchboard_protocol::modern::SERVER_INFO;
 use switchboard_protocol::touch::RELATED_TASK;
 use switchboard_protocol::{Kind, Message, Outgoing, Part, Patch, prune};
 
-/// Pause between two questions about a task, if the server says nothing, and the limits of what it may say.
+/// Default poll interval of a task, and the limits on a server's `pollIntervalMs`.
 pub(super) const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_INTERVAL: Duration = Duration::from_secs(60);
@@ -18,7 +19,7 @@ const MAX_INTERVAL: Duration = Duration::from_secs(60);
 const OPEN: [&str; 2] = ["working", "input_required"];
 const FINAL: [&str; 3] = ["completed", "failed", "cancelled"];
 
-/// Members that have another name in 2025-11-25, or none. All others stay as they are.
+/// Members with another name in 2025-11-25, or without a counterpart. All others stay as they are.
 const MEMBERS: [(&str, Option<&str>); 9] = [
     ("ttlMs", Some("ttl")),
     ("pollIntervalMs", Some("pollInterval")),
@@ -28,11 +29,11 @@ const MEMBERS: [(&str, Option<&str>); 9] = [
     ("inputRequests", None),
     ("result", None),
     ("error", None),
-    // Belongs to the result, not to the task in it.
+    // Part of the result, not of the task in it.
     ("_meta", None),
 ];
 
-/// The part of a task's state that decides about what is done.
+/// The members of a task's state that the translator needs.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskState<'a> {
@@ -62,14 +63,14 @@ impl<'a> TaskState<'a> {
     }
 }
 
-/// The answer to a call that the server goes on with as a task.
+/// The answer to a call that the server continues as a task.
 pub(super) fn created(message: Message, id: &str) -> Option<Message> {
     let (members, meta) = in_legacy_words(message)?;
     let meta = meta.map(|meta| format!(r#","_meta":{meta}"#)).unwrap_or_default();
     json::result(id, &format!(r#"{{"task":{{{members}}}{meta}}}"#))
 }
 
-/// The answer to a question about a task.
+/// The answer to a request for the state of a task.
 pub(super) fn told(message: Message, id: &str) -> Option<Message> {
     let (members, meta) = in_legacy_words(message)?;
     let meta = meta.map(|meta| format!(r#","_meta":{meta}"#)).unwrap_or_default();
@@ -91,13 +92,13 @@ fn in_legacy_words(message: Message) -> Option<(String, Option<String>)> {
         let renamed = MEMBERS.iter().find(|(modern, _)| modern == name).map(|(_, legacy)| *legacy);
         let Some(name) = renamed.unwrap_or(Some(name)) else { continue };
         let value = match name {
-            // A tool that fails has a result in the modern era, and fails its task in the legacy one.
+            // A failed tool completes its task in the modern era, and fails it in the legacy era.
             "status" if is_error => r#""failed""#,
             _ => value.get(),
         };
         own.push(json::member(name, value));
     }
-    // Legacy clients insist on it.
+    // Legacy clients require `ttl`.
     if !members.contains_key("ttlMs") {
         own.push(json::member("ttl", "null"));
     }
@@ -107,7 +108,7 @@ fn in_legacy_words(message: Message) -> Option<(String, Option<String>)> {
     Some((own.join(","), members.get("_meta").map(|meta| meta.get().to_owned())))
 }
 
-/// Whether the result of a tool says that it has failed.
+/// Whether the result of a tool has `isError`.
 pub(super) fn is_error(result: &RawValue) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -117,8 +118,7 @@ pub(super) fn is_error(result: &RawValue) -> bool {
     serde_json::from_str::<Called>(result.get()).is_ok_and(|called| called.is_error)
 }
 
-/// A request or a result that names the task it belongs to, by an id that is JSON. `None` if it has neither parameters
-/// nor a result that are an object.
+/// Adds the id of the related task (JSON) to a request or result. `None` if its parameters or result are no object.
 pub(super) fn related(message: Message, task: &str) -> Option<Message> {
     let (object, meta, name) = match message.kind() {
         Kind::Response { .. } => (Part::Result, Part::ResultMeta, "result"),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn other_results_are_no_tasks() {
+    fn other_results_are_not_tasks() {
         for result in ["5", "{}", r#"{"taskId":"t"}"#, r#"{"taskId":"t","status":"asleep"}"#] {
             check(result, None);
         }

@@ -1,5 +1,5 @@
-//! Calls that the server goes on with as a task (extension `io.modelcontextprotocol/tasks`). A legacy client waits for its
-//! answer: the task is asked for until it is done. Must not know when it is asked: time is an argument.
+//! Calls that the server continues as a task (extension `io.modelcontextprotocol/tasks`). A legacy client waits for the
+//! answer, so the translator polls the task until it is finished. Must not know the time: it is an argument.
 
 use super::task_state::{DEFAULT_INTERVAL, TaskState};
 use super::{CallState, ForLegacy, json, results};
@@ -12,12 +12,12 @@ use switchboard_protocol::{Message, Method, Part};
 /// A task that a request waits for.
 #[derive(Debug)]
 pub(super) struct CallTask {
-    /// A JSON string, in one spelling.
+    /// A normalised JSON string.
     id: String,
     interval: Duration,
-    /// Its client knows it, so it goes on when the request ends.
+    /// Whether the client knows the task. Then the task continues when the request ends.
     outlives: bool,
-    /// Input that its client is asked for, and that the server has not got yet.
+    /// Questions of the server that have no delivered answer yet.
     asked: Vec<String>,
 }
 
@@ -36,12 +36,12 @@ impl CallTask {
         &self.id
     }
 
-    /// Whether it is to be cancelled with the request.
+    /// Whether cancelling the request cancels the task.
     pub(super) fn ends_with_call(&self) -> bool {
         !self.outlives
     }
 
-    /// The id, if messages to the client have to name it.
+    /// The id, if messages to the client must name the task.
     pub(super) fn known_id(&self) -> Option<&str> {
         self.outlives.then_some(&*self.id)
     }
@@ -52,7 +52,7 @@ impl CallTask {
 }
 
 impl ForLegacy {
-    /// The server goes on with a call as a task.
+    /// Handles a task as the answer to a call.
     pub(super) fn begin_task(&mut self, minted: u64, message: &Message) -> Vec<Step> {
         let Some(state) = TaskState::of(message) else {
             return self.fail(minted, "the server answered with a task that cannot be read");
@@ -75,7 +75,7 @@ impl ForLegacy {
         vec![Step::GoesOn { about: minted }]
     }
 
-    /// Asks for the tasks that are due.
+    /// Polls the tasks that are due.
     pub(super) fn poll(&mut self) -> Vec<Step> {
         let now = self.now;
         let is_due = |state: &CallState| matches!(state, CallState::Polling(due) if *due <= now);
@@ -94,7 +94,7 @@ impl ForLegacy {
         Some(Step::ToServer(self.speaker.request(number, Method::TasksGet, &params)))
     }
 
-    /// Sends the input that a task wanted.
+    /// Sends the client's answers to a task.
     pub(super) fn update_task(&mut self, minted: u64) -> Vec<Step> {
         let number = self.number();
         let Some(call) = self.calls.get_mut(&minted) else { return Vec::new() };
@@ -115,7 +115,7 @@ impl ForLegacy {
         self.ask_for_task(minted).into_iter().collect()
     }
 
-    /// Lets the client be asked again for what the server has not got.
+    /// Allows undelivered questions to be asked again.
     pub(super) fn withdraw_input(&mut self, minted: u64) {
         if let Some(task) = self.calls.get(&minted).and_then(|call| call.task.as_ref()) {
             task.asked.iter().for_each(|key| self.inputs.withdraw(&task.id, key));
@@ -167,7 +167,7 @@ impl ForLegacy {
     fn end_call(&mut self, minted: u64, message: Message, failed: bool) -> Vec<Step> {
         let Some(call) = self.forget(minted) else { return Vec::new() };
         let (method, id) = (call.request.method(), minted.to_string());
-        // Only calls of tools become tasks.
+        // Only `tools/call` can become a task.
         let answer = match failed {
             true => results::failed(message, Method::ToolsCall, &id),
             false => results::complete(message, Method::ToolsCall, &id),
@@ -175,7 +175,7 @@ impl ForLegacy {
         answer.map(|answer| self.about_task(method, &call.request, answer)).unwrap_or_default()
     }
 
-    /// Tells the server that nobody waits for a task any more.
+    /// Cancels a task that no request waits for.
     pub(super) fn cancel_task(&mut self, task: &CallTask) -> Step {
         let number = self.number();
         let params = format!(r#","taskId":{}"#, task.id);

@@ -14,7 +14,7 @@ fn message(value: &Value) -> Message {
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// A translator with a greeted server, and what it was greeted with.
+/// A translator with a greeted server, and the greeting.
 struct Desk {
     it: ForLegacy,
     /// The level of the client whose request comes next, as JSON.
@@ -22,7 +22,7 @@ struct Desk {
     now: Moment,
 }
 
-/// What a translator did: `>` to the server, `<` to the core, `? id` to the client with this request.
+/// A step of the translator: `>` to the server, `<` to the core, `? id` to the client with this request.
 fn shown(steps: Vec<Step>) -> Vec<(String, Value)> {
     let parse = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).expect("JSON");
     let show = |step| match step {
@@ -88,7 +88,7 @@ impl Desk {
             "params": { "name": "t", "_meta": { "progressToken": id } } }))
     }
 
-    /// The server wants input for the request with this id.
+    /// The server asks for input for the request with this id.
     fn want(&mut self, id: &Value, keys: &[&str]) -> Vec<(String, Value)> {
         let ask = json!({ "method": "elicitation/create", "params": { "message": "?" } });
         let requests: serde_json::Map<_, _> =
@@ -183,7 +183,7 @@ fn any_content_is_wrapped() {
     }
 }
 
-/// Definitions count at the root.
+/// Definitions apply at the root.
 #[test]
 fn wrapped_schema_keeps_its_definitions() {
     let mut desk = Desk::greeted(json!({}));
@@ -211,7 +211,7 @@ fn missing_capability_is_a_tool_error() {
 }
 
 #[test]
-fn input_is_asked_of_the_caller() {
+fn input_is_requested_from_the_caller() {
     let mut desk = Desk::greeted(json!({}));
     desk.call(2);
     let asked = desk.want(&json!(2), &["a", "b"]);
@@ -255,7 +255,7 @@ fn cancelled_call_withdraws_its_question() {
     let steps = desk.send(cancel.clone());
     assert_eq!((steps[0].0.as_str(), &steps[0].1["params"]["requestId"]), ("<", &asked[0].1["id"]));
     assert!(desk.it.calls.is_empty() && desk.it.asked.is_empty());
-    // One that the server works on under another id.
+    // A call that the server knows under another id.
     desk.call(2);
     let asked = desk.want(&json!(2), &["a"]);
     let sent = desk.send(json!({ "jsonrpc": "2.0", "id": asked[0].1["id"], "result": {} }));
@@ -327,7 +327,7 @@ fn one_listen_serves_all_subscriptions() {
 fn refused_subscription_leaves_the_others() {
     let (mut desk, first) = listening();
     let third = desk.send(subscribe(6, "x:/2"))[0].1["id"].clone();
-    // Others wait until that is decided.
+    // Other subscriptions wait for this acknowledgement.
     assert_eq!(desk.send(subscribe(7, "x:/3")), []);
     let error = json!({ "code": -32602, "message": "no such resource" });
     let steps = desk.hear(json!({ "jsonrpc": "2.0", "id": third, "error": error }));

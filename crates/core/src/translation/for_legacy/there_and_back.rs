@@ -1,6 +1,6 @@
-//! Properties of both translations together: what one adds, the other removes, and no other byte changes. Not reversible
-//! are absent `params`, which become an empty object, an empty `_meta`, which is removed, legacy tasks, members of
-//! results that only the modern era has, the code of an unknown resource, and schemas and content that are no objects.
+//! Round trips through both translations: each removes what the other adds, and no other byte changes. Exceptions: absent
+//! `params` become an empty object, an empty `_meta` is removed, and there is no way back for legacy tasks, modern members
+//! of results, the code of an unknown resource, and schemas and content that are no objects.
 
 use super::*;
 use crate::translation::for_modern;
@@ -43,7 +43,7 @@ fn name() -> impl Strategy<Value = String> {
     "[a-zé/\\\\n\"]{1,6}".prop_map(|name| json!(name).to_string())
 }
 
-/// JSON as some other program might have written it.
+/// JSON with unusual spacing and escapes.
 fn value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -66,7 +66,7 @@ fn object(members: &[(String, String)], space: &str) -> String {
     format!("{{{space}{}{space}}}", members.collect::<Vec<_>>().join(&format!(",{space}")))
 }
 
-/// Members of an object, of which none means anything in either era.
+/// Members that have no meaning in either era.
 fn members(least: usize) -> impl Strategy<Value = Vec<(String, String)>> {
     let name = "x-[a-z]{1,4}".prop_map(|name| json!(name).to_string());
     prop::collection::btree_map(name, value(), least..4).prop_map(|it| it.into_iter().collect())
@@ -76,7 +76,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn request_comes_back_to_the_byte(
+    fn request_round_trips(
         params in members(0), meta in prop::option::of(members(1)), at in 0..4usize, space in "[ \t]{0,2}",
         capabilities in members(0), level in prop::option::of(name()),
         method in prop::sample::select(vec!["tools/call", "tools/list", "prompts/get", "resources/read", "completion/complete", "x/y"]),
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn result_comes_back_to_the_byte(
+    fn result_round_trips(
         result in members(0), meta in prop::option::of(members(0)), at in 0..4usize, space in "[ \t]{0,2}",
         content in prop::option::of(members(0)),
         method in prop::sample::select(vec!["tools/call", "tools/list", "prompts/get", "resources/read", "resources/list", "x/y"]),
@@ -120,7 +120,7 @@ proptest! {
         prop_assert_eq!(text(back.bytes()), said);
     }
     #[test]
-    fn error_comes_back_to_the_byte(
+    fn error_round_trips(
         more in members(0), data in prop::option::of(value()), at in 0..4usize, space in "[ \t]{0,2}",
         code in prop::sample::select(vec!["-32700", "-32601", "-32602", "-32603", "-32002", "-32000", "0", "7", "1.50"]),
         method in prop::sample::select(vec!["tools/call", "tools/list", "prompts/get", "resources/read", "x/y"]),
@@ -141,9 +141,9 @@ proptest! {
         prop_assert_eq!(text(back.bytes()), error(if code == "-32002" { "-32602" } else { code }));
     }
 
-    /// What a legacy server tells goes through a modern subscription.
+    /// Notifications of a legacy server pass through a modern subscription.
     #[test]
-    fn notice_comes_back_to_the_byte(
+    fn notice_round_trips(
         params in members(0), meta in prop::option::of(members(1)), at in 0..4usize, space in "[ \t]{0,2}",
         method in prop::sample::select(vec!["tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated"]),
     ) {
@@ -161,10 +161,10 @@ proptest! {
         prop_assert_eq!(text(back.bytes()), said);
     }
 
-    /// Questions of a legacy server become input that a modern one wants, and questions again, in the same order; so do the
-    /// answers.
+    /// Questions of a legacy server become the input requests of a modern one, and questions again, in the same order. So
+    /// do the answers.
     #[test]
-    fn questions_and_answers_come_back_to_the_byte(
+    fn questions_and_answers_round_trip(
         asked in prop::collection::btree_map(name(), (0..3usize, members(0), value(), members(0)), 1..4)
             .prop_map(|it| it.into_iter().collect::<Vec<_>>()).prop_shuffle(),
         state in r#"[ -!#-\[\]-~é]{0,6}"#, params in prop::option::of(members(0)), space in "[ \t]{0,2}",
@@ -212,9 +212,9 @@ proptest! {
         prop_assert_eq!(text(for_modern::as_legacy(again).bytes()), expect);
     }
 
-    /// Schemas of objects come back; that of another value is found in the one that legacy clients get.
+    /// Schemas of objects are unchanged; the schema of another value is inside the wrapped one.
     #[test]
-    fn tools_come_back_to_the_byte(
+    fn tools_round_trip(
         tools in prop::collection::vec((members(0), members(0), prop::option::of((members(0), any::<bool>()))), 0..4),
         space in "[ \t]{0,2}",
     ) {

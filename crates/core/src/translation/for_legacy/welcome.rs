@@ -1,4 +1,4 @@
-//! The answer to `initialize`, made from the answer to `server/discover`. Must not know who asked.
+//! The answer to `initialize`, made from the answer to `server/discover`. Must not know the client.
 
 use super::json;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ struct Discovered<'a> {
     meta: Option<json::Members<'a>>,
 }
 
-/// Whether an answer to `server/discover` names a modern version of ours.
+/// Whether an answer to `server/discover` names a modern version that we speak.
 pub(super) fn is_modern(discovered: &Message) -> bool {
     read(discovered).is_some()
 }
@@ -44,12 +44,12 @@ fn extensions(discovered: &Message) -> Option<json::Members<'_>> {
     Some(serde_json::from_str::<Capabilities<'_>>(found.capabilities.get()).ok()?.extensions)
 }
 
-/// The capability of a server whose clients may run calls as tasks of 2025-11-25. The modern era has no list of tasks.
+/// The legacy capability for running calls as tasks of 2025-11-25. It has no `list`, since the modern era has none.
 const TASKS: &str = r#""tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}"#;
 
-/// The answer to `initialize`; an error if the server speaks no modern version of ours.
+/// The answer to `initialize`; an error if we speak none of the server's versions.
 pub(super) fn answer(discovered: Message, id: &str, version: &str, offers_tasks: bool) -> Option<Message> {
-    // The extension's methods are not those that a legacy client knows, and the capability is not the server's.
+    // Hide the extension, whose methods legacy clients do not know, and a `tasks` capability of the server's own.
     let path = ["result", "capabilities", "extensions", TASKS_EXTENSION];
     let parent = ["result", "capabilities", "extensions"];
     let paths: [prune::Path<'_>; 2] = [&path, &["result", "capabilities", "tasks"]];

@@ -17,12 +17,12 @@ struct Welcome<'a> {
     instructions: Option<&'a RawValue>,
 }
 
-/// Whether modern clients are not told of a legacy server's capability: the tasks of the two eras are different things.
+/// Whether a legacy server's capability is hidden from modern clients. Tasks differ between the eras.
 pub(crate) fn is_hidden(capability: &str) -> bool {
     capability == "tasks"
 }
 
-/// The result of `server/discover`, on one line, from that of `initialize`; `None` if it cannot be read.
+/// The result of `server/discover` on one line, made from the result of `initialize`; `None` if that is unreadable.
 pub(crate) fn discovered(welcome: &[u8]) -> Option<String> {
     let found = serde_json::from_slice::<Welcome<'_>>(welcome).ok()?;
     let capabilities = found.capabilities.iter().filter(|(name, _)| !is_hidden(name));
@@ -41,7 +41,7 @@ pub(crate) fn discovered(welcome: &[u8]) -> Option<String> {
     Some(json::on_one_line(result))
 }
 
-/// Whether a legacy server sends log messages, by its welcome.
+/// Whether a legacy server declares `logging`.
 pub(crate) fn logs(welcome: &[u8]) -> bool {
     serde_json::from_slice::<Welcome<'_>>(welcome).is_ok_and(|it| it.capabilities.contains_key("logging"))
 }

@@ -1,6 +1,6 @@
-//! Modern clients with a legacy server. To the core such a client is a legacy client with a greeting of our own, so it
-//! shares processes with others; only its messages differ. These functions translate them, one by one. Must not know
-//! clients, backends or open requests.
+//! Translation for modern clients of a legacy server, one message at a time. To the core such a client is a legacy client
+//! with a greeting of our own, so it shares processes with legacy clients. Must not know clients, backends or open
+//! requests.
 //!
 //! # Layout
 //! - `requests`: requests without the members of the modern era.

@@ -1,5 +1,5 @@
-//! Requests of legacy servers as parts of an `input_required` answer, and the client's answers. Must not know how a
-//! call is held meanwhile.
+//! Questions of legacy servers as parts of an `input_required` answer, and the client's answers. Must not know how a call
+//! is paused.
 
 use super::super::json;
 use super::Need;
@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use switchboard_protocol::{Message, Method, Part};
 
-/// One request of a server, for the client to answer.
+/// One question of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct InputRequest {
-    /// Its name in the answer, by which the client's answer is recognised.
+    /// Key in `inputRequests` and `inputResponses`.
     pub(crate) key: String,
     /// What the client must have declared to be asked.
     need: Need,
@@ -24,7 +24,7 @@ impl InputRequest {
     pub(crate) fn of(question: &Message, key: String) -> Option<Self> {
         let need = Need::of(question)?;
         let method = serde_json::Value::from(&*question.method_name());
-        // A modern client has no way to tell of its progress.
+        // A modern client cannot report progress on a question.
         let token: &[&str] = &["params", "_meta", "progressToken"];
         let question = &json::without(question.clone(), &[token], (Part::Meta, &["params", "_meta"]));
         let params = std::str::from_utf8(question.part(Part::Params).unwrap_or(b"{}")).ok()?;
@@ -41,7 +41,7 @@ impl InputRequest {
     }
 }
 
-/// The result that asks a client for input, on one line. `state` is a JSON string without its quotes.
+/// The `input_required` result, on one line. `state` is a JSON string without its quotes.
 pub(crate) fn input_required(requests: &[InputRequest], state: &str) -> String {
     let members =
         requests.iter().map(|it| format!("{}:{}", serde_json::Value::from(it.key.as_str()), it.text));
@@ -52,7 +52,7 @@ pub(crate) fn input_required(requests: &[InputRequest], state: &str) -> String {
     json::on_one_line(result)
 }
 
-/// Whether a request can be answered `input_required`, and continued.
+/// Whether a request can be answered with `input_required` and continued.
 pub(crate) fn may_be_continued(method: Method) -> bool {
     matches!(method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead)
 }
@@ -82,7 +82,7 @@ pub(crate) fn url_requests(error: &Message) -> Vec<InputRequest> {
     failed.data.elicitations.into_iter().enumerate().map(request).collect()
 }
 
-/// The answers of a client, by the names of the requests.
+/// The answers of a client, by the keys of the questions.
 pub(crate) struct Answers<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Answers<'a> {
@@ -90,12 +90,12 @@ impl<'a> Answers<'a> {
         Self(json::read(request, Part::InputResponses).unwrap_or_default())
     }
 
-    /// The answer to a request, as JSON.
+    /// The answer to a question, as JSON.
     pub(crate) fn to(&self, key: &str) -> Option<&'a str> {
         self.0.get(key).map(|answer| answer.get())
     }
 
-    /// Whether the client has accepted all of these requests.
+    /// Whether the client has accepted all of these questions.
     pub(crate) fn accept(&self, keys: &[String]) -> bool {
         #[derive(Deserialize)]
         struct Answer {

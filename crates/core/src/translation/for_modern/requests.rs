@@ -1,10 +1,10 @@
-//! A modern request as a legacy server knows it: without the declaration and the input of an earlier round. Progress
-//! tokens, trace context and foreign members of `_meta` stay.
+//! Modern requests for a legacy server: without the declaration, and without the input of an earlier round. Progress
+//! tokens, trace context and other members of `_meta` stay.
 
 use super::super::json;
 use switchboard_protocol::{Message, Part, modern};
 
-/// Members that mean nothing to a legacy server, or something else.
+/// Members that a legacy server does not know, or would misunderstand.
 const MODERN_MEMBERS: [&[&str]; 7] = [
     &["params", "_meta", modern::VERSION],
     &["params", "_meta", modern::CLIENT_CAPABILITIES],
@@ -12,7 +12,7 @@ const MODERN_MEMBERS: [&[&str]; 7] = [
     &["params", "_meta", modern::LOG_LEVEL],
     &["params", "requestState"],
     &["params", "inputResponses"],
-    // Legacy tasks: a modern client does not expect one.
+    // A modern client does not expect a legacy task.
     &["params", "task"],
 ];
 

@@ -1,4 +1,4 @@
-//! Answers of legacy servers with the members that modern clients want. Every other byte stays as it is.
+//! Answers of legacy servers, with the members that modern clients need. Every other byte stays as it is.
 
 use super::super::json;
 use crate::messages::{is_key, members};
@@ -10,27 +10,27 @@ use switchboard_protocol::{Message, Method, Outgoing, Part, Patch};
 
 /// Code of legacy servers for an unknown resource.
 const RESOURCE_NOT_FOUND: f64 = -32002.0;
-/// Code of legacy servers for a request that can succeed only when the client has opened a URL.
+/// Code of legacy servers for a request that requires the user to open a URL first.
 const URL_ELICITATION_REQUIRED: f64 = -32042.0;
-/// Codes that have a meaning in the modern era, or none, and are not for servers to choose.
+/// Codes that 2026-07-28 reserves. Servers must not use them.
 const RESERVED: RangeInclusive<f64> = -32099.0..=-32020.0;
 
 const INVALID_PARAMS: &[u8] = b"-32602";
 const INTERNAL_ERROR: &[u8] = b"-32603";
 
-/// Capabilities that a client needs to be asked to open a URL.
+/// Capabilities that a client needs for opening URLs.
 const OPENS_URLS: &str = r#"{"elicitation":{"url":{}}}"#;
 
-/// The only type that a legacy server's result can have: a client could not continue any other.
+/// The only `resultType` of a legacy server. No client could continue another one.
 const COMPLETE: &[u8] = br#""complete""#;
 
-/// Members of a result, with the parts by which a server's own are recognised.
+/// Members to add to a result, each with the part that shows whether the server has it already.
 const TYPE: (Part, &str) = (Part::ResultType, r#""resultType":"complete""#);
 const CACHE_HINTS: [(Part, &str); 2] =
     [(Part::ResultTtl, r#""ttlMs":0"#), (Part::ResultCacheScope, r#""cacheScope":"private""#)];
 
-/// Adds the members of the modern era to a result. Nothing is known about the age of a legacy server's lists, so they may
-/// not be cached.
+/// Adds the members of the modern era to a result. Clients must not cache the lists, since a legacy server states no
+/// lifetime.
 pub(crate) fn complete(result: &Message, method: Method, out: &mut Outgoing) {
     if result.part(Part::Result).is_none_or(|it| it.first() != Some(&b'{')) {
         return;
@@ -53,18 +53,18 @@ pub(crate) fn complete(result: &Message, method: Method, out: &mut Outgoing) {
     }
 }
 
-/// The code of an error. Servers may spell it in any way that JSON has for numbers.
+/// The code of an error, in any JSON spelling of a number.
 pub(crate) fn error_code(error: &Message) -> Option<f64> {
     serde_json::from_slice(error.part(Part::ErrorCode)?).ok()
 }
 
-/// Whether a server refuses a request until the client has opened a URL.
+/// Whether a server refuses a request until the user opens a URL.
 pub(crate) fn wants_url(error: &Message) -> bool {
     error_code(error) == Some(URL_ELICITATION_REQUIRED)
 }
 
-/// Replaces the code of an error that no modern server may send. Message and data stay. `opens_urls`: the client can be
-/// asked to open one.
+/// Replaces an error code that modern servers must not send. Message and data stay. `opens_urls`: whether the client can
+/// open URLs.
 pub(crate) fn put_error_code(error: &Message, opens_urls: bool, out: &mut Outgoing) {
     let Some(code) = error_code(error) else { return };
     if code == URL_ELICITATION_REQUIRED && !opens_urls {
@@ -78,7 +78,7 @@ pub(crate) fn put_error_code(error: &Message, opens_urls: bool, out: &mut Outgoi
     out.replace(error.span(Part::ErrorCode), Patch::Static(code));
 }
 
-/// An error for a client that cannot be asked to open a URL, with the message and the data of the server's.
+/// The error for a client that cannot open URLs, with the server's message and data.
 fn lacking_urls(error: &Message) -> String {
     let all = members(error.part(Part::Error).unwrap_or_default());
     let data = all.iter().filter(|(key, _)| is_key(key, "data")).flat_map(|(_, data)| members(data));
@@ -104,7 +104,7 @@ pub(crate) fn may_have_execution(text: &[u8]) -> bool {
     text.windows(KEY.len()).any(|it| it == KEY)
 }
 
-/// A list of tools without their `execution`, which is about legacy tasks. `None` if there is none.
+/// A list of tools without `execution`, which describes legacy tasks. `None` if no tool has it.
 pub(crate) fn without_execution(answer: &Message) -> Option<Message> {
     #[derive(Deserialize)]
     struct Listed<'a> {

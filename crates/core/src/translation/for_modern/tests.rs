@@ -18,7 +18,7 @@ fn check_request(params: &str, expect: &str) {
 }
 
 #[test]
-fn declaration_is_removed_and_the_rest_stays() {
+fn only_the_declaration_is_removed() {
     check_request(
         &format!(r#","params":{{"_meta":{{{DECLARED}}},"name":"t"}}"#),
         r#","params":{"name":"t"}"#,
@@ -67,7 +67,7 @@ fn results_get_the_members_of_their_method() {
         r#"{"ttlMs":5}"#,
         r#"{"resultType":"complete","cacheScope":"private","ttlMs":5}"#,
     );
-    // Its client could continue none of these.
+    // A client could continue none of these.
     for own in ["\"task\"", "\"input_required\"", "\"\\u0063omplete\"", "7", "{}"] {
         let (said, expect) = (r#"{"x":1.0,"resultType":OWN}"#, r#"{"x":1.0,"resultType":"complete"}"#);
         check_result("tools/call", &said.replace("OWN", own), expect);
@@ -78,7 +78,7 @@ fn results_get_the_members_of_their_method() {
 }
 
 #[test]
-fn tools_lose_what_is_about_legacy_tasks() {
+fn tools_lose_their_execution() {
     let list =
         |tools: &str| message(&format!(r#"{{"id":1,"result":{{"tools":[{tools}],"nextCursor":"x"}}}}"#));
     let with = list(r#"{"name":"a","execution":{"taskSupport":"optional"},"x":1.0},{ "name":"b" }"#);
@@ -145,9 +145,9 @@ fn discovery_is_made_from_the_welcome() {
     assert_eq!(discovered(b"7"), None);
 }
 
-/// A server may use more of them, and its words become part of one.
+/// A server's JSON may contain line breaks, and becomes part of a message on one line.
 #[test]
-fn own_words_are_on_one_line() {
+fn own_results_are_on_one_line() {
     let welcome = "{\n\"capabilities\":{\n\"tools\":{\r\n}\n},\"instructions\":\n\"a\\nb\"}";
     let found = discovered(welcome.as_bytes()).unwrap();
     assert!(!found.contains(['\n', '\r']) && found.contains(r#""a\nb""#), "{found}");
@@ -208,7 +208,7 @@ fn notice_gets_the_id_of_its_subscription() {
 }
 
 #[test]
-fn continuation_asks_for_the_same() {
+fn continuation_has_the_same_digest() {
     let call = message(r#"{"id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":1,"b":2}}}"#);
     let same = message(
         r#"{"id":2,"method":"tools/call","params":{"arguments":{"b":2,"a":1},"_meta":{"x":1},"requestState":"s","inputResponses":{},"name":"t"}}"#,
@@ -225,9 +225,9 @@ fn continuation_asks_for_the_same() {
 }
 
 proptest! {
-    /// What is not about the era passes untouched: numbers, order, spaces, unknown members.
+    /// Everything else keeps its bytes: numbers, order, spaces, unknown members.
     #[test]
-    fn arguments_survive(arguments in r#"[a-z]{0,4}"#, number in any::<f64>(), spaces in " {0,3}") {
+    fn arguments_keep_their_bytes(arguments in r#"[a-z]{0,4}"#, number in any::<f64>(), spaces in " {0,3}") {
         let number = if number.is_finite() { format!("{number:e}") } else { "1.50".to_owned() };
         let own = format!(r#""arguments":{{"{arguments}":{spaces}{number},"__proto__":{{}}}},"name":"t","x-y":[{spaces}]"#);
         let said = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"_meta":{{{DECLARED}}},{own}}}}}"#);

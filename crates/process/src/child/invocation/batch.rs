@@ -1,9 +1,8 @@
-//! Reader of the small batch files that npm, pnpm, yarn, corepack and Node's installer put in front of a script:
-//! from their text to the program and the arguments that they would run. Without a `cmd.exe` in between, the
-//! server is our own child, and no argument is parsed twice. Pure: files and variables are asked for.
+//! Interpreter for the batch files (shims) that npm, pnpm, yarn, corepack and Node's installer put in front of a script. It
+//! finds the program and the arguments that the file would run. Without a `cmd.exe` in between, the server is our own
+//! child, and no argument is parsed twice. Pure: the caller provides files and variables.
 //!
-//! It executes the few statements that such files consist of. Anything else in the path of execution means that
-//! the file is not understood, and it is left to `cmd.exe`.
+//! It executes the few statements that such files use. If it meets any other statement, `cmd.exe` runs the file.
 
 #[path = "batch/line.rs"]
 mod line;
@@ -17,14 +16,14 @@ use line::{Condition, Statement};
 /// Program, first arguments and variables that a batch file adds to its caller's.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::child) struct Shim {
-    /// A path, or a name to be searched for in PATH.
+    /// A path, or a name to be searched in PATH.
     pub(in crate::child) program: String,
     pub(in crate::child) args: Vec<String>,
     /// An empty value removes a variable.
     pub(in crate::child) env: Vec<(String, String)>,
 }
 
-/// The machine, as far as a batch file asks for it.
+/// The parts of the machine that a batch file reads.
 pub(in crate::child) struct World<'a> {
     /// The folder of the batch file, without a separator at the end.
     pub(in crate::child) folder: &'a str,
@@ -35,14 +34,14 @@ pub(in crate::child) struct World<'a> {
     pub(in crate::child) npm_prefix: Option<&'a str>,
 }
 
-/// Limit on executed lines; these files have about 30, and no loops.
+/// Limit on executed lines. Shims have about 30 and no loops.
 const MAX_STEPS: usize = 500;
 
-/// Reads a batch file; `None` if it is something else than a shim.
+/// Interprets a batch file; `None` if it is not a shim.
 pub(in crate::child) fn read(text: &str, world: &World<'_>) -> Option<Shim> {
     let lines: Vec<&str> = text.lines().collect();
     let mut run = Run { world, set: Vec::new(), found: None };
-    // For each open bracket, whether its statements are executed.
+    // For each open parenthesis, whether its statements are executed.
     let mut blocks: Vec<bool> = Vec::new();
     let (mut at, mut back_to) = (0, None);
     for _ in 0..MAX_STEPS {
@@ -63,7 +62,7 @@ pub(in crate::child) fn read(text: &str, world: &World<'_>) -> Option<Shim> {
                 blocks.push(holds);
             }
             Statement::ForNpmPrefix => blocks.push(world.npm_prefix.is_some()),
-            // Statements of the other branch; they are parsed, but may name anything.
+            // The branch that is not taken: parsed, but not executed.
             _ if !is_active => {}
             Statement::Goto(label) => at = find(&lines, label)?,
             Statement::Call(label) => {
@@ -78,7 +77,7 @@ pub(in crate::child) fn read(text: &str, world: &World<'_>) -> Option<Shim> {
             Statement::Run { command, ends_local } => run.run(command, ends_local)?,
         }
     }
-    // A bracket that stays open is a mistake, about which `cmd.exe` can tell more.
+    // An unclosed parenthesis is an error, which `cmd.exe` reports better.
     run.found.filter(|_| blocks.is_empty())
 }
 
@@ -114,7 +113,7 @@ impl Run<'_> {
     }
 
     fn set(&mut self, name: &str, value: &str) -> Option<()> {
-        // Nothing of importance may follow the program.
+        // No statement with an effect may follow the program.
         let value = self.expand(value).filter(|_| self.found.is_none())?;
         self.set.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self.set.push((name.to_owned(), value));
@@ -127,9 +126,9 @@ impl Run<'_> {
         }
         let words = words(&self.expand(command)?)?;
         let (program, args) = words.split_first().filter(|(program, _)| !unwrap::is_built_in(program))?;
-        // Variables of the file end with its `setlocal`, if it says so.
+        // With `endlocal`, the file's variables do not reach the program.
         let mut env = if ends_local { Vec::new() } else { std::mem::take(&mut self.set) };
-        // A variable that does not exist needs no removal.
+        // Removing a variable that does not exist has no effect.
         env.retain(|(name, value)| !value.is_empty() || (self.world.variable)(name).is_some());
         let args = args.iter().map(|arg| if is_path(arg) { normal(arg) } else { arg.clone() }).collect();
         self.found = Some(Shim { program: normal(program), args, env });
@@ -142,7 +141,7 @@ fn is_path(word: &str) -> bool {
     word.starts_with(r"\\") || (bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && &bytes[1..3] == br":\")
 }
 
-/// Without doubled separators: `%~dp0` ends with one, and is followed by another.
+/// Removes doubled separators: `%~dp0` ends with one, and files add another.
 fn normal(path: &str) -> String {
     let start = if path.starts_with(r"\\") { 1 } else { 0 };
     let mut plain = path[..start].to_owned();

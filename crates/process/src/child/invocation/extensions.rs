@@ -1,6 +1,6 @@
-//! The files that a command's name may mean on Windows, in order. Pure.
+//! Candidate files for a command's name on Windows, in order. Pure.
 
-/// PATHEXT of a system that sets none.
+/// Default for a missing PATHEXT.
 const DEFAULT: [&str; 4] = ["com", "exe", "bat", "cmd"];
 /// Extensions of files that we can start. PATHEXT also lists script types (`.JS`, `.VBS`, `.MSC`), which the
 /// system's shell would open in a window; a package's `name.js` must not hide its `name.cmd`.
@@ -26,7 +26,7 @@ fn is_startable(extension: &str) -> bool {
     STARTABLE.iter().any(|known| known.eq_ignore_ascii_case(extension))
 }
 
-/// How a file of this name is started.
+/// The way to start a file of this name.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::child) enum Kind {
     Program,
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn name_with_a_startable_extension_comes_first() {
+    fn startable_extension_is_tried_first() {
         check("npx.cmd", Some(".EXE"), &["npx.cmd", "npx.cmd.exe"]);
         check("npx.CMD", Some(".EXE"), &["npx.CMD", "npx.CMD.exe"]);
         check(r"C:\a.b\npx", Some(".EXE"), &[r"C:\a.b\npx.exe"]);

@@ -1,12 +1,12 @@
-//! Reader of the `.ps1` shims that npm and pnpm write. Pure. They differ from each other only in the script that
-//! they name and in variables, so the lines that start the program are all that is read.
+//! Reader of the `.ps1` shims of npm and pnpm. Pure. Shims differ only in the script and in variables, so only the lines
+//! that start the program are read.
 
 use super::batch::{Shim, World};
 
-/// What every such shim begins with.
+/// First line of every such shim.
 const OWN_FOLDER_LINE: &str = "$basedir=Split-Path $MyInvocation.MyCommand.Definition -Parent";
 
-/// `None` if the script is something else, or sets variables.
+/// `None` if the script is not a shim, or sets variables.
 pub(in crate::child) fn read(text: &str, world: &World<'_>) -> Option<Shim> {
     if !text.lines().any(|line| line.trim() == OWN_FOLDER_LINE) || text.contains("$env:") {
         return None;

@@ -1,21 +1,22 @@
-//! The command inside `cmd /c …`, as configurations for Windows write it so that `npx` is found at all. Pure.
+//! The command inside `cmd /c …`, which configs for Windows use so that `npx` is found. Pure.
 //!
-//! `cmd.exe` would take a `&` in an argument, such as the name of a folder, for the end of the command, and run what
-//! follows. Which words the user meant for `cmd.exe` is not marked, so only words that cannot be anything else count.
+//! To `cmd.exe`, a `&` in an argument, such as a folder's name, ends the command, and the rest of the argument is another
+//! one. Nothing marks the words that the user meant as operators, so only words that cannot be anything else count as
+//! operators.
 
-/// Commands of `cmd.exe` itself, which may also be the names of programs.
+/// Built-in commands of `cmd.exe`, which may also be names of programs.
 const BUILT_IN: [&str; 25] = [
     "assoc", "break", "call", "cd", "chdir", "cls", "copy", "del", "dir", "echo", "endlocal", "erase", "for",
     "ftype", "if", "md", "mkdir", "mklink", "move", "pushd", "rd", "ren", "set", "start", "type",
 ];
 /// Characters that are special to `cmd.exe` outside quotes, or inside them too.
 const SPECIAL: &str = "&|<>^%!()\"\r\n";
-/// Words that are for `cmd.exe`.
+/// Operators of `cmd.exe`.
 const OPERATORS: [&str; 4] = ["&", "&&", "|", "||"];
 /// Redirections, which may follow a word without a space.
 const REDIRECTIONS: [&str; 6] = ["2>nul", "1>nul", ">nul", "2>&1", "1>&2", ">&2"];
 
-/// Number of arguments in front of the words behind `/c`, if there is more than one.
+/// Number of arguments before the words after `/c`, if there is more than one such word.
 pub(in crate::child) fn words(program: &str, args: &[&str]) -> Option<usize> {
     let name = program.rsplit(['\\', '/']).next()?.to_ascii_lowercase();
     if name != "cmd" && name != "cmd.exe" {
@@ -26,10 +27,10 @@ pub(in crate::child) fn words(program: &str, args: &[&str]) -> Option<usize> {
     (args.len() > at + 1).then_some(at)
 }
 
-/// Number of arguments in front of the inner command, if `cmd.exe` would do nothing but start it.
+/// Number of arguments before the inner command, if `cmd.exe` would only start it.
 pub(in crate::child) fn inner_command(program: &str, args: &[&str]) -> Option<usize> {
     let at = words(program, args).or_else(|| words(program, &[args, &[""]].concat()))?;
-    // `/v:on` gives `!` a meaning, which the inner command hardly counts on.
+    // `/v:on` makes `!` special, which the inner command hardly relies on.
     let known =
         |flag: &&str| ["/d", "/s", "/q", "/e:on", "/v:on", "/v:off"].contains(&&*flag.to_ascii_lowercase());
     let (first, rest) = args[at..].split_first()?;
@@ -39,12 +40,12 @@ pub(in crate::child) fn inner_command(program: &str, args: &[&str]) -> Option<us
     (is_plain && is_name && !is_built_in(first)).then_some(at)
 }
 
-/// Whether `cmd.exe` has something to do with a word behind the first one.
+/// Whether a word after the first one needs `cmd.exe`.
 fn is_for_cmd(word: &str) -> bool {
     word.contains(['%', '\r', '\n']) || is_syntax(word)
 }
 
-/// Whether a word is a part of the command line's syntax, not an argument.
+/// Whether a word is an operator, not an argument.
 pub(in crate::child) fn is_syntax(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     let redirected = REDIRECTIONS.iter().find_map(|end| lower.strip_suffix(end));
@@ -53,7 +54,7 @@ pub(in crate::child) fn is_syntax(word: &str) -> bool {
         || redirected.is_some_and(|word| !word.contains(|c: char| c.is_whitespace() || SPECIAL.contains(c)))
 }
 
-/// Whether `cmd.exe` carries out a command of this name itself.
+/// Whether `cmd.exe` has a built-in command of this name.
 pub(super) fn is_built_in(name: &str) -> bool {
     BUILT_IN.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
@@ -73,14 +74,14 @@ mod tests {
         check(&[r"C:\Windows\System32\CMD.EXE", "/d", "/s", "/C", "npx", "a b"], Some(3));
         check(&["cmd.exe", "/c", "uvx", r"--dir=C:\a b\"], Some(1));
         check(&["cmd", "/c", "npx"], Some(1));
-        // `cmd.exe` would run a part of these.
+        // `cmd.exe` would run a part of these arguments.
         for arg in [r"C:\a&calc", "a|calc", "a^b", "\"a\"&calc", "(a)", "a!b", "x>y", "&calc"] {
             check(&["cmd", "/c", "npx", arg], Some(1));
         }
     }
 
     #[test]
-    fn commands_for_cmd_itself_stay() {
+    fn other_commands_are_left_to_cmd() {
         check(&["node", "/c", "x"], None);
         check(&["cmd", "/c"], None);
         check(&["cmd", "/k", "npx", "x"], None);
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn words_for_cmd_itself_are_known() {
+    fn cmd_operators_are_recognised() {
         for word in ["&&", "&", "|", ">", ">nul", "65001>nul", "2>NUL", "2>&1", "x2>&1"] {
             assert!(is_syntax(word), "{word}");
         }

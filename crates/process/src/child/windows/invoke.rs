@@ -1,4 +1,4 @@
-//! From a launch to the program and command line that the system gets: the disk's part of [`invocation`]. Must
+//! Resolves a launch into the program and command line for the system: the part of [`invocation`] that reads the disk. Must
 //! not know how a process is created.
 
 use super::super::invocation::{
@@ -15,13 +15,13 @@ use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use windows_sys::Win32::System::SystemInformation::GetSystemDirectoryW;
 
-/// The longest shim; those of npm have about 1 KiB.
+/// Limit on the size of a shim. Those of npm have about 1 KiB.
 const MAX_SHIM_BYTES: u64 = 64 * 1024;
 
-/// Finds the file that a command means.
+/// Finds the file of a command.
 type Find<'a> = &'a dyn Fn(&OsStr) -> Result<PathBuf, SpawnError>;
 
-/// What `CreateProcessW` gets.
+/// Arguments of `CreateProcessW`.
 pub(super) struct Invocation {
     pub(super) program: PathBuf,
     pub(super) line: Vec<u16>,
@@ -44,7 +44,7 @@ pub(super) fn of(launch: &Launch) -> Result<Invocation, SpawnError> {
     let shim = match kind(&path) {
         Kind::Program => return Ok(program(path, &[], args, launch.env.clone())),
         Kind::Batch => shim_at(&path, launch, batch::read),
-        // Whoever writes this file writes a batch file beside it.
+        // Package managers write a batch file beside each `.ps1` file.
         Kind::PowerShell => shim_at(&path.with_extension("cmd"), launch, batch::read)
             .or_else(|| shim_at(&path, launch, power_shell::read)),
     };
@@ -74,21 +74,21 @@ pub(super) fn of(launch: &Launch) -> Result<Invocation, SpawnError> {
     }
 }
 
-/// The command that the launch has `cmd.exe` start, if it is a program or a batch file.
+/// The command inside `cmd /c …`, if it is a program or a batch file.
 fn inner_command<'a>(launch: &'a Launch, find: Find<'_>) -> Option<(PathBuf, &'a [OsString])> {
     let args: Option<Vec<&str>> = launch.args.iter().map(|arg| arg.to_str()).collect();
     let at = unwrap::inner_command(launch.program.to_str()?, &args?)?;
     Some((find(&launch.args[at]).ok()?, &launch.args[at + 1..]))
 }
 
-/// The line for a launch of `cmd.exe` with several words to run.
+/// The command line for `cmd /c` with several words.
 fn shell_line(launch: &Launch, cmd: &Path, find: Find<'_>) -> Option<Result<Vec<u16>, NotForBatch>> {
     let texts: Option<Vec<&str>> = launch.args.iter().map(|arg| arg.to_str()).collect();
     let texts = texts?;
     let at = unwrap::words(launch.program.to_str()?, &texts)?;
     let args: Vec<Vec<u16>> = launch.args.iter().map(|arg| wide(arg)).collect();
     let words = (at..args.len()).map(|place| {
-        // A first word that is no program may be the beginning of a command line.
+        // A first word that is no program may be the start of a command line.
         let is_syntax = match place == at {
             true => find(&launch.args[at]).is_err(),
             false => unwrap::is_syntax(texts[place]),
@@ -99,7 +99,7 @@ fn shell_line(launch: &Launch, cmd: &Path, find: Find<'_>) -> Option<Result<Vec<
     Some(command_line::for_shell(&wide(cmd.as_os_str()), flags, words))
 }
 
-/// `named` is what an error is about.
+/// `named`: the command in error messages.
 fn invocation(
     program: PathBuf,
     line: Result<Vec<u16>, NotForBatch>,
@@ -169,7 +169,7 @@ fn system_file(name: &str) -> PathBuf {
     }
 }
 
-/// Names for the file that a command means.
+/// Candidate names for a command's file.
 pub(in crate::child) fn spellings(path: &Path) -> Vec<Cow<'_, Path>> {
     // The extensions belong to the machine, like the folders of the system.
     let listed = std::env::var("PATHEXT").ok();

@@ -43,7 +43,7 @@ async fn all(mut reader: ByteReader) -> String {
 }
 
 #[tokio::test]
-async fn output_and_exit_code_arrive_without_threads() {
+async fn output_and_exit_code_need_no_threads() {
     let Spawned { mut child, stdin, stdout, stderr } =
         start(&cmd(&["/d", "/c", "echo out& echo err>&2& exit 7"]), Guarding::Job { memory: None });
     assert!(!stdin.is_threaded() && !stdout.is_threaded() && !stderr.is_threaded());
@@ -62,7 +62,7 @@ async fn closed_stdin_ends_the_child() {
     assert_eq!(ended, Ended::Exited(0));
 }
 
-/// With a job and, where the system refuses one, by the process table.
+/// With a job, and by the process table where the system refuses a job.
 #[tokio::test]
 async fn stop_ends_the_whole_tree() {
     let mut in_job = couple(Guarding::Job { memory: Some(1 << 30) });
@@ -84,7 +84,7 @@ async fn drop_ends_a_tree_without_a_job() {
     until("both are gone", || members.iter().all(|pid| !crate::alive::is_alive(*pid))).await;
 }
 
-/// A couple whose job was refused, and its processes.
+/// Two processes whose job was refused.
 async fn couple_without_job() -> (Spawned, Vec<u32>) {
     let (spawned, refusal) = spawn_guarded(&cmd(&["/d", "/c", "cmd /d /q"]), Guarding::RefusedJob).unwrap();
     assert!(refusal.is_some());
@@ -93,14 +93,14 @@ async fn couple_without_job() -> (Spawned, Vec<u32>) {
     (spawned, family::of(pid, created))
 }
 
-/// A child that is killed between two looks at the process table may have started another one in between.
+/// A child that is killed between two snapshots of the process table may have started another one in between.
 #[tokio::test]
 async fn killed_members_lead_to_their_children() {
     let (without_job, members) = couple_without_job().await;
     let [outer, inner] = members[..] else { panic!("{members:?}") };
     let created =
         family::created(family::open(outer, PROCESS_QUERY_LIMITED_INFORMATION).unwrap().as_handle());
-    // The handle keeps the number of the dead process.
+    // The open handle reserves the id of the dead process.
     let held = family::open(outer, PROCESS_TERMINATE).unwrap();
     family::terminate(held.as_handle());
     until("the outer one is gone", || !crate::alive::is_alive(outer)).await;
@@ -109,7 +109,7 @@ async fn killed_members_lead_to_their_children() {
     drop(without_job);
 }
 
-/// Whoever started us may have left handles inheritable.
+/// Our own parent may have left inheritable handles.
 #[tokio::test]
 async fn child_inherits_three_handles_only() {
     let (mut reader, writer) = std::io::pipe().unwrap();
@@ -119,12 +119,12 @@ async fn child_inherits_three_handles_only() {
     assert_ne!(marked, 0);
     let child = start(&cmd(&["/d", "/q"]), Guarding::Job { memory: None });
     drop(writer);
-    // Only the end of the last writer ends this.
+    // The read ends only when the last writer has closed the pipe.
     assert_eq!(std::io::Read::read(&mut reader, &mut [0]).unwrap(), 0);
     assert!(crate::alive::is_alive(child.child.pid()));
 }
 
-/// With a job and without. Wine tells nothing about a job, and gives our own time as that of every process.
+/// With a job and without. Wine reports no CPU time of jobs, and our own CPU time for every process.
 #[tokio::test]
 async fn cpu_time_of_a_busy_tree_is_seen() {
     for guarding in [Guarding::Job { memory: None }, Guarding::Off] {
@@ -136,7 +136,7 @@ async fn cpu_time_of_a_busy_tree_is_seen() {
 }
 
 #[tokio::test]
-async fn program_that_is_none_is_named() {
+async fn invalid_program_is_reported() {
     let text = std::env::temp_dir().join("switchboard-no-program.exe");
     std::fs::write(&text, "this is a text").unwrap();
     let launch = Launch { program: text.into(), ..cmd(&[]) };
@@ -145,7 +145,7 @@ async fn program_that_is_none_is_named() {
     assert!(matches!(spawn(&missing), Err(SpawnError::NotFound { .. })));
 }
 
-/// Wine cannot start a program there.
+/// Wine cannot start a program with a long path.
 #[tokio::test]
 async fn long_folder_is_a_working_folder() {
     let top = std::env::temp_dir().join(format!("switchboard-long-{}", std::process::id()));

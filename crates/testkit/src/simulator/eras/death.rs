@@ -1,4 +1,5 @@
-//! The death of the daemon. Its processes end with it, its clients find another one, and nothing is known of paused calls.
+//! The death of the daemon. Its processes end with it, its clients attach to another daemon, and that one knows no paused
+//! calls.
 
 use super::client::Manner;
 use super::client_talk::{EraVerb, TOKEN, filled};
@@ -14,12 +15,12 @@ pub(super) struct OldState {
     pub(super) abilities: usize,
     pub(super) verb: EraVerb,
     pub(super) name: String,
-    /// The request that continues it, with places for the parts that differ.
+    /// The request that continues the call, with placeholders for the parts that differ.
     pub(super) text: String,
 }
 
 impl EraWorld {
-    /// Another daemon takes the place of one that was killed. Whoever holds the clients' streams answers their requests.
+    /// Replaces a killed daemon. The holder of the clients' streams answers their open requests.
     pub(super) fn daemon_dies(&mut self) -> Check {
         self.stats.count("deaths");
         self.tell(|| "the daemon is killed, and another one takes its place".into());
@@ -32,7 +33,7 @@ impl EraWorld {
             c.own.home = None;
             self.ledger.void(client);
         }
-        // Numbers of launches begin anew.
+        // Launch numbers start again.
         self.processes.clear();
         self.ledger.requests.iter_mut().for_each(|request| request.handed.clear());
         self.ledger.asks.iter_mut().for_each(|ask| ask.is_answered = true);
@@ -47,7 +48,7 @@ impl EraWorld {
         Ok(())
     }
 
-    /// Whether the death of the daemon would leave a state.
+    /// Whether a paused call would survive the daemon as a state.
     pub(super) fn has_paused_call(&self) -> bool {
         self.own.pauses.iter().any(|pause| pause.old_state(self).is_some())
     }
@@ -59,7 +60,7 @@ impl EraWorld {
         self.own.old_states.extend(states);
     }
 
-    /// A client continues a call of a daemon that has died, as the same program would.
+    /// Continues a call of a daemon that has died.
     pub(super) fn continues_old(&mut self, client: ClientId) -> Check {
         let c = &self.clients[&client];
         let (server, principal, is_modern) = (c.server, c.own.principal, c.manner == Manner::Modern);

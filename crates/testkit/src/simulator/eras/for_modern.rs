@@ -1,4 +1,4 @@
-//! Modern clients at legacy processes: what the translator may change, and subscriptions that are kept for them.
+//! Modern clients of legacy processes: permitted changes of the translation, and the clients' subscriptions.
 
 use super::client::Manner;
 use super::client_talk::{EraRequest, EraVerb, filled};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use switchboard_core::{ClientId, EraChoice, Launch};
 use switchboard_protocol::Era;
 
-/// Parts of texts that must stay the same to the byte.
+/// Payload that must keep its bytes.
 const ARGUMENTS: &str = r#""arguments":{"n":0.700, "e":"\u00e9\/"}"#;
 const NUMBER: &str = r#""n":1.50"#;
 
@@ -20,19 +20,19 @@ impl EraWorld {
         !self.processes[&launch].is_modern && self.ledger.requests[number].is_modern
     }
 
-    /// Whether this modern request is translated twice: the server was taken for a legacy one, and its process then refused
-    /// the handshake.
+    /// Whether this modern request is translated twice: the server seemed to be legacy, and its process then refused the
+    /// handshake.
     pub(super) fn is_translated_twice(&self, launch: Launch, number: usize) -> bool {
         self.processes[&launch].has_translator() && self.ledger.requests[number].is_modern
     }
 
-    /// Whether a process of this client's server has a translator of the other direction.
+    /// Whether a process of this client's server has a translator for legacy clients.
     fn may_be_twice(&self, client: ClientId) -> bool {
         let server = self.clients[&client].server;
         self.processes.values().any(|p| Some(p.server) == server && p.has_translator())
     }
 
-    /// Checks a modern request at a legacy process: the client's own, without the members of its era.
+    /// Checks a modern request at a legacy process: the client's request without the members of the modern era.
     pub(super) fn modern_request_at_legacy(&mut self, launch: Launch, number: usize, text: &str) -> Check {
         let request = &self.ledger.requests[number];
         let server = self.processes[&launch].server;
@@ -57,7 +57,7 @@ impl EraWorld {
         }
     }
 
-    /// Checks what a legacy server is said to be.
+    /// Checks the discovery of a legacy server.
     pub(super) fn discovered(&mut self, client: ClientId, text: &str) -> Check {
         if self.may_be_twice(client) {
             return Ok(());
@@ -84,7 +84,7 @@ impl EraWorld {
         }
     }
 
-    /// Checks what is said of several servers, or an only one, in its own words.
+    /// Checks the discovery of several servers, or of a single one with plain names.
     pub(super) fn merged(&mut self, client: ClientId, request: (EraVerb, bool), text: &str) -> Check {
         let result = parsed::<Value>(text)?["result"].take();
         let is_valid = match request {
@@ -112,15 +112,16 @@ impl EraWorld {
         }
     }
 
-    /// A legacy process agrees to tell of its resource, or does not. Then its clients' subscriptions are acknowledged.
+    /// A legacy process accepts or refuses a subscription to its resource. Then its clients' subscriptions are
+    /// acknowledged.
     pub(super) fn answers_subscription(&mut self, launch: Launch, id: u64) -> Check {
         let agrees = self.rng.percent(75);
         let own = &mut self.process(launch).own;
         own.subscribes |= agrees;
         own.has_agreed |= agrees;
         let p = &self.processes[&launch];
-        // Clients that were separated, or have declared something else, wait for another process, and what was taken back
-        // counts no more.
+        // Clients that were separated, or declare other capabilities, wait for another process. Cancelled subscriptions do
+        // not count.
         let is_certain = p.is_staying()
             && !self.owner.is_retired(launch.backend)
             && self.stats.get("separated") + self.stats.get("other_capabilities") == 0
@@ -141,7 +142,7 @@ impl EraWorld {
         }
     }
 
-    /// A legacy process tells everybody of a change. Its modern clients hear of it on their subscriptions, once on each.
+    /// A legacy process announces a change. Its modern clients get it once on each of their subscriptions.
     pub(super) fn tells_all(&mut self, launch: Launch, method: &str, params: &str) -> Check {
         let text = notice(method, params);
         let p = &self.processes[&launch];
@@ -176,7 +177,7 @@ impl EraWorld {
         Ok(())
     }
 
-    /// Checks what a client of one legacy server hears on a subscription, which is ours.
+    /// Checks a notification on a subscription of a client of one legacy server, which Switchboard keeps.
     pub(super) fn told_for_legacy(
         &mut self,
         client: ClientId,
@@ -235,7 +236,7 @@ fn remove_modern_members(request: &mut Value) {
     }
 }
 
-/// Whether a modern client's answer is what a legacy process said, with the members of its era.
+/// Whether a modern client's answer is that of a legacy process, with the members of the modern era.
 pub(super) fn is_completed(verb: EraVerb, said: &str, got: &str) -> Check<bool> {
     let (mut said_words, got_words): (Value, Value) = (parsed(said)?, parsed(got)?);
     if let Some(result) = said_words.get_mut("result").and_then(Value::as_object_mut) {

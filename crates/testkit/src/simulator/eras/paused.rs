@@ -1,5 +1,5 @@
-//! Calls of modern clients that a legacy process interrupts with a question: answered `input_required`, and continued by
-//! another request, or by none.
+//! Paused calls: a legacy process asks a modern client during a call. The call is answered with `input_required`, and is
+//! continued or abandoned.
 
 use super::client::{Manner, ROOTS};
 use super::client_talk::{EraRequest, EraVerb, TOKEN, filled};
@@ -9,7 +9,7 @@ use crate::simulator::engine::{Answer, Check, Presence, Request, request};
 use serde_json::{Map, Value, json};
 use switchboard_core::{ClientId, Launch, Moment};
 
-/// Each needs the ability with the next number.
+/// Methods of questions. Each needs the capability at the same position.
 const METHODS: [&str; 3] = ["sampling/createMessage", "elicitation/create", "roots/list"];
 
 /// One pause of a call.
@@ -21,34 +21,34 @@ pub(super) struct Pause {
     call: usize,
     /// The questions that the client was shown, and their names.
     shown: Vec<(String, usize)>,
-    /// Questions since then.
+    /// Questions since that answer.
     more: Vec<usize>,
     state: String,
     expires: Moment,
-    /// Whether it was continued, or cannot be any more.
+    /// Whether the call was continued, or can no longer be.
     is_over: bool,
-    /// Whether its client has declared something else since, which may end it.
+    /// Whether the client has declared other capabilities since, which may end the pause.
     is_shaken: bool,
     /// The process's answer to the call, if it came first.
     held: Option<String>,
 }
 
-/// What a client says when it continues a call.
+/// Kinds of continuations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
     Properly,
     /// One answer is missing.
     Partly,
-    /// With a state that was never given.
+    /// With a forged state.
     Forged,
     /// With the state of another call.
     Otherwise,
-    /// By a client of another party.
+    /// From a client of another party.
     Foreign,
 }
 
 impl Pause {
-    /// What is left of it when the daemon dies, unless it is over. Only a server of the legacy era leaves such calls.
+    /// The rest of the pause when the daemon dies, unless it is over. Only legacy servers leave such calls.
     pub(super) fn old_state(&self, world: &EraWorld) -> Option<OldState> {
         let request = &world.ledger.requests[self.call];
         let server = world.clients[&self.client].server?;
@@ -74,7 +74,7 @@ fn continued(text: &str, state: &str, given: &Map<String, Value>) -> String {
 }
 
 impl EraWorld {
-    /// The request that waits for the answer to a process's request: it, or the last one that continues it.
+    /// The request that waits for a process's answer: the original one, or its last continuation.
     pub(super) fn heir_of(&self, number: usize) -> usize {
         let mut last = number;
         while let Some(heir) = self.ledger.requests[last].heir {
@@ -83,7 +83,7 @@ impl EraWorld {
         last
     }
 
-    /// The request that a process got, of which this one is a continuation.
+    /// The original request of a continuation, as the process got it.
     fn root_of(&self, number: usize) -> usize {
         let mut first = number;
         while let Some(before) = self.ledger.requests.iter().position(|it| it.heir == Some(first)) {
@@ -104,7 +104,7 @@ impl EraWorld {
         is_call && self.ledger.requests[last].is_open() && self.rng.percent(25)
     }
 
-    /// A legacy process asks something. Whoever is asked must be one of its own clients.
+    /// A legacy process asks a question, which must reach one of its own clients.
     pub(super) fn legacy_process_asks(&mut self, launch: Launch) -> Check {
         let p = &self.processes[&launch];
         if !p.is_staying() || !p.is_confirmed {
@@ -119,7 +119,7 @@ impl EraWorld {
         self.process_says(turn, launch, text)?;
         let asked = &self.ledger.asks[ask];
         if asked.client.is_none() && !asked.is_answered {
-            // It comes with the next round of a call that is paused already.
+            // The question belongs to the next round of a call that is already paused.
             let pauses = self.own.pauses.iter_mut().filter(|it| it.launch == launch && !it.is_over);
             let pauses: Vec<&mut Pause> = pauses.filter(|it| it.held.is_none()).collect();
             if pauses.is_empty() && self.processes[&launch].is_staying() {
@@ -147,7 +147,7 @@ impl EraWorld {
         fitting.filter(|_| self.rng.percent(60)).unwrap_or(any)
     }
 
-    /// The call that a question must belong to, where there is no other.
+    /// The call that a question must belong to, if there is only one.
     fn certainly_asked(&self, launch: Launch, method: usize) -> Option<usize> {
         let p = &self.processes[&launch];
         let is_quiet = p.is_staying() && !self.owner.is_retired(launch.backend) && !self.is_ending;
@@ -159,7 +159,7 @@ impl EraWorld {
         let c = &self.clients[&request.client];
         let is_call = request.is_modern && matches!(request.verb, EraVerb::Call | EraVerb::Read);
         let is_declared = request.abilities == method + 1 && c.abilities == request.abilities;
-        // The stand-in of a client that has declared something else may have been replaced.
+        // The delegate of a client that declares other capabilities may have been replaced.
         let is_steady = !c.is_aggregate() || self.stats.get("other_capabilities") == 0;
         // Known roots need no question.
         let is_unknown = method + 1 != ROOTS || !c.has_shown;
@@ -172,7 +172,7 @@ impl EraWorld {
             .then_some(only)
     }
 
-    /// A client's call is answered `input_required` by us.
+    /// Switchboard answers a client's call with `input_required`.
     pub(super) fn paused(&mut self, answer: &Answer<'_>, words: &Value) -> Check {
         let Answer { client, number, .. } = *answer;
         let request = &self.ledger.requests[number];
@@ -201,7 +201,7 @@ impl EraWorld {
         let mut asks: Vec<usize> = shown.iter().map(|(_, ask)| *ask).collect();
         asks.sort_unstable();
         let mut expected = self.turn.asking.map(|ask| vec![ask]).or_else(|| self.turn.remaining.clone());
-        // Roots that have become known are told at once.
+        // Known roots are sent at once.
         if let Some(expected) = &mut expected {
             expected.retain(|ask| !self.ledger.asks[*ask].is_answered);
         }
@@ -214,7 +214,7 @@ impl EraWorld {
         let expires = self.now + self.settings.servers[server].input_timeout;
         let state = result["requestState"].as_str().unwrap_or_default().to_owned();
         let (more, is_over, held) = (Vec::new(), false, None);
-        // Its client may have declared something else before it is asked.
+        // The client may have declared other capabilities before the question.
         let request = &self.ledger.requests[number];
         let is_shaken = self.clients[&client].abilities != request.abilities;
         self.own.pauses.push(Pause {
@@ -246,7 +246,7 @@ impl EraWorld {
         self.process_says(EraTurn::default(), launch, filled(text, id, None, "")).map(|()| true)
     }
 
-    /// A client continues one of its calls, or tries to.
+    /// A client continues one of its calls, or attempts to.
     pub(super) fn continues_some(&mut self, client: ClientId) -> Check {
         let is_its = |at: &usize| self.own.pauses[*at].client == client;
         let own: Vec<usize> = (0..self.own.pauses.len()).filter(is_its).collect();
@@ -261,7 +261,7 @@ impl EraWorld {
         self.continues(at, how)
     }
 
-    /// Continues the paused calls of clients that are here.
+    /// Continues the paused calls of connected clients.
     pub(super) fn continues_next(&mut self) -> Check<bool> {
         let is_open = |it: &Pause| {
             let c = &self.clients[&it.client];
@@ -300,8 +300,8 @@ impl EraWorld {
             How::Otherwise => text.replacen("\"tag\":", "\"n\":7,\"tag\":", 1),
             How::Properly | How::Partly | How::Forged | How::Foreign => text,
         };
-        // The server may have to start first, for a client that declares something else, or must be asked for its era, for
-        // one of several servers.
+        // The server may have to start first for other capabilities, or its era must be detected first for a client of
+        // several servers.
         let c = &self.clients[&client];
         let is_steady = c.abilities == abilities && !c.is_aggregate() && self.stats.get("reloads") == 0;
         self.declares(client, abilities);
@@ -347,7 +347,7 @@ impl EraWorld {
         let is_open = self.ledger.requests[number].is_open();
         let is_unanswered = |ask: &usize| !self.ledger.asks[*ask].is_answered;
         let remaining = remaining.filter(|left| left.iter().any(is_unanswered));
-        // Its server may have to start first, or must be asked for its era.
+        // The server may have to start first, or its era must be detected.
         match is_shaken || is_open == (remaining.is_none() && !held) {
             true => Ok(()),
             false => Err(format!("{client} continues a call with {id}, held {held}, left {remaining:?}")),
@@ -358,7 +358,7 @@ impl EraWorld {
     fn stranger_to(&self, at: usize) -> Option<ClientId> {
         let Pause { client, launch, .. } = self.own.pauses[at];
         let own = &self.clients[&client];
-        // A reload forgets the server's era, and then nothing is refused at once.
+        // A reload discards the server's era, and then no refusal comes at once.
         let is_certain = self.processes[&launch].is_staying() && self.stats.get("reloads") == 0;
         let mut others = self.clients.values().filter(|c| {
             let is_other = c.presence == Presence::Here && c.principal != own.principal;
@@ -380,7 +380,7 @@ impl EraWorld {
         is_given_up || self.own.pauses.iter().any(is_ended)
     }
 
-    /// What must happen when a client continues a call.
+    /// Expected result of a continuation.
     fn continuing(&mut self, at: usize, number: usize, given: &Map<String, Value>) -> EraTurn {
         let pause = &mut self.own.pauses[at];
         pause.is_over = true;
@@ -398,7 +398,7 @@ impl EraWorld {
         EraTurn { answered, remaining, ..EraTurn::default() }
     }
 
-    /// Checks the answer to a question of a legacy process that a modern client was asked, or is to be.
+    /// Checks the answer that a legacy process gets to a question for a modern client.
     pub(super) fn replied_for_modern(&mut self, launch: Launch, ask: usize, words: &Value) -> Check {
         if self.ledger.asks[ask].wants_roots && words.get("result").is_some() {
             self.roots_told(launch, words)?;
@@ -430,7 +430,7 @@ impl EraWorld {
         Ok(())
     }
 
-    /// A client declares these capabilities from now on.
+    /// Changes the capabilities of a client.
     pub(super) fn declares(&mut self, client: ClientId, abilities: usize) {
         let c = self.client(client);
         if c.abilities == abilities {
@@ -441,7 +441,7 @@ impl EraWorld {
         self.own.pauses.iter_mut().filter(|it| it.client == client).for_each(|it| it.is_shaken = true);
     }
 
-    /// A process is gone, and its paused calls with it, but for those that it has answered.
+    /// A process has ended, and with it its paused calls, except for answered ones.
     pub(super) fn forget_pauses(&mut self, launch: Launch) {
         self.own
             .pauses

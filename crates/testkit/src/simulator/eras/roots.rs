@@ -1,5 +1,5 @@
-//! Roots that modern clients show to legacy processes: each client has a folder of its own, and nobody else may use a
-//! process that was told it.
+//! Roots of modern clients at legacy processes. Each client has its own folder, and no other client may use a process that
+//! got this folder.
 
 use super::EraWorld;
 use super::client_talk::EraVerb;
@@ -11,7 +11,7 @@ use switchboard_core::{ClientId, Launch};
 const OWN: &str = "file:///own/";
 
 impl EraWorld {
-    /// What a client says of its roots: at times something else.
+    /// The roots that a client answers with. Sometimes they are malformed.
     pub(super) fn some_roots(&mut self, client: ClientId, ask: usize) -> Value {
         if self.rng.percent(15) {
             return json!({ "answer": ask });
@@ -20,7 +20,7 @@ impl EraWorld {
         json!({ "roots": [{ "uri": format!("{OWN}{}", client.0), "name": "own" }] })
     }
 
-    /// Checks the answer to `roots/list`. Only the folder of a client that was alone with the process may be told.
+    /// Checks the answer to `roots/list`. Only the folder of a client that used the process alone is allowed.
     pub(super) fn roots_told(&mut self, launch: Launch, words: &Value) -> Check {
         let uri = words["result"]["roots"][0]["uri"].as_str().and_then(|uri| uri.strip_prefix(OWN));
         let owner = uri.and_then(|number| number.parse().ok()).map(ClientId);

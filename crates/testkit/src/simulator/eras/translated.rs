@@ -1,4 +1,4 @@
-//! Legacy requests at modern processes: what the translator may change, and rounds of input.
+//! Legacy requests at modern processes: permitted changes of the translation, and rounds of input.
 
 use super::client_talk::{ID, filled};
 use super::process::EraJob;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use switchboard_core::{ClientId, EraChoice, Launch};
 use switchboard_protocol::Era;
 
-/// Most rounds of input in one request.
+/// Limit on rounds of input in one request.
 const MAX_ROUNDS: usize = 3;
 
-/// Input that a process wants for a legacy client's request.
+/// A process's request for input for a legacy client's request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     number: usize,
@@ -20,14 +20,14 @@ pub(super) struct Round {
 }
 
 impl EraWorld {
-    /// A process that refused a handshake is asked whether it is modern; one that was asked before, and does not say so, gets
-    /// the handshake.
+    /// A process that refused a handshake gets `server/discover`. A process that got it first, and refuses it, gets the
+    /// handshake.
     pub(super) fn may_turn(&mut self, launch: Launch, method: &str) {
         let server = self.processes[&launch].server;
         let is_auto = self.settings.servers[server].era == EraChoice::Auto;
         let p = self.process(launch);
         if method == "initialize" && p.has_refused && p.is_modern && !p.is_greeted {
-            // It was silent for too long, so that its refusal was the answer. It forgets the question.
+            // The process was silent for too long, so its refusal was the answer. It drops the question.
             p.is_modern = false;
             p.open.retain(|open| !matches!(open.job, EraJob::Greeting { .. }));
         } else if method == "initialize" && p.is_in_doubt && !p.is_greeted {
@@ -39,7 +39,7 @@ impl EraWorld {
         }
     }
 
-    /// A process that got a handshake and ends before it has answered may be a modern one.
+    /// A process that ends during a handshake may be modern.
     pub(super) fn ended_on_handshake(&mut self, launch: Launch) {
         let p = &self.processes[&launch];
         let is_asked = p.open.iter().any(|open| matches!(open.job, EraJob::Greeting { .. }));
@@ -53,7 +53,7 @@ impl EraWorld {
         self.processes[&launch].is_modern && !self.ledger.requests[number].is_modern
     }
 
-    /// Checks a legacy request at a modern process. Returns whether it was there before, without the input.
+    /// Checks a legacy request at a modern process. Returns whether it repeats an earlier one, with input.
     pub(super) fn translated_request(&mut self, launch: Launch, number: usize, text: &str) -> Check<bool> {
         let request = &self.ledger.requests[number];
         let server = self.processes[&launch].server;
@@ -97,7 +97,7 @@ impl EraWorld {
         Ok(true)
     }
 
-    /// Answers that input is wanted for a legacy client's request. Nothing of it reaches the client but a question.
+    /// Answers a legacy client's request with `input_required`. The client only gets a question.
     pub(super) fn wants_input(&mut self, launch: Launch, id: u64, number: usize) -> Check {
         let ask = self.rng.percent(50).then(|| self.ledger.add_ask(launch, self.now, false));
         self.ledger.requests[number].own.rounds += 1;
@@ -147,7 +147,7 @@ fn state_of(number: usize) -> String {
     format!("st\\u0041te-{number}=")
 }
 
-/// Whether a legacy client's answer is what a modern process said, without the members of its era.
+/// Whether a legacy client's answer is that of a modern process, without the members of the modern era.
 pub(super) fn is_same_but_for_era(said: &str, got: &str) -> Check<bool> {
     let (mut said, got): (Value, Value) = (parsed(&said.replace(ID, "0"))?, parsed(got)?);
     said["id"] = got["id"].clone();

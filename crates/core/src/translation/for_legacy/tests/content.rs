@@ -80,7 +80,7 @@ fn schema_and_content_are_wrapped_alike() {
         ),
         (json!({ "$ref": "#/$defs/T", "$defs": defs }), vec![json!({ "a": 1 })], vec![json!({}), json!("x")]),
         (json!({ "$ref": "#/definitions/T", "definitions": defs }), vec![json!({ "a": 1 })], vec![json!({})]),
-        // Any object is good, also one that wraps another value.
+        // Any object is valid, also a wrapper.
         (json!({ "type": ["object", "null"] }), vec![json!({ "a": 1 }), json!(null)], vec![]),
         (json!({ "type": ["array", "null"] }), vec![json!([1]), json!(null)], vec![json!("x")]),
         (json!({ "type": "array", "items": { "$ref": "#" } }), vec![json!([[], [[]]])], vec![json!([1])]),
@@ -112,7 +112,7 @@ fn schemas_of_objects_stay() {
     assert_eq!(schema_of(&schema), schema);
 }
 
-/// Some servers escape slashes. Other references, and other strings, are left alone.
+/// Some servers escape slashes. Other references and strings stay unchanged.
 #[test]
 fn references_to_the_root_are_moved() {
     let mut desk = Desk::greeted(json!({}));
@@ -171,7 +171,7 @@ fn schema() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// A client that checks content finds the same as one that sees what the server has sent.
+    /// Wrapped content is valid under the wrapped schema exactly if the original is valid under its own.
     #[test]
     fn wrapped_content_fits_its_schema(own in schema(), definition in schema(), value in value()) {
         let mut own = own;

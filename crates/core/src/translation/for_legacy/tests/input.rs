@@ -1,9 +1,9 @@
-//! Input that a server wants without saying which, or in a way that cannot be read.
+//! Requests for input without questions, or with unreadable ones.
 
 use super::waited_tasks::{polled, working};
 use super::*;
 
-/// While it catches up after the client's answers.
+/// The server may not have processed the client's answers yet.
 #[test]
 fn task_without_requests_is_asked_again() {
     for requests in [None, Some(json!(null)), Some(json!({}))] {
@@ -27,7 +27,7 @@ fn call_without_requests_fails() {
     assert_eq!((&steps[0].1["id"], &steps[0].1["error"]["data"]["kind"]), (&json!(2), &json!("bad_answer")));
 }
 
-/// A task that waits for such an answer would be asked for ever.
+/// Otherwise the task would be polled for ever.
 #[test]
 fn unreadable_requests_end_the_call() {
     let good = json!({ "method": "elicitation/create", "params": {} });
@@ -60,7 +60,7 @@ fn unreadable_requests_end_the_call() {
     }
 }
 
-/// Legacy clients demand an id, which the modern era does not have.
+/// Legacy clients require an `elicitationId`, which the modern era does not have.
 #[test]
 fn question_for_a_url_has_an_id() {
     let url = json!({ "mode": "url", "message": "?", "url": "https://example.com" });

@@ -1,4 +1,4 @@
-//! Clients that know tasks of 2025-11-25, at a server with the tasks extension.
+//! Clients of 2025-11-25, which know tasks, at a server with the tasks extension.
 
 use super::*;
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn wanting(id: &Value, key: &str) -> Value {
 }
 
 #[test]
-fn tasks_are_offered_to_those_that_know_them() {
+fn tasks_are_offered_to_2025_11_25_clients() {
     let ours = json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
     let extensions = json!({ TASKS: {} });
     for (version, capabilities, expected) in [
@@ -109,7 +109,7 @@ fn tasks_are_offered_to_those_that_know_them() {
 }
 
 #[test]
-fn task_of_the_server_is_told_at_once() {
+fn server_task_is_returned_at_once() {
     let mut desk = knowing();
     let sent = desk.call_task(2, json!({ "ttl": 1 }));
     let members: Vec<&String> = sent[0].1["params"].as_object().unwrap().keys().collect();
@@ -131,7 +131,7 @@ fn unreadable_task_is_an_error() {
     assert!(desk.is_idle());
 }
 
-/// Its result can be had until its time is over.
+/// The result is available until it expires.
 #[test]
 fn immediate_result_is_kept() {
     let mut desk = knowing();
@@ -178,7 +178,7 @@ fn errors_and_late_results_are_not_kept() {
     assert!(desk.is_idle() && desk.it.deadline().is_none());
 }
 
-/// For its client it is a result of the tool.
+/// The client gets a tool result, not an error.
 #[test]
 fn missing_capability_fails_the_task() {
     let mut desk = knowing();
@@ -194,7 +194,7 @@ fn missing_capability_fails_the_task() {
     );
 }
 
-/// The answers go with a call that has no wish either.
+/// The repeated call has no `params.task` either.
 #[test]
 fn call_may_want_input_before_its_task() {
     let mut desk = knowing();
@@ -208,7 +208,7 @@ fn call_may_want_input_before_its_task() {
 }
 
 #[test]
-fn state_is_asked_of_the_server() {
+fn state_comes_from_the_server() {
     let mut desk = knowing();
     for (status, result, expected) in [
         ("working", Value::Null, "working"),
@@ -263,7 +263,7 @@ fn result_may_be_an_error() {
         let mut desk = knowing();
         let id = asked_for_task(&desk.about(2, "tasks/result"));
         let steps = desk.hear(task(&id, state));
-        // The task is the client's, and not cancelled for it.
+        // The client owns the task, so it is not cancelled.
         assert_eq!(
             (steps.len(), &steps[0].1["id"], &steps[0].1["error"]["code"]),
             (1, &json!(2), &json!(code))
@@ -282,7 +282,7 @@ fn input_is_asked_for_with_the_result() {
         asked[0].1["params"],
         json!({ "message": "?", "_meta": { RELATED: { "taskId": "t\u{e9}" } } })
     );
-    // Another request for the same result asks for nothing.
+    // A second request for the same result does not repeat the question.
     let other = asked_for_task(&desk.about(3, "tasks/result"));
     assert_eq!(desk.hear(wanting(&other, "k")), [went_on(3)]);
     let sent = desk.send(json!({ "jsonrpc": "2.0", "id": asked[0].1["id"], "result": { "n": 1.50 } }));
@@ -290,7 +290,7 @@ fn input_is_asked_for_with_the_result() {
     assert_eq!((&sent[0].1["method"], &params["taskId"]), (&json!("tasks/update"), &json!("t\u{e9}")));
     assert_eq!(params["inputResponses"], json!({ "k": { "n": 1.50 } }));
     let id = asked_for_task(&desk.hear(json!({ "jsonrpc": "2.0", "id": sent[0].1["id"], "result": {} })));
-    // A later one neither, until the server has taken notice.
+    // A later one does not either, until the server has processed the answer.
     desk.cancel(2);
     assert_eq!(desk.hear(wanting(&id, "k")), []);
     let id = asked_for_task(&desk.about(4, "tasks/result"));
@@ -325,7 +325,7 @@ fn abandoned_question_is_asked_again() {
     assert_eq!(desk.hear(wanting(&id, "k"))[0].0, "? 4");
 }
 
-/// The server has no way to hear of it, and would wait for ever.
+/// The server cannot receive the refusal, and would wait for ever.
 #[test]
 fn refused_question_cancels_the_task() {
     let mut desk = knowing();
@@ -355,7 +355,7 @@ fn abandoned_result_leaves_its_task() {
 }
 
 #[test]
-fn cancel_tells_the_state_afterwards() {
+fn cancel_returns_the_state_afterwards() {
     for (state, expected) in [
         (json!({ "status": "cancelled" }), Ok("cancelled")),
         (json!({ "status": "working" }), Ok("working")),
@@ -388,7 +388,7 @@ fn cancel_tells_the_state_afterwards() {
 }
 
 #[test]
-fn calls_without_a_wish_wait() {
+fn calls_without_params_task_wait() {
     let mut desk = knowing();
     desk.call(2);
     let steps = desk.hear(task(&json!(2), json!({ "resultType": "task", "status": "working" })));

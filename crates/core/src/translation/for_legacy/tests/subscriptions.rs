@@ -36,7 +36,7 @@ fn answered(steps: &[(String, Value)], member: &str) -> Vec<u64> {
     answers.filter_map(|(_, message)| message["id"].as_u64()).collect()
 }
 
-/// A second client wants what the first is refused.
+/// A second client subscribes to the resource that the first is refused.
 #[test]
 fn queued_resource_outlives_a_refusal() {
     let (mut desk, _) = listening();
@@ -45,7 +45,7 @@ fn queued_resource_outlives_a_refusal() {
     let steps = desk.hear(refused(&listen));
     let (uris, listen) = opened(&steps);
     assert_eq!((answered(&steps, "error"), uris), (vec![5], vec!["x:/1"]));
-    // It is refused too, and nothing is left of it.
+    // The second client is refused too, and no state remains.
     let steps = desk.hear(refused(&listen));
     assert_eq!((answered(&steps, "error"), steps.len()), (vec![6], 1));
     assert_eq!(opened(&desk.send(subscribe(7, "x:/2"))).0, ["x:/2"]);
@@ -75,7 +75,7 @@ fn unsubscribe_follows_an_open_listen() {
     assert_eq!((&steps[0].1["params"]["requestId"], steps.len()), (&second, 1));
 }
 
-/// There is nothing else to listen to.
+/// There is nothing else to subscribe to.
 #[test]
 fn last_unsubscribe_ends_an_open_listen() {
     let mut desk = Desk::greeted(json!({ "resources": { "subscribe": true } }));
@@ -86,7 +86,7 @@ fn last_unsubscribe_ends_an_open_listen() {
     assert_eq!(steps.len(), 2);
 }
 
-/// The earlier subscription goes on with a resource that nobody wants any more.
+/// The old subscription still includes a resource that no client needs.
 #[test]
 fn unsubscribe_follows_a_refused_listen() {
     let (mut desk, _) = listening();
@@ -101,7 +101,7 @@ fn unsubscribe_follows_a_refused_listen() {
     let steps = desk.hear(refused(&listen));
     let (uris, listen) = opened(&steps);
     assert_eq!((answered(&steps, "error"), uris.len()), (vec![6], 0));
-    // A server that refuses this too is not asked for ever.
+    // A server that refuses this too gets no further subscription.
     assert_eq!((desk.hear(refused(&listen)), desk.it.deadline()), (Vec::new(), None));
 }
 
@@ -130,7 +130,7 @@ fn two_spellings_are_one_resource() {
 }
 
 #[test]
-fn resource_that_is_not_acknowledged_is_refused() {
+fn unacknowledged_resource_is_refused() {
     let (mut desk, _) = listening();
     let (_, listen) = opened(&desk.send(subscribe(5, "x:/1")));
     assert_eq!(desk.send(subscribe(6, "x:/2")), []);
@@ -143,15 +143,15 @@ fn resource_that_is_not_acknowledged_is_refused() {
     assert_eq!((answered(&steps, "error"), answered(&steps, "result")), (vec![6], vec![7]));
     let error = &steps.iter().find(|(_, message)| message["id"] == 6).expect("an answer").1["error"];
     assert_eq!(error["code"], -32602, "{error}");
-    // What was refused is not asked for again.
+    // A refused resource is not requested again.
     let steps = desk.send(subscribe(8, "x:/3"));
     assert_eq!(opened(&steps).0, ["x:/1", "x:/3"]);
     assert_eq!(desk.it.deadline(), None);
 }
 
-/// Its earlier subscriber has been promised it.
+/// The earlier subscriber's acknowledgement stays valid.
 #[test]
-fn acknowledged_resource_outlives_a_later_acknowledgement() {
+fn earlier_acknowledgement_stays_valid() {
     let (mut desk, _) = listening();
     let (_, listen) = opened(&desk.send(subscribe(5, "x:/1")));
     assert_eq!(answered(&desk.hear(agreed(&listen, &["x:/1"])), "result"), [5]);
@@ -161,9 +161,9 @@ fn acknowledged_resource_outlives_a_later_acknowledgement() {
     assert_eq!(opened(&desk.send(subscribe(7, "x:/2"))).0, ["x:/1", "x:/2"]);
 }
 
-/// The server keeps nothing for us.
+/// An empty subscription is useless to us.
 #[test]
-fn declined_listen_for_nothing_else_is_cancelled() {
+fn listen_without_resources_is_cancelled() {
     let mut desk = Desk::greeted(json!({ "resources": { "subscribe": true } }));
     let (_, listen) = opened(&desk.send(subscribe(5, "x:/1")));
     let steps = desk.hear(agreed(&listen, &[]));
@@ -173,10 +173,9 @@ fn declined_listen_for_nothing_else_is_cancelled() {
     assert_eq!(opened(&desk.send(subscribe(6, "x:/2"))).0, ["x:/2"]);
 }
 
-/// A server must say what it has agreed to. One that does not is taken at its word; one that says it in a way that cannot be
-/// read is not.
+/// An acknowledgement must list the accepted resources. Without a list, it accepts all; with an unreadable one, none.
 #[test]
-fn unreadable_acknowledgement_promises_nothing() {
+fn unreadable_acknowledgement_accepts_none() {
     for (notifications, member) in [
         (json!(null), "result"),
         (json!({ "resourceSubscriptions": "x:/1" }), "error"),
@@ -195,7 +194,7 @@ fn unreadable_acknowledgement_promises_nothing() {
 }
 
 #[test]
-fn acknowledged_resource_may_be_spelled_otherwise() {
+fn acknowledged_uri_may_be_escaped() {
     let (mut desk, _) = listening();
     let (_, listen) = opened(&desk.send(subscribe(5, "x:/1")));
     let text = agreed(&listen, &["x:/1"]).to_string().replace("x:/1", r"x:\/\u0031");

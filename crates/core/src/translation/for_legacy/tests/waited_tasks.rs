@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A call that the server goes on with as a task, which it offers.
+/// A call that a server with the tasks extension continues as a task.
 pub(super) fn working() -> Desk {
     let mut desk = Desk::greeted(json!({ "extensions": { TASKS: {}, "x": {} } }));
     let sent = desk.call(2);
@@ -78,7 +78,7 @@ fn task_asks_the_caller_once() {
     assert_eq!(params["inputResponses"], json!({ "k\"": { "n": 1.50 } }));
     let asked = desk.hear(json!({ "jsonrpc": "2.0", "id": sent[0].1["id"], "result": {} }));
     assert_eq!(asked[0].1["method"], "tasks/get");
-    // It has not taken notice yet.
+    // The server has not processed the answer yet.
     assert_eq!(desk.hear(task(&asked[0].1["id"], wanted)), [went_on(2)]);
     let id = polled(&mut desk);
     let is_remembered = |desk: &Desk| desk.it.inputs.is_asked(&json!("t\u{e9}").to_string(), "k\"");
@@ -120,7 +120,7 @@ fn welcome_hides_the_tasks_extension() {
     }
 }
 
-/// Its late answer asks nobody, and leaves no task behind.
+/// A late answer asks no client, and leaves no task behind.
 #[test]
 fn cancelled_call_is_not_continued() {
     let cancel =

@@ -1,5 +1,5 @@
-//! Annotated arguments of tools that a client calls without having listed them. Their tools are then listed in its name,
-//! so that its headers are compared with the definitions that it would see itself.
+//! Header checks for a client that calls a tool before listing any. Switchboard lists the tools in the client's name, and
+//! compares the headers with the definitions that this client would get.
 
 use super::super::Front;
 use super::super::refusal::HttpRefusal;
@@ -13,10 +13,10 @@ use switchboard_core::Event;
 use switchboard_protocol::modern::Declaration;
 use switchboard_protocol::{Message, Method, Parsed, Part, RawId, parse};
 
-/// Most pages that are listed.
+/// Limit on pages.
 const MAX_PAGES: usize = 100;
 
-/// First id of such requests: more than a client counts to, and exact in JavaScript.
+/// First id of these requests: higher than any client counts, and exact in JavaScript.
 const FIRST_ID: u64 = 1 << 52;
 
 impl Front {
@@ -36,8 +36,7 @@ impl Front {
             RouteTarget::Server(_) => true,
             RouteTarget::Everything | RouteTarget::Profile(_) => false,
         };
-        // Lists of several servers cost their servers nothing. One server is not asked because of a call that repeats
-        // nothing.
+        // Lists of several servers are cached. One server gets no extra request for a call without `Mcp-Param-*` headers.
         if is_to_one && !repeats_arguments(headers) && params.are_unknown() {
             return Ok(());
         }
@@ -47,7 +46,7 @@ impl Front {
         }
         match params.check(request, headers) {
             Ok(()) => Ok(()),
-            // The tools may have changed since, of which this client hears nothing.
+            // The tools may have changed since, and this client gets no notification.
             Err(_) => {
                 self.list_for(call, request).await;
                 params.check(request, headers)
@@ -55,7 +54,7 @@ impl Front {
         }
     }
 
-    /// Lists the tools of a client in its name. If that fails, as a call may, nothing is learnt.
+    /// Lists the tools in the client's name. A failure is ignored.
     async fn list_for(&self, call: &CallGuard, request: &Message) {
         let Ok(declaration) = Declaration::of(request) else { return };
         let mut pages: Vec<Bytes> = Vec::new();
@@ -79,7 +78,7 @@ impl Front {
 
     async fn list_page(&self, call: &CallGuard, id: RawId, text: String) -> Option<Bytes> {
         let client = call.client();
-        // Held until the answer comes: if the client goes, the list is cancelled with its call.
+        // Held until the answer arrives: if the client disconnects, the list is cancelled with its call.
         let (mut list, answer) = client.open(&Opening { id, takes_streams: false })?;
         let frame = parse(text.into());
         list.tell();

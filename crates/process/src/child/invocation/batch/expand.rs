@@ -1,6 +1,6 @@
-//! Variables in a line of a batch file.
+//! Expansion of variables in a line of a batch file.
 
-/// Spelling of the file's own folder, with a separator at its end.
+/// The file's own folder, with a separator at its end.
 const OWN_FOLDER: &str = "%~dp0";
 /// The loop variable that holds the folder of npm's global packages.
 const NPM_PREFIX: &str = "%%F";

@@ -1,9 +1,9 @@
-//! One line of a batch file.
+//! Parser for one line of a batch file.
 
-/// The statements that shims consist of.
+/// The statements that shims use.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Statement<'a> {
-    /// Without an effect on what is run.
+    /// No effect on the program.
     Nothing,
     Goto(&'a str),
     Call(&'a str),
@@ -15,7 +15,7 @@ pub(super) enum Statement<'a> {
     Else,
     EndOfBlock,
     Set(&'a str, &'a str),
-    /// A command that is given all arguments of the file. `ends_local`: with the variables of the file's caller.
+    /// A command with all arguments of the file. `ends_local`: it runs with the variables of the file's caller.
     Run {
         command: &'a str,
         ends_local: bool,
@@ -28,8 +28,8 @@ pub(super) enum Condition<'a> {
     Defined { name: &'a str, wanted: bool },
 }
 
-/// What npm writes in front of the program, so that `cmd.exe` neither asks "Terminate batch job (Y/N)?" nor
-/// keeps the file's variables. The label does not exist; the title is the console's.
+/// Prefix that npm writes before the program, so that `cmd.exe` neither asks "Terminate batch job (Y/N)?" nor keeps the
+/// file's variables. The label does not exist; the title is that of the console.
 const NPM_PREAMBLE: &str = "endlocal & goto #_undefined_# 2>nul || title %comspec% & ";
 /// All arguments of the file.
 const ALL_ARGS: &str = "%*";
@@ -98,7 +98,7 @@ fn set_statement(text: &str) -> Option<Statement<'_>> {
         Some(quoted) => quoted.strip_suffix('"')?,
         None => text,
     };
-    // Both `set /a` and a value with a second statement behind it are other things than an assignment.
+    // Neither `set /a` nor a value followed by a second statement is a plain assignment.
     let (name, value) = text.split_once('=')?;
     (is_name(name) && !value.contains(['&', '|', '<', '>', '^', '"'])).then_some(Statement::Set(name, value))
 }
@@ -117,7 +117,7 @@ pub(in crate::child::invocation) fn words(command: &str) -> Option<Vec<String>> 
             None => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
         };
         let is_quoted = rest.starts_with('"');
-        // Text right behind a quote would belong to the same word.
+        // Text directly after a quote would belong to the same word.
         if !(behind.is_empty() || behind.starts_with(char::is_whitespace)) {
             return None;
         }

@@ -2,19 +2,19 @@ use super::*;
 
 const FOLDER: &str = r"C:\Users\me\AppData\Roaming\npm";
 
-/// As npm 7 and later writes it for a package's program.
+/// Shim of npm 7 and later for a package's program.
 const NPM: &str = "@ECHO off\r\nGOTO start\r\n:find_dp0\r\nSET dp0=%~dp0\r\nEXIT /b\r\n:start\r\nSETLOCAL\r\nCALL :find_dp0\r\n\r\n\
     IF EXIST \"%dp0%\\node.exe\" (\r\n  SET \"_prog=%dp0%\\node.exe\"\r\n) ELSE (\r\n  SET \"_prog=node\"\r\n  \
     SET PATHEXT=%PATHEXT:;.JS;=;%\r\n)\r\n\r\nendLocal & goto #_undefined_# 2>NUL || title %COMSPEC% & \
     \"%_prog%\"  --no-warnings \"%dp0%\\node_modules\\@scope\\thing\\dist\\cli.js\" %*\r\n";
 
-/// As npm 6, pnpm and yarn 1 write it.
+/// Shim of npm 6, pnpm and yarn 1.
 const PNPM: &str = "@SETLOCAL\r\n@IF NOT DEFINED NODE_PATH (\r\n  @SET \"NODE_PATH=C:\\p\\node_modules\"\r\n) ELSE (\r\n  \
     @SET \"NODE_PATH=C:\\p\\node_modules;%NODE_PATH%\"\r\n)\r\n@IF EXIST \"%~dp0\\node.exe\" (\r\n  \
     \"%~dp0\\node.exe\"  \"%~dp0\\..\\thing\\cli.js\" %*\r\n) ELSE (\r\n  @SETLOCAL\r\n  @SET PATHEXT=%PATHEXT:;.JS;=;%\r\n  \
     node  \"%~dp0\\..\\thing\\cli.js\" %*\r\n)\r\n";
 
-/// As Node's installer brings it.
+/// Shim of Node's installer.
 const NPX: &str = ":: Created by npm, please don't edit manually.\r\n@ECHO OFF\r\n\r\nSETLOCAL\r\n\r\n\
     SET \"NODE_EXE=%~dp0\\node.exe\"\r\nIF NOT EXIST \"%NODE_EXE%\" (\r\n  SET \"NODE_EXE=node\"\r\n)\r\n\r\n\
     SET \"NPM_PREFIX_JS=%~dp0\\node_modules\\npm\\bin\\npm-prefix.js\"\r\n\
