@@ -52,6 +52,19 @@ fn server_that_refuses_initialize_is_asked() {
     );
 }
 
+/// Some clients write absent members as null.
+#[test]
+fn null_is_no_declaration() {
+    for meta in ["null", "[]", "7"] {
+        found(&format!(
+            r#"
+            A> {{"id":"a","method":"tools/call","params":{{"name":"x","_meta":{meta}}}}}
+                1< {{"id":2,"method":"tools/call","params":{{"name":"x",$M}}}}
+            "#
+        ));
+    }
+}
+
 #[test]
 fn refusal_stands_if_it_is_not_modern() {
     refused(

@@ -145,18 +145,6 @@ fn question_of_an_ended_call_is_not_for_another_program() {
     ));
 }
 
-/// Some clients write absent members as null.
-#[test]
-fn null_is_no_declaration() {
-    legacy(
-        "{}",
-        r#"
-        A> {"id":"b","method":"tools/list","params":{"_meta":null}}
-            1< {"id":2,"method":"tools/list","params":{…"io.modelcontextprotocol/protocolVersion"…}}
-        "#,
-    );
-}
-
 const WANTED: &str = r#"{"resultType":"input_required","requestState":"s","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}}}"#;
 
 /// Our own requests for lists are of no client: a server has nobody to ask about them.
