@@ -12,9 +12,10 @@ mod json;
 mod for_legacy;
 pub(crate) mod for_modern;
 
+use crate::ids::Launch;
 use crate::moment::Moment;
 use for_legacy::ForLegacy;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_protocol::{Message, Outgoing};
 
 /// Numbers of requests that a translator sends on its own. The core mints from 1 on and never comes so far; all numbers up
@@ -36,6 +37,28 @@ pub(crate) enum Step {
     GoesOn { about: u64 },
 }
 
+/// The process of a translator.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TranslatedProcess {
+    /// The calendar time at the start of the program.
+    pub(crate) started: SystemTime,
+    pub(crate) launch: Launch,
+}
+
+impl TranslatedProcess {
+    /// An id that no other process has given, in this program or in another one. Each number is good once.
+    fn unique_id(self, number: u64) -> String {
+        let Launch { backend, number: launch } = self.launch;
+        format!("{}{}.{launch}-{number}", id_prefix(self.started), backend.0)
+    }
+}
+
+/// Start of the ids that a program has given that was started at this time.
+fn id_prefix(started: SystemTime) -> String {
+    let millis = started.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    format!("switchboard-{millis}-")
+}
+
 /// Translator of one process.
 #[derive(Debug)]
 pub(crate) enum Translator {
@@ -44,15 +67,14 @@ pub(crate) enum Translator {
 }
 
 impl Translator {
-    /// `started`: the calendar time at the start of the program.
-    pub(crate) fn for_legacy(started: SystemTime) -> Self {
-        Self::ForLegacy(Box::new(ForLegacy::new(started)))
+    pub(crate) fn for_legacy(process: TranslatedProcess) -> Self {
+        Self::ForLegacy(Box::new(ForLegacy::new(process)))
     }
 
     /// For a server that is thought to speak the modern era. If it does not, or does not answer in time, it gets the
     /// handshake.
-    pub(crate) fn in_doubt(patience: Option<Duration>, started: SystemTime) -> Self {
-        Self::ForLegacy(Box::new(ForLegacy::in_doubt(patience, started)))
+    pub(crate) fn in_doubt(patience: Option<Duration>, process: TranslatedProcess) -> Self {
+        Self::ForLegacy(Box::new(ForLegacy::in_doubt(patience, process)))
     }
 
     /// For a server that refuses the handshake: asks whether it speaks the modern era. If it does not, its refusal stands.
@@ -60,9 +82,9 @@ impl Translator {
         initialize: &Message,
         refusal: Message,
         within: (Option<Duration>, Moment),
-        started: SystemTime,
+        process: TranslatedProcess,
     ) -> Option<(Self, Vec<Step>)> {
-        let (it, step) = ForLegacy::after_refusal(initialize, refusal, within, started)?;
+        let (it, step) = ForLegacy::after_refusal(initialize, refusal, within, process)?;
         Some((Self::ForLegacy(Box::new(it)), vec![step]))
     }
 

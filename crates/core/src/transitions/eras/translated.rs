@@ -9,7 +9,7 @@ use crate::ids::{BackendId, Launch};
 use crate::messages::own_message;
 use crate::pending::{Asker, Pending};
 use crate::settings::{EraChoice, ServerSettings};
-use crate::translation::{Step, Translator};
+use crate::translation::{Step, TranslatedProcess, Translator};
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_protocol::{Era, Message, Method, Outgoing, Part, RawId};
@@ -29,19 +29,23 @@ impl Core {
         let settings = b.settings().clone();
         let translator = match settings.era {
             EraChoice::Fixed(Era::Legacy) => return,
-            EraChoice::Fixed(Era::Modern) => Translator::for_legacy(self.settings.started),
+            EraChoice::Fixed(Era::Modern) => Translator::for_legacy(self.translated_process(launch)),
             EraChoice::Auto => {
-                let started = self.settings.started;
+                let process = self.translated_process(launch);
                 let Some(origin) = self.origin(launch.backend) else { return };
                 if !origin.take_suspicion() && !origin.is_modern_only(now) {
                     return;
                 }
-                Translator::in_doubt(Self::patience_with(&settings), started)
+                Translator::in_doubt(Self::patience_with(&settings), process)
             }
         };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.translate(translator);
         }
+    }
+
+    fn translated_process(&self, launch: Launch) -> TranslatedProcess {
+        TranslatedProcess { started: self.settings.started, launch }
     }
 
     pub(crate) fn is_translated(&self, backend: BackendId) -> bool {
@@ -71,7 +75,7 @@ impl Core {
         let Some(initialize) = self.refused_handshake(launch, &message) else { return Some(message) };
         let within = (Self::patience_with(&self.settings_of(launch.backend)), self.clock.now());
         let (translator, steps) =
-            Translator::after_refusal(&initialize, message, within, self.settings.started)?;
+            Translator::after_refusal(&initialize, message, within, self.translated_process(launch))?;
         self.backends.get_mut(&launch.backend)?.translate(translator);
         self.take_steps(launch, steps);
         None

@@ -29,7 +29,7 @@ mod task_requests;
 mod questions;
 mod subscriptions;
 
-use super::{FIRST_OWN_ID, Step, json};
+use super::{FIRST_OWN_ID, Step, TranslatedProcess, json};
 use crate::messages::own_message;
 use crate::moment::Moment;
 use doubt::Doubt;
@@ -39,7 +39,6 @@ use listens::Listens;
 use meta::Speaker;
 use rounds::Asking;
 use std::collections::{HashMap, VecDeque};
-use std::time::SystemTime;
 use switchboard_protocol::{ErrorKind, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 use task_requests::without_wish;
 use tasks::CallTask;
@@ -50,6 +49,7 @@ const MAX_CANCELLED: usize = 64;
 /// Translator for legacy clients.
 #[derive(Debug)]
 pub(crate) struct ForLegacy {
+    process: TranslatedProcess,
     speaker: Speaker,
     /// Requests that the core waits for, by minted id.
     calls: HashMap<u64, Call>,
@@ -113,9 +113,9 @@ impl Call {
 }
 
 impl ForLegacy {
-    /// A translator in a program that has started at this calendar time.
-    pub(super) fn new(started: SystemTime) -> Self {
+    pub(super) fn new(process: TranslatedProcess) -> Self {
         Self {
+            process,
             speaker: Speaker::default(),
             calls: HashMap::new(),
             repeated: HashMap::new(),
@@ -123,7 +123,7 @@ impl ForLegacy {
             listens: Listens::default(),
             offers_tasks: false,
             inputs: Inputs::default(),
-            kept: Kept::new(started),
+            kept: Kept::new(process.started),
             doubt: None,
             cancelled: VecDeque::new(),
             numbers: 0,
@@ -400,6 +400,13 @@ fn cancel_question(number: u64) -> Step {
 fn cancel(number: u64) -> Outgoing {
     Outgoing::notification(Method::Cancelled, cancel_text(number).into())
 }
+
+/// The process of translators in tests.
+#[cfg(test)]
+const PROCESS: TranslatedProcess = TranslatedProcess {
+    started: std::time::UNIX_EPOCH,
+    launch: crate::ids::Launch { backend: crate::ids::BackendId(4), number: 2 },
+};
 
 #[cfg(test)]
 mod tests;
