@@ -266,29 +266,6 @@ fn stored_questions_are_limited_by_bytes() {
     );
 }
 
-/// A call that was cancelled while its server did not read: nobody is asked about it.
-#[test]
-fn translator_hears_of_a_cancellation_although_the_server_does_not_read() {
-    let large = "x".repeat(700);
-    legacy(
-        r#"{"elicitation":{}}"#,
-        &format!(
-            r#"
-        given backend_bytes 1000
-        A> {{"id":"b","method":"tools/call","params":{{"name":"t"}}}}
-            1< {{"id":2,"method":"tools/call",…}}
-        1 stops reading
-        A> {{"id":"c","method":"tools/call","params":{{"name":"t","arguments":{{"x":"{large}"}}}}}}
-            1< {{"id":3,"method":"tools/call",…}}
-        A> {{"method":"notifications/cancelled","params":{{"requestId":"b"}}}}
-            - notification dropped
-        1 reads
-        1> {{"id":2,"result":{WANTED}}}
-        "#
-        ),
-    );
-}
-
 /// B has left the process' list of tools to us. The server wants input for it, and A alone has used the process.
 #[test]
 fn list_for_one_client_asks_no_other() {

@@ -12,7 +12,7 @@ use crate::settings::{EraChoice, ServerSettings};
 use crate::translation::{Step, TranslatedProcess, Translator};
 use bytes::Bytes;
 use std::time::Duration;
-use switchboard_protocol::{Era, Message, Method, Outgoing, Part, RawId};
+use switchboard_protocol::{Era, Kind, Message, Method, Outgoing, Part, RawId};
 
 /// Errors with which a server that knows no handshake may refuse it: an unknown method, a request without a declaration,
 /// without headers, or of an unsupported version.
@@ -185,8 +185,14 @@ impl Core {
         let level = self.level_for(&message);
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
-        let steps =
+        let mut steps =
             b.translator_mut().map(|it| it.outbound(&message, level.as_deref(), now)).unwrap_or_default();
+        if message.kind() == Kind::Notification {
+            steps.retain(|step| match step {
+                Step::ToServer(out) if !out.is_request() => self.admits_notice(launch.backend, out),
+                _ => true,
+            });
+        }
         self.take_steps(launch, steps);
     }
 
