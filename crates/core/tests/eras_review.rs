@@ -218,30 +218,6 @@ fn roots_of_a_call_are_those_of_its_client() {
     ));
 }
 
-/// The body of a call in progress is stored, to be sent again, and counts like that of a call that waits.
-#[test]
-fn translated_calls_in_progress_count() {
-    let large = "x".repeat(20_000);
-    let call = |id: &str| {
-        format!(
-            r#"A> {{"id":"{id}","method":"tools/call","params":{{"name":"t","arguments":{{"x":"{large}"}}}}}}"#
-        )
-    };
-    let (b, c) = (call("b"), call("c"));
-    legacy(
-        "{}",
-        &format!(
-            r#"
-        given client_bytes 30000
-        {b}
-            1< {{"id":2,"method":"tools/call",…}}
-        {c}
-            A< {{"id":"c","error":{{…"kind":"overloaded"…
-        "#
-        ),
-    );
-}
-
 /// Questions that come during a pause are stored until the client comes back.
 #[test]
 fn stored_questions_are_limited_by_bytes() {

@@ -136,6 +136,13 @@ impl Translator {
         }
     }
 
+    /// Number of bytes that are kept for the request with this minted id.
+    pub(crate) fn bytes_kept(&self, minted: u64) -> usize {
+        match self {
+            Self::ForLegacy(it) => it.bytes_kept(minted),
+        }
+    }
+
     /// The core's id for the request that the process knows under this one.
     pub(crate) fn minted_of(&self, number: u64) -> u64 {
         match self {

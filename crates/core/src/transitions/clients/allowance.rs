@@ -28,7 +28,7 @@ impl Core {
             return Some(self.too_many_subscriptions());
         }
         let own = self.pending.iter().filter(|(_, pending)| self.is_of_connection(pending, connection));
-        let kept: usize = own.map(|(_, pending)| pending.bytes_kept()).sum();
+        let kept: usize = own.map(|(minted, it)| it.bytes_kept() + self.kept_by_translator(minted, it)).sum();
         // A client without open requests may send one of any size.
         let is_too_much = kept > 0 && kept + length > self.settings.limits.client_bytes;
         is_too_much.then(|| self.overloaded(None, Overload::OpenBytes(kept)))
@@ -59,6 +59,12 @@ impl Core {
         bytes += aggregate.map_or(0, Aggregate::alias_bytes);
         let limits = &self.settings.limits;
         count > limits.subscriptions_per_client || bytes > limits.subscription_bytes
+    }
+
+    /// Number of bytes that the translator of its process keeps for a request.
+    fn kept_by_translator(&self, minted: u64, pending: &Pending) -> usize {
+        let translator = self.backends.get(&pending.backend()).and_then(|b| b.translator());
+        translator.map_or(0, |it| it.bytes_kept(minted))
     }
 
     fn is_of_connection(&self, pending: &Pending, connection: ClientId) -> bool {

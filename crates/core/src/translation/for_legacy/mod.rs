@@ -3,6 +3,7 @@
 //!
 //! # Layout
 //! - `welcome`: the answer to `initialize`. `doubt`: servers that may not speak the modern era.
+//! - `call`: a request that the core waits for.
 //! - `meta`: the declaration in each request.
 //! - `schemas`: schemas of structured content.
 //! - `results`: results without the members of the modern era.
@@ -25,6 +26,7 @@ mod listens;
 mod doubt;
 mod kept;
 mod tasks;
+mod call;
 mod task_requests;
 mod questions;
 mod subscriptions;
@@ -32,12 +34,12 @@ mod subscriptions;
 use super::{FIRST_OWN_ID, Step, TranslatedProcess, json};
 use crate::messages::own_message;
 use crate::moment::Moment;
+use call::{Call, CallState};
 use doubt::Doubt;
 use inputs::Inputs;
-use kept::{Kept, TaskWish};
+use kept::Kept;
 use listens::Listens;
 use meta::Speaker;
-use rounds::Asking;
 use std::collections::{HashMap, VecDeque};
 use switchboard_protocol::{ErrorKind, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 use task_requests::without_wish;
@@ -70,46 +72,6 @@ pub(crate) struct ForLegacy {
     numbers: u64,
     /// Time of the latest event.
     now: Moment,
-}
-
-/// A request that the core waits for.
-#[derive(Debug)]
-struct Call {
-    request: Message,
-    /// The level of log messages that its client has set, as JSON.
-    level: Option<Vec<u8>>,
-    rounds: u32,
-    /// Its client wants it to run as a task.
-    wish: Option<TaskWish>,
-    task: Option<CallTask>,
-    /// Its client has cancelled it. The server may still answer.
-    is_cancelled: bool,
-    state: CallState,
-}
-
-#[derive(Debug)]
-enum CallState {
-    /// The server works on it, under this id.
-    Sent(u64),
-    /// Its client is asked.
-    Asking(Asking),
-    /// The server works on its task, and is asked for it at this time.
-    Polling(Moment),
-    /// The server is asked for its task, under this id.
-    Polled(u64),
-    /// The server is told the client's answers for its task, under this id.
-    Updating(u64),
-}
-
-impl Call {
-    fn new(request: Message, level: Option<&[u8]>, sent_as: u64) -> Self {
-        let (level, state) = (level.map(<[u8]>::to_vec), CallState::Sent(sent_as));
-        Self { request, level, rounds: 0, wish: None, task: None, is_cancelled: false, state }
-    }
-
-    fn is_handshake(&self) -> bool {
-        self.request.method() == Method::Initialize
-    }
 }
 
 impl ForLegacy {
@@ -177,6 +139,11 @@ impl ForLegacy {
         let others =
             [self.listens.deadline(), self.doubt.as_ref().and_then(Doubt::deadline), self.kept.deadline()];
         polls.chain(others.into_iter().flatten()).min()
+    }
+
+    /// Number of bytes that are kept for the request with this minted id.
+    pub(super) fn bytes_kept(&self, minted: u64) -> usize {
+        self.calls.get(&minted).map_or(0, Call::bytes_kept)
     }
 
     /// The minted id of the request that the server knows under this id.
@@ -251,6 +218,7 @@ impl ForLegacy {
                 let mut out = Outgoing::of(message);
                 out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(*id)));
                 call.is_cancelled = true;
+                call.forget_params();
                 self.expect_late(minted);
                 return vec![Step::ToServer(out)];
             }

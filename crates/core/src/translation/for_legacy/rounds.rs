@@ -94,8 +94,8 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The parameters of a question, with the `elicitationId` that legacy clients demand for a URL. The modern era has none. Several
-/// servers may be one to the client.
+/// The parameters of a question, with the `elicitationId` that legacy clients demand for a URL: this one, since the modern
+/// era has none. It must be unlike those of all servers of the client.
 fn with_elicitation_id<'a>(params: &'a str, own: &str) -> Cow<'a, str> {
     #[derive(Deserialize)]
     struct Elicitation<'a> {
@@ -121,6 +121,10 @@ impl Asking {
         if let Some(question) = self.questions.iter_mut().find(|it| it.number == number) {
             question.answer = Some(String::from_utf8_lossy(result).into_owned());
         }
+    }
+
+    pub(super) fn answer_bytes(&self) -> usize {
+        self.questions.iter().filter_map(|it| it.answer.as_ref()).map(String::len).sum()
     }
 
     /// The members of `params` with which the call goes on.
