@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId, Launch, Principal};
 use crate::messages::{own_message, own_result};
+use crate::moment::Moment;
 use crate::pending::{AskedBy, Asker, CallState, PausedCall, PausedEnd, Pending, Question, name_of};
 use crate::transitions::CallEnd;
 use crate::translation::for_modern::{InputRequest, Need, digest, input_required, may_be_continued};
@@ -64,7 +65,7 @@ impl Core {
         self.questions.insert(question, Question::new(client, by, name_of(message), self.clock.now(), None));
         match self.paused.get_mut(call) {
             Some(paused) => paused.questions.push((question, request)),
-            None => self.pause(call, vec![(question, request)]),
+            None => self.pause(call, vec![(question, request)], None),
         }
         true
     }
@@ -122,8 +123,9 @@ impl Core {
         (self.pending.ids(is_open), paused.map(|it| it.0).collect())
     }
 
-    /// Answers a call `input_required`, and lets it wait for its client.
-    pub(super) fn pause(&mut self, minted: u64, questions: Vec<(u64, InputRequest)>) {
+    /// Answers a call `input_required`, and lets it wait for its client, until this time or for as long as clients may
+    /// take.
+    pub(super) fn pause(&mut self, minted: u64, questions: Vec<(u64, InputRequest)>, until: Option<Moment>) {
         // Its turn and its permit remain: the server is still at work on it.
         let Some(mut pending) = self.pending.take(minted) else { return };
         let known = pending.client().and_then(|client| self.clients.get(&client));
@@ -132,7 +134,7 @@ impl Core {
         };
         let (client, principal, server, dialect) = (c.id(), c.principal(), c.server(), c.dialect());
         let since = self.clock.now();
-        let expires = since + c.settings().input_timeout;
+        let expires = until.unwrap_or(since + c.settings().input_timeout);
         let requests: Vec<InputRequest> = questions.iter().map(|(_, request)| request.clone()).collect();
         let call =
             PausedCall { client, principal, server, digest, since, expires, round: 0, questions, end: None };
