@@ -1,6 +1,8 @@
-//! Limits in bytes on what is stored for calls between the eras: calls that may have to be sent again.
+//! Limits in bytes on what is stored for calls between the eras: calls that may have to be sent again, and paused ones with
+//! their questions and answers.
 
 use super::eras::play;
+use super::eras_for_modern::{OPEN, PAUSED, tell};
 
 /// A legacy client of a modern server, with so many bytes.
 #[track_caller]
@@ -88,4 +90,123 @@ fn answers_of_a_translated_call_count() {
         "#
         ),
     );
+}
+
+/// A paused call of a modern client with so many bytes.
+#[track_caller]
+fn paused(client_bytes: u32, story: &str) {
+    tell(&format!("given client_bytes {client_bytes}\n{OPEN}{PAUSED}{story}"));
+}
+
+/// A question of a legacy server.
+fn ask(id: &str, bytes: usize) -> String {
+    let message = "x".repeat(bytes);
+    format!(r#"1> {{"id":"{id}","method":"elicitation/create","params":{{"message":"{message}"}}}}"#)
+}
+
+/// Questions that come during a pause are stored until the client comes back.
+#[test]
+fn stored_questions_are_limited_by_bytes() {
+    let (r, s, t, u) = (ask("r", 900), ask("s", 900), ask("t", 900), ask("u", 9));
+    paused(
+        3000,
+        &format!(
+            r#"
+        {r}
+        {s}
+        {t}
+            1< {{"id":"t","error":{{…"kind":"overloaded"…
+        {u}
+        A> {{"id":"c","method":"tools/call","params":{{"name":"t","inputResponses":{{"1":{{"action":"accept"}}}},"requestState":"$state1",$E}}}}
+            1< {{"id":"q","result":{{"action":"accept"}}}}
+            A< {{"id":"c","result":{{"resultType":"input_required","inputRequests":{{"2":{{…}},"3":{{…}},"4":{{…}}}},"requestState":"…"}}}}
+        A> {{"id":"d","method":"tools/call","params":{{"name":"t","inputResponses":{{"2":{{}},"3":{{}},"4":{{}}}},"requestState":"$state2",$E}}}}
+            1< {{"id":"r","result":{{}}}}
+            1< {{"id":"s","result":{{}}}}
+            1< {{"id":"u","result":{{}}}}
+        {t}
+            A< {{"id":"d","result":{{"resultType":"input_required",…
+        "#
+        ),
+    );
+}
+
+/// The ids of servers count like their words.
+#[test]
+fn stored_ids_are_limited_by_bytes() {
+    let (r, s) = (ask(&"r".repeat(1500), 9), ask(&"s".repeat(1500), 9));
+    paused(3000, &format!("{r}\n{s}\n1< {{\"id\":\"ss…\"kind\":\"overloaded\"…"));
+}
+
+/// The client continues the call, and hears that it has ended.
+#[test]
+fn stored_answers_are_limited_by_bytes() {
+    let large = "x".repeat(3000);
+    for (answer, told) in [
+        (r#""result":{"content":[]}"#.to_owned(), r#""result":{"resultType":"complete","content":[]}}"#),
+        (
+            format!(r#""result":{{"content":["{large}"]}}"#),
+            r#""error":{"code":-32603,…"kind":"client_too_slow"…"retryable":false…"#,
+        ),
+        (
+            format!(r#""error":{{"code":1,"message":"{large}"}}"#),
+            r#""error":{"code":-32603,…"kind":"client_too_slow"…"retryable":false…"#,
+        ),
+    ] {
+        paused(
+            3000,
+            &format!(
+                r#"
+            1> {{"id":3,{answer}}}
+            A> {{"id":"c","method":"tools/call","params":{{"name":"t","requestState":"$state1",$E}}}}
+                1< {{"id":"q","result":{{"action":"cancel"}}}}
+                A< {{"id":"c",{told}
+            "#
+            ),
+        );
+    }
+}
+
+/// All clients of a principal share the room, since a server may have a process for each.
+#[test]
+fn paused_calls_are_limited_by_bytes() {
+    let large = "x".repeat(2600);
+    paused(
+        3000,
+        &format!(
+            r#"
+        B comes
+            start 2 at nowhere
+        2 spawns
+        B> {{"id":"x","method":"tools/call","params":{{"name":"{large}",$E}}}}
+            2< {{"id":5,"method":"initialize",…}}
+        2> {{"id":5,"result":{{"capabilities":{{}}}}}}
+            2< {{"method":"notifications/initialized"}}
+            2< {{"id":4,"method":"tools/call",…
+        2> {{"id":"q","method":"elicitation/create","params":{{"message":"sure?"}}}}
+            2< {{"id":"q","error":{{…"kind":"overloaded"…
+        A> {{"id":"c","method":"tools/call","params":{{"name":"t","inputResponses":{{"1":{{}}}},"requestState":"$state1",$E}}}}
+            1< {{"id":"q","result":{{}}}}
+        2> {{"id":"r","method":"elicitation/create","params":{{"message":"sure?"}}}}
+            B< {{"id":"x","result":{{"resultType":"input_required",…
+        "#
+        ),
+    );
+}
+
+/// Nobody waits for its answer at present, but it is stored.
+#[test]
+fn paused_call_counts_for_its_client() {
+    let large = "x".repeat(20_000);
+    tell(&format!(
+        r#"given client_bytes 50000
+        {OPEN}
+        A> {{"id":"b","method":"tools/call","params":{{"name":"{large}",$E}}}}
+            1< {{"id":3,"method":"tools/call",…
+        1> {{"id":"q","method":"elicitation/create","params":{{"message":"sure?"}}}}
+            A< {{"id":"b","result":{{"resultType":"input_required",…
+        A> {{"id":"c","method":"prompts/list","params":{{"cursor":"{large}{large}",$E}}}}
+            A< {{"id":"c","error":{{…"kind":"overloaded"…
+        "#
+    ));
 }

@@ -218,30 +218,6 @@ fn roots_of_a_call_are_those_of_its_client() {
     ));
 }
 
-/// Questions that come during a pause are stored until the client comes back.
-#[test]
-fn stored_questions_are_limited_by_bytes() {
-    let large = "x".repeat(900);
-    let ask = |at: u32| {
-        format!(r#"1> {{"id":{at},"method":"elicitation/create","params":{{"message":"{large}"}}}}"#)
-    };
-    let (first, more) = (ask(1), (2..8).map(ask).collect::<Vec<_>>().join("\n"));
-    let last = ask(9);
-    declaring(
-        r#"{"elicitation":{}}"#,
-        &format!(
-            r#"
-        given client_bytes 3000
-        {first}
-            A< {{"id":"b","result":{{"resultType":"input_required",…
-        {more}
-        {last}
-            1< {{"id":9,"error":{{…
-        "#
-        ),
-    );
-}
-
 /// B has left the process' list of tools to us. The server wants input for it, and A alone has used the process.
 #[test]
 fn list_for_one_client_asks_no_other() {

@@ -68,7 +68,9 @@ impl Core {
     }
 
     fn is_of_connection(&self, pending: &Pending, connection: ClientId) -> bool {
-        pending.client().is_some_and(|owner| self.connection_of(owner) == connection)
+        // A paused call has no client that waits for it.
+        let owner = pending.client().or(pending.user());
+        owner.is_some_and(|owner| self.connection_of(owner) == connection)
     }
 
     /// Limits the cancelled requests that are kept for a late answer.

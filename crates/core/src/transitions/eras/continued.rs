@@ -74,13 +74,20 @@ impl Core {
     ) {
         let &Asker::Client { client: by, .. } = &asker else { return };
         let paused = self.clock.now().since(call.since);
-        if let Some(PausedEnd { launch, mut pending, answer, failed }) = call.end {
+        if let Some(PausedEnd { launch, mut pending, answer }) = call.end {
             pending.resume(asker, message, paused, self.clock.now());
             pending.record(recorded);
             // They may belong to another call.
             let (open, _) = self.give_answers((minted, by), call.questions, message);
             self.end_questions(open);
-            return self.deliver(launch, pending, answer, failed);
+            return match answer {
+                Some((answer, failed)) => self.deliver(launch, pending, answer, failed),
+                None => {
+                    let error = self.answer_not_kept(launch.backend);
+                    self.fail(&pending, &error);
+                    self.check_drained();
+                }
+            };
         }
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let timeout = self.backends.get(&pending.backend()).map(|b| b.settings().timeout).unwrap_or_default();

@@ -32,6 +32,11 @@ impl Core {
             Ok(call) => call,
             Err(error) => return self.refuse_backend(launch, &id, &error),
         };
+        let principal = self.clients.get(&client).map_or(Principal::OWNER, |c| c.principal());
+        if !self.may_store_question(principal, call, message) {
+            let error = self.too_much_paused(launch.backend);
+            return self.refuse_backend(launch, &id, &error);
+        }
         if !self.ask_in_call(call, launch, client, &id, message) {
             let error = self.not_declared(launch.backend, &message.method_name(), need.as_ref());
             self.refuse_backend(launch, &id, &error);
@@ -193,9 +198,12 @@ impl Core {
         answer: Message,
         failed: bool,
     ) {
+        let Some(principal) = self.paused.get_mut(minted).map(|call| call.principal) else { return };
+        let fits = self.may_store_answer(principal, &pending, &answer);
+        let answer = fits.then_some((answer, failed));
         let Some(call) = self.paused.get_mut(minted) else { return };
         let expires = call.expires;
-        call.end = Some(PausedEnd { launch, pending, answer, failed });
+        call.end = Some(PausedEnd { launch, pending, answer });
         self.clock.wake_at(expires);
     }
 
