@@ -52,6 +52,57 @@ fn refused_initialize_triggers_discovery() {
     );
 }
 
+/// Some clients write absent members as null.
+#[test]
+fn null_is_no_declaration() {
+    for meta in ["null", "[]", "7"] {
+        found(&format!(
+            r#"
+            A> {{"id":"a","method":"tools/call","params":{{"name":"x","_meta":{meta}}}}}
+                1< {{"id":2,"method":"tools/call","params":{{"name":"x",$M}}}}
+            "#
+        ));
+    }
+}
+
+/// Several servers may be one to a client, and each process begins to count anew.
+#[test]
+fn each_process_has_its_own_elicitation_ids() {
+    let asks = |process: u32, id: u32, question: u32| {
+        format!(
+            r#"
+            A> {{"id":"a","method":"tools/call","params":{{"name":"x"}}}}
+                {process}< {{"id":{id},"method":"tools/call",…
+            {process}> {{"id":{id},"result":{{"resultType":"input_required","inputRequests":{{"k":{{"method":"elicitation/create","params":{{"mode":"url","url":"https://x.test/","message":"m"}}}}}}}}}}
+                A< {{"id":{question},"method":"elicitation/create","params":{{"elicitationId":"switchboard-0-1.{process}-$O97","mode":"url",…
+            "#
+        )
+    };
+    let (first, second) = (asks(1, 2, 1), asks(2, 4, 2));
+    translate(&format!(
+        r#"
+        given era modern
+        A starts 1
+        A> {{"id":"i","method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{{"elicitation":{{"url":{{}}}}}}}}}}
+            1< {{"id":1,"method":"server/discover",…
+        1> {{"id":1,"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}}}},"ttlMs":0,"cacheScope":"private"}}}}
+            A< {{"id":"i",…
+        A> {{"method":"notifications/initialized"}}
+        {first}
+        1 ends: exit code 1
+            A< {{"id":"a","error":{{"code":-32002…
+            A< {{"method":"notifications/cancelled",…
+            - restart after a pause
+        +1s
+            start 2 at nowhere
+        2 spawns
+            2< {{"id":3,"method":"server/discover",…
+        2> {{"id":3,"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}}}},"ttlMs":0,"cacheScope":"private"}}}}
+        {second}
+        "#
+    ));
+}
+
 #[test]
 fn refusal_is_returned_if_not_modern() {
     refused(

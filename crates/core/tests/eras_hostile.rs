@@ -97,6 +97,30 @@ fn cancelled_question_is_withdrawn() {
     );
 }
 
+/// The cancellation did not fit.
+#[test]
+fn slow_server_asks_no_cancelled_caller() {
+    let large = "x".repeat(900);
+    tell(
+        "backend_bytes 1100",
+        &format!(
+            r#"
+        A> {{"id":"a","method":"tools/call","params":{{"name":"x"}}}}
+            1< {{"id":3,"method":"tools/call",…
+        1 stops reading
+        B> {{"id":"b","method":"tools/call","params":{{"name":"{large}"}}}}
+            1< {{"id":4,"method":"tools/call",…
+        A> {{"method":"notifications/cancelled","params":{{"requestId":"a"}}}}
+            - notification dropped
+        1 reads
+        1> {{"id":3,"result":$W}}
+        1> {{"id":4,"result":$W}}
+            B< {{"id":1,"method":"elicitation/create","params":{{"message":"?"}}}}
+        "#
+        ),
+    );
+}
+
 #[test]
 fn timed_out_question_is_withdrawn() {
     asked(

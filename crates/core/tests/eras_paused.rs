@@ -49,6 +49,40 @@ fn late_question_is_for_no_other_program() {
     ));
 }
 
+/// Otherwise a client could hold up the server for ever.
+#[test]
+fn continuation_without_answers_gets_no_time() {
+    pause(
+        r#"
+        +9min
+        A> {"id":"c","method":"tools/call","params":{"name":"t","inputResponses":{"7":{"action":"accept"}},"requestState":"$state1",$E}}
+            A< {"id":"c","result":{"resultType":"input_required",…}}
+        +59s
+        A> {"id":"d","method":"tools/call","params":{"name":"t","requestState":"$state2",$E}}
+            A< {"id":"d","result":{"resultType":"input_required",…}}
+        +1s
+            1< {"id":"q","result":{"action":"cancel"}}
+            1< {"method":"notifications/cancelled","params":{"reason":"its client did not continue it in time","requestId":3}}
+        "#,
+    );
+}
+
+#[test]
+fn each_answer_gets_time() {
+    pause(
+        r#"
+        1> {"id":"r","method":"elicitation/create","params":{"message":"really?"}}
+        +9min
+        A> {"id":"c","method":"tools/call","params":{"name":"t","inputResponses":{"1":{"action":"accept"}},"requestState":"$state1",$E}}
+            1< {"id":"q","result":{"action":"accept"}}
+            A< {"id":"c","result":{"resultType":"input_required",…}}
+        +9min
+        A> {"id":"d","method":"tools/call","params":{"name":"t","inputResponses":{"2":{"action":"accept"}},"requestState":"$state2",$E}}
+            1< {"id":"r","result":{"action":"accept"}}
+        "#,
+    );
+}
+
 const CONTINUED: &str = r#"
     A> {"id":"c","method":"tools/call","params":{"name":"t","inputResponses":{"1":{"action":"accept"}},"requestState":"$state1",$E}}
         1< {"id":"q","result":{"action":"accept"}}

@@ -111,6 +111,22 @@ fn kept_result_is_reached_by_its_client_only() {
     );
 }
 
+/// Servers choose the ids of their tasks.
+#[test]
+fn task_of_the_server_may_have_our_name() {
+    tell(
+        "timeout 60s",
+        r#"
+        A> {"id":"a","method":"tools/call","params":{"name":"x","task":{"ttl":60000}}}
+            1< {"id":3,"method":"tools/call","params":{…"name":"x"}}
+        1> {"id":3,"result":{"resultType":"task","taskId":"switchboard-1-3","status":"working"}}
+            A< {"id":"a","result":{"task":{"status":"working","taskId":"switchboard-1-3","ttl":null}}}
+        A> {"id":"g","method":"tasks/get","params":{"taskId":"switchboard-1-3"}}
+            1< {"id":4,"method":"tasks/get","params":{…"taskId":"switchboard-1-3"}}
+        "#,
+    );
+}
+
 #[test]
 fn kept_result_ends_with_its_time() {
     answered(

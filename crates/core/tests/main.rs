@@ -39,7 +39,7 @@ mod eras_for_modern;
 mod eras_late_logs;
 mod eras_subscriptions;
 mod eras_paused;
-mod eras_review;
+mod eras_bytes;
 mod eras_url;
 mod eras_roots;
 mod eras_roots_shared;

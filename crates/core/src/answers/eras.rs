@@ -127,6 +127,24 @@ impl Core {
             .hint("ask again when the client has answered")
     }
 
+    /// A legacy server's request, when the calls of its client that wait for input hold too many bytes.
+    pub(crate) fn too_much_paused(&self, of: BackendId) -> ErrorAnswer {
+        let text = "overloaded: calls of this client that wait for input hold too many bytes already";
+        ErrorAnswer::new(ErrorKind::Overloaded, text)
+            .server(self.server_name(of))
+            .retryable(true)
+            .hint("ask again when the client has answered, or ask for less")
+    }
+
+    /// A call that has ended while it waited for its client, with an answer that was too long to be stored.
+    pub(crate) fn answer_not_kept(&self, of: BackendId) -> ErrorAnswer {
+        let text = "the call has ended while it waited for input, and its answer was too large to be kept";
+        ErrorAnswer::new(ErrorKind::ClientTooSlow, text)
+            .server(self.server_name(of))
+            .retryable(false)
+            .hint("the server has run the call; continue calls sooner")
+    }
+
     /// A subscription whose filter cannot be read.
     pub(crate) fn unreadable_wishes(&self) -> ErrorAnswer {
         ErrorAnswer::new(

@@ -35,8 +35,8 @@ pub(crate) struct PausedCall {
 pub(crate) struct PausedEnd {
     pub(crate) launch: Launch,
     pub(crate) pending: Pending,
-    pub(crate) answer: Message,
-    pub(crate) failed: bool,
+    /// The answer, and whether it is an error; `None` for one that was too long to be stored.
+    pub(crate) answer: Option<(Message, bool)>,
 }
 
 /// A call that its server refused until the user opens URLs. It is then sent again.

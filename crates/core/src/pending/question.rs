@@ -44,6 +44,14 @@ impl Question {
         &self.by
     }
 
+    /// Length of the id under which it was asked.
+    pub(crate) fn id_bytes(&self) -> usize {
+        match &self.by {
+            AskedBy::Backend { id, .. } => id.as_bytes().len(),
+            AskedBy::Ourselves => 0,
+        }
+    }
+
     pub(crate) fn into_by(self) -> AskedBy {
         self.by
     }

@@ -175,13 +175,22 @@ impl Core {
 
     /// Sends a notification to a backend; counted and dropped if the backend does not read.
     pub(crate) fn tell_backend(&mut self, launch: Launch, out: Outgoing) {
-        // Half of the room is reserved for requests.
-        if self.has_room(launch.backend, 2 * out.len()) {
-            return self.send_notice(launch, out);
+        // A translator hears of each: it must know of a cancelled call, whether or not its server does.
+        if self.is_translated(launch.backend) || self.admits_notice(launch.backend, &out) {
+            self.send_notice(launch, out);
         }
-        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+    }
+
+    /// Whether a notification may be written to a backend. If the backend does not read, it is counted as dropped.
+    pub(crate) fn admits_notice(&mut self, backend: BackendId, out: &Outgoing) -> bool {
+        // Half of the room is reserved for requests.
+        if self.has_room(backend, 2 * out.len()) {
+            return true;
+        }
+        let Some(b) = self.backends.get_mut(&backend) else { return false };
         let total = b.counters_mut().count_dropped();
-        self.report_dropped(self.server_name(launch.backend).to_owned(), total);
+        self.report_dropped(self.server_name(backend).to_owned(), total);
+        false
     }
 
     /// Answers a backend's own request with an error.

@@ -11,9 +11,10 @@ mod json;
 mod for_legacy;
 pub(crate) mod for_modern;
 
+use crate::ids::Launch;
 use crate::moment::Moment;
 use for_legacy::ForLegacy;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_protocol::{Message, Outgoing};
 
 /// First id of the translator's own requests. The core mints ids from 1 on and never gets this far; servers that keep ids
@@ -35,6 +36,28 @@ pub(crate) enum Step {
     GoesOn { about: u64 },
 }
 
+/// The process of a translator.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TranslatedProcess {
+    /// The calendar time at the start of the program.
+    pub(crate) started: SystemTime,
+    pub(crate) launch: Launch,
+}
+
+impl TranslatedProcess {
+    /// An id that no other process has given, in this program or in another one. Each number is good once.
+    fn unique_id(self, number: u64) -> String {
+        let Launch { backend, number: launch } = self.launch;
+        format!("{}{}.{launch}-{number}", id_prefix(self.started), backend.0)
+    }
+}
+
+/// Start of the ids that a program has given that was started at this time.
+fn id_prefix(started: SystemTime) -> String {
+    let millis = started.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    format!("switchboard-{millis}-")
+}
+
 /// Translator of one process.
 #[derive(Debug)]
 pub(crate) enum Translator {
@@ -43,15 +66,14 @@ pub(crate) enum Translator {
 }
 
 impl Translator {
-    /// `started`: the calendar time at the start of the program.
-    pub(crate) fn for_legacy(started: SystemTime) -> Self {
-        Self::ForLegacy(Box::new(ForLegacy::new(started)))
+    pub(crate) fn for_legacy(process: TranslatedProcess) -> Self {
+        Self::ForLegacy(Box::new(ForLegacy::new(process)))
     }
 
     /// For a server that is probably modern. If it refuses `server/discover` or does not answer in time, it gets the
     /// handshake.
-    pub(crate) fn in_doubt(patience: Option<Duration>, started: SystemTime) -> Self {
-        Self::ForLegacy(Box::new(ForLegacy::in_doubt(patience, started)))
+    pub(crate) fn in_doubt(patience: Option<Duration>, process: TranslatedProcess) -> Self {
+        Self::ForLegacy(Box::new(ForLegacy::in_doubt(patience, process)))
     }
 
     /// For a server that refused the handshake. It gets `server/discover`; if it is not modern, its refusal is the answer.
@@ -59,9 +81,9 @@ impl Translator {
         initialize: &Message,
         refusal: Message,
         within: (Option<Duration>, Moment),
-        started: SystemTime,
+        process: TranslatedProcess,
     ) -> Option<(Self, Vec<Step>)> {
-        let (it, step) = ForLegacy::after_refusal(initialize, refusal, within, started)?;
+        let (it, step) = ForLegacy::after_refusal(initialize, refusal, within, process)?;
         Some((Self::ForLegacy(Box::new(it)), vec![step]))
     }
 
@@ -114,7 +136,14 @@ impl Translator {
         }
     }
 
-    /// The core's id for a request that the process knows under this id.
+    /// Number of bytes that are kept for the request with this minted id.
+    pub(crate) fn bytes_kept(&self, minted: u64) -> usize {
+        match self {
+            Self::ForLegacy(it) => it.bytes_kept(minted),
+        }
+    }
+
+    /// The core's id for the request that the process knows under this one.
     pub(crate) fn minted_of(&self, number: u64) -> u64 {
         match self {
             Self::ForLegacy(it) => it.minted_of(number),

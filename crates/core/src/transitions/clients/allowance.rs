@@ -28,7 +28,7 @@ impl Core {
             return Some(self.too_many_subscriptions());
         }
         let own = self.pending.iter().filter(|(_, pending)| self.is_of_connection(pending, connection));
-        let kept: usize = own.map(|(_, pending)| pending.bytes_kept()).sum();
+        let kept: usize = own.map(|(minted, it)| it.bytes_kept() + self.kept_by_translator(minted, it)).sum();
         // A client without open requests may send one of any size.
         let is_too_much = kept > 0 && kept + length > self.settings.limits.client_bytes;
         is_too_much.then(|| self.overloaded(None, Overload::OpenBytes(kept)))
@@ -61,8 +61,16 @@ impl Core {
         count > limits.subscriptions_per_client || bytes > limits.subscription_bytes
     }
 
+    /// Number of bytes that the translator of its process keeps for a request.
+    fn kept_by_translator(&self, minted: u64, pending: &Pending) -> usize {
+        let translator = self.backends.get(&pending.backend()).and_then(|b| b.translator());
+        translator.map_or(0, |it| it.bytes_kept(minted))
+    }
+
     fn is_of_connection(&self, pending: &Pending, connection: ClientId) -> bool {
-        pending.client().is_some_and(|owner| self.connection_of(owner) == connection)
+        // A paused call has no client that waits for it.
+        let owner = pending.client().or(pending.user());
+        owner.is_some_and(|owner| self.connection_of(owner) == connection)
     }
 
     /// Limits the cancelled requests that are kept for a late answer.

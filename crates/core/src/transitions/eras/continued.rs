@@ -74,13 +74,20 @@ impl Core {
     ) {
         let &Asker::Client { client: by, .. } = &asker else { return };
         let paused = self.clock.now().since(call.since);
-        if let Some(PausedEnd { launch, mut pending, answer, failed }) = call.end {
+        if let Some(PausedEnd { launch, mut pending, answer }) = call.end {
             pending.resume(asker, message, paused, self.clock.now());
             pending.record(recorded);
-            // The remaining questions may belong to another call.
-            let open = self.give_answers((minted, by), call.questions, message);
+            // They may belong to another call.
+            let (open, _) = self.give_answers((minted, by), call.questions, message);
             self.end_questions(open);
-            return self.deliver(launch, pending, answer, failed);
+            return match answer {
+                Some((answer, failed)) => self.deliver(launch, pending, answer, failed),
+                None => {
+                    let error = self.answer_not_kept(launch.backend);
+                    self.fail(&pending, &error);
+                    self.check_drained();
+                }
+            };
         }
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let timeout = self.backends.get(&pending.backend()).map(|b| b.settings().timeout).unwrap_or_default();
@@ -88,10 +95,11 @@ impl Core {
         pending.record(recorded);
         let deadline = pending.deadline();
         self.clock.wake_at(deadline);
-        let open = self.give_answers((minted, by), call.questions, message);
+        let (open, is_answered) = self.give_answers((minted, by), call.questions, message);
         let open = self.refuse_undeclared((minted, by), open, message);
         if !open.is_empty() {
-            self.pause(minted, open);
+            // Otherwise a client could hold up the server for ever.
+            self.pause(minted, open, (!is_answered).then_some(call.expires));
         }
     }
 
@@ -119,32 +127,37 @@ impl Core {
         questions
     }
 
-    /// Gives the answers in a continuation to the server. Returns the questions without one.
+    /// Gives the answers in a continuation to the server. Returns the questions without one, and whether there was any
+    /// answer.
     fn give_answers(
         &mut self,
         (call, by): (u64, ClientId),
         questions: Vec<(u64, InputRequest)>,
         message: &Message,
-    ) -> Vec<(u64, InputRequest)> {
+    ) -> (Vec<(u64, InputRequest)>, bool) {
         let answers = Answers::of(message);
-        let mut open = Vec::new();
+        let (mut open, mut is_answered) = (Vec::new(), false);
         for (question, request) in questions {
             let Some(asked) = self.questions.get(question) else { continue };
             let client = self.connection_of(asked.client());
             let result = answers.to(&request.key);
             if let Some(result) = result.filter(|_| asked.is_for_roots()) {
                 self.roots_shown(question, call, by, result);
+                is_answered = true;
                 continue;
             }
             let answer = result.map(|result| answer_to(question, result));
             match answer.and_then(|text| own_message(text.into())) {
-                Some(answer) => self.client_response(client, &answer, false),
+                Some(answer) => {
+                    self.client_response(client, &answer, false);
+                    is_answered = true;
+                }
                 None => open.push((question, request)),
             }
         }
         // Roots that became known during the pause.
         open.retain(|(question, _)| !self.knows_roots(*question, call, by));
-        open
+        (open, is_answered)
     }
 }
 

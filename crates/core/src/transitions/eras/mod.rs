@@ -11,7 +11,8 @@
 //! - `task_listens`: news of tasks for clients of several servers.
 //! - `notices`: notifications of modern servers.
 //! - `translated`: processes that do not speak the era of their clients.
-//! - `paused`: calls of modern clients for which a legacy server wants input.
+//! - `paused`: calls of modern clients for which a legacy server wants input. `paused_bytes`: the limit on what is stored
+//!   for them.
 //! - `continued`: paused calls that a client continues.
 //! - `ended`: requests that have ended before their legacy server has answered.
 //! - `roots`: the roots of modern clients at legacy servers.
@@ -26,6 +27,7 @@ mod own_listen;
 mod task_listens;
 mod notices;
 mod translated;
+mod paused_bytes;
 mod paused;
 mod continued;
 mod ended;

@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId, Launch, Principal};
 use crate::messages::{own_message, own_result};
+use crate::moment::Moment;
 use crate::pending::{AskedBy, Asker, CallState, PausedCall, PausedEnd, Pending, Question, name_of};
 use crate::transitions::CallEnd;
 use crate::translation::for_modern::{InputRequest, Need, digest, input_required, may_be_continued};
@@ -31,6 +32,11 @@ impl Core {
             Ok(call) => call,
             Err(error) => return self.refuse_backend(launch, &id, &error),
         };
+        let principal = self.clients.get(&client).map_or(Principal::OWNER, |c| c.principal());
+        if !self.may_store_question(principal, call, message) {
+            let error = self.too_much_paused(launch.backend);
+            return self.refuse_backend(launch, &id, &error);
+        }
         if !self.ask_in_call(call, launch, client, &id, message) {
             let error = self.not_declared(launch.backend, &message.method_name(), need.as_ref());
             self.refuse_backend(launch, &id, &error);
@@ -64,7 +70,7 @@ impl Core {
         self.questions.insert(question, Question::new(client, by, name_of(message), self.clock.now(), None));
         match self.paused.get_mut(call) {
             Some(paused) => paused.questions.push((question, request)),
-            None => self.pause(call, vec![(question, request)]),
+            None => self.pause(call, vec![(question, request)], None),
         }
         true
     }
@@ -127,9 +133,10 @@ impl Core {
         (self.pending.ids(is_open), paused.map(|it| it.0).collect())
     }
 
-    /// Answers a call with `input_required` and pauses it.
-    pub(super) fn pause(&mut self, minted: u64, questions: Vec<(u64, InputRequest)>) {
-        // The call keeps its turn and its permit, since the server is still working on it.
+    /// Answers a call `input_required`, and lets it wait for its client, until this time or for as long as clients may
+    /// take.
+    pub(super) fn pause(&mut self, minted: u64, questions: Vec<(u64, InputRequest)>, until: Option<Moment>) {
+        // Its turn and its permit remain: the server is still at work on it.
         let Some(mut pending) = self.pending.take(minted) else { return };
         let known = pending.client().and_then(|client| self.clients.get(&client));
         let (Some(c), Some(digest)) = (known, pending.words().map(digest)) else {
@@ -137,7 +144,7 @@ impl Core {
         };
         let (client, principal, server, dialect) = (c.id(), c.principal(), c.server(), c.dialect());
         let since = self.clock.now();
-        let expires = since + c.settings().input_timeout;
+        let expires = until.unwrap_or(since + c.settings().input_timeout);
         let requests: Vec<InputRequest> = questions.iter().map(|(_, request)| request.clone()).collect();
         let call =
             PausedCall { client, principal, server, digest, since, expires, round: 0, questions, end: None };
@@ -196,9 +203,12 @@ impl Core {
         answer: Message,
         failed: bool,
     ) {
+        let Some(principal) = self.paused.get_mut(minted).map(|call| call.principal) else { return };
+        let fits = self.may_store_answer(principal, &pending, &answer);
+        let answer = fits.then_some((answer, failed));
         let Some(call) = self.paused.get_mut(minted) else { return };
         let expires = call.expires;
-        call.end = Some(PausedEnd { launch, pending, answer, failed });
+        call.end = Some(PausedEnd { launch, pending, answer });
         self.clock.wake_at(expires);
     }
 

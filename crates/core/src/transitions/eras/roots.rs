@@ -34,8 +34,10 @@ impl Core {
         let Some(call) = self.only_call(backend, client) else { return false };
         let is_known = c.shown_roots().is_some_and(|shown| shown.count_in(Some(call)));
         let open = self.questions.iter().filter(|(_, asked)| asked.is_of(backend)).count();
-        let may_wait = open < self.settings.limits.asked_per_backend && self.may_pause(c.principal());
-        // Other users of the process would share roots that are not theirs.
+        let may_wait = open < self.settings.limits.asked_per_backend
+            && self.may_pause(c.principal())
+            && self.may_store_question(c.principal(), call, message);
+        // Others would have to share the answer, and have not been asked.
         if is_known || !may_wait || self.has_other_users(client, b) {
             return false;
         }

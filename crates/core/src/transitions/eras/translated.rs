@@ -9,10 +9,10 @@ use crate::ids::{BackendId, Launch};
 use crate::messages::own_message;
 use crate::pending::{Asker, Pending};
 use crate::settings::{EraChoice, ServerSettings};
-use crate::translation::{Step, Translator};
+use crate::translation::{Step, TranslatedProcess, Translator};
 use bytes::Bytes;
 use std::time::Duration;
-use switchboard_protocol::{Era, Message, Method, Outgoing, Part, RawId};
+use switchboard_protocol::{Era, Kind, Message, Method, Outgoing, Part, RawId};
 
 /// Error codes with which a modern-only server may refuse `initialize`: unknown method, missing declaration, missing
 /// headers, unsupported version.
@@ -29,19 +29,23 @@ impl Core {
         let settings = b.settings().clone();
         let translator = match settings.era {
             EraChoice::Fixed(Era::Legacy) => return,
-            EraChoice::Fixed(Era::Modern) => Translator::for_legacy(self.settings.started),
+            EraChoice::Fixed(Era::Modern) => Translator::for_legacy(self.translated_process(launch)),
             EraChoice::Auto => {
-                let started = self.settings.started;
+                let process = self.translated_process(launch);
                 let Some(origin) = self.origin(launch.backend) else { return };
                 if !origin.take_suspicion() && !origin.is_modern_only(now) {
                     return;
                 }
-                Translator::in_doubt(Self::patience_with(&settings), started)
+                Translator::in_doubt(Self::patience_with(&settings), process)
             }
         };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.translate(translator);
         }
+    }
+
+    fn translated_process(&self, launch: Launch) -> TranslatedProcess {
+        TranslatedProcess { started: self.settings.started, launch }
     }
 
     pub(crate) fn is_translated(&self, backend: BackendId) -> bool {
@@ -70,7 +74,7 @@ impl Core {
         let Some(initialize) = self.refused_handshake(launch, &message) else { return Some(message) };
         let within = (Self::patience_with(&self.settings_of(launch.backend)), self.clock.now());
         let (translator, steps) =
-            Translator::after_refusal(&initialize, message, within, self.settings.started)?;
+            Translator::after_refusal(&initialize, message, within, self.translated_process(launch))?;
         self.backends.get_mut(&launch.backend)?.translate(translator);
         self.take_steps(launch, steps);
         None
@@ -180,8 +184,14 @@ impl Core {
         let level = self.level_for(&message);
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
-        let steps =
+        let mut steps =
             b.translator_mut().map(|it| it.outbound(&message, level.as_deref(), now)).unwrap_or_default();
+        if message.kind() == Kind::Notification {
+            steps.retain(|step| match step {
+                Step::ToServer(out) if !out.is_request() => self.admits_notice(launch.backend, out),
+                _ => true,
+            });
+        }
         self.take_steps(launch, steps);
     }
 

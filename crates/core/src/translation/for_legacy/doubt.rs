@@ -3,7 +3,8 @@
 
 use super::{Call, CallState, ForLegacy, Step};
 use crate::moment::Moment;
-use std::time::{Duration, SystemTime};
+use crate::translation::TranslatedProcess;
+use std::time::Duration;
 use switchboard_protocol::{Message, Outgoing, Part, RawId};
 
 /// State of a server whose answer to `server/discover` decides its era.
@@ -45,20 +46,20 @@ impl Doubt {
 }
 
 impl ForLegacy {
-    pub(in crate::translation) fn in_doubt(patience: Option<Duration>, started: SystemTime) -> Self {
-        Self { doubt: Doubt::new(Otherwise::Handshake(None), patience), ..Self::new(started) }
+    pub(in crate::translation) fn in_doubt(patience: Option<Duration>, process: TranslatedProcess) -> Self {
+        Self { doubt: Doubt::new(Otherwise::Handshake(None), patience), ..Self::new(process) }
     }
 
     pub(in crate::translation) fn after_refusal(
         initialize: &Message,
         refusal: Message,
         (patience, now): (Option<Duration>, Moment),
-        started: SystemTime,
+        process: TranslatedProcess,
     ) -> Option<(Self, Step)> {
         let minted = refusal.part(Part::Id).and_then(RawId::minted)?;
         let doubt = Doubt::new(Otherwise::Refusal(refusal), patience);
-        // The process may know earlier ids, so the numbers continue from the minted id.
-        let mut it = Self { doubt, now, numbers: minted, ..Self::new(started) };
+        // The process may have been asked before, so an id must not begin anew.
+        let mut it = Self { doubt, now, numbers: minted, ..Self::new(process) };
         it.speaker.greet(initialize);
         let step = it.discover(minted, initialize);
         Some((it, step))

@@ -4,11 +4,12 @@
 use super::task_state::is_error;
 use crate::moment::Moment;
 use crate::text::dates::Timestamp;
+use crate::translation::id_prefix;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_protocol::{ErrorKind, Method};
+use std::time::{Duration, SystemTime};
+use switchboard_protocol::{ErrorKind, Method, RawId};
 
 /// Limits on the stored results of one process. The newest result is always kept.
 const MAX_KEPT: usize = 64;
@@ -19,9 +20,6 @@ const MAX_KEPT_BYTES: usize = 16 << 20;
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
 const MIN_KEPT_FOR: Duration = Duration::from_secs(10);
 const MAX_KEPT_FOR: Duration = Duration::from_secs(60 * 60);
-
-/// Prefix of the ids of these tasks.
-const PREFIX: &str = "switchboard-";
 
 #[derive(Debug)]
 pub(super) struct Kept {
@@ -63,10 +61,9 @@ impl Kept {
 
     /// Keeps the result of the call with this minted id. Returns the `CreateTaskResult` for its client.
     pub(super) fn keep(&mut self, minted: u64, result: &RawValue, wish: TaskWish, now: Moment) -> String {
-        // The start time keeps ids apart from those of earlier daemons, which clients may still use.
-        let start = self.started.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let kept = KeptResult {
-            id: format!("{PREFIX}{start}-{minted}"),
+            // Clients may still know ids of other daemons.
+            id: format!("{}{minted}", id_prefix(self.started)),
             result: result.get().to_owned(),
             status: if is_error(result) { "failed" } else { "completed" },
             created: self.started + now.since_start(),
@@ -87,9 +84,11 @@ impl Kept {
 
     /// Answers a request for a task: with a result, or an error. `None` if it is a task of the server.
     pub(super) fn answer(&self, method: Method, task: &str) -> Option<Result<String, String>> {
-        let id = task.strip_prefix(PREFIX).map(|_| task)?;
-        let Some(kept) = self.results.iter().find(|kept| kept.id == id) else {
-            return Some(Err(refusal(&format!("Unknown task: {id}. Its result is no longer kept"))));
+        let minted = task.strip_prefix(&id_prefix(self.started))?;
+        // Servers may give their tasks similar names, above all another Switchboard.
+        RawId::minted(minted.as_bytes())?;
+        let Some(kept) = self.results.iter().find(|kept| kept.id == task) else {
+            return Some(Err(refusal(&format!("Unknown task: {task}. Its result is no longer kept"))));
         };
         Some(match method {
             Method::TaskResult => Ok(kept.result.clone()),
@@ -130,6 +129,7 @@ pub(super) fn refusal(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::UNIX_EPOCH;
 
     fn at(seconds: u64) -> Moment {
         Moment::after_start(Duration::from_secs(seconds))
@@ -169,7 +169,19 @@ mod tests {
             assert!(refused.contains("-32602") && refused.contains(status), "{refused}");
             kept.expire(at(80));
         }
-        assert_eq!(kept.answer(Method::TasksGet, "of-the-server"), None);
+    }
+
+    /// Servers choose the ids of their tasks.
+    #[test]
+    fn similar_ids_are_those_of_the_server() {
+        let kept = kept();
+        for id in ["t", "switchboard-", "switchboard-7", "switchboard-8640000-3", "switchboard-86400000-"] {
+            assert_eq!(kept.answer(Method::TasksGet, id), None, "{id}");
+        }
+        for id in ["switchboard-86400000-x", "switchboard-86400000-03", "switchboard-86400000-3-4"] {
+            assert_eq!(kept.answer(Method::TaskResult, id), None, "{id}");
+        }
+        assert!(matches!(kept.answer(Method::TasksGet, "switchboard-86400000-3"), Some(Err(_))));
     }
 
     #[test]

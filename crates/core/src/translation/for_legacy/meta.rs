@@ -150,6 +150,10 @@ impl Speaker {
         } else if is_object(Part::Params) {
             if is_object(Part::Meta) {
                 insert(request, Part::Meta, &members, &mut out);
+            } else {
+                // Some clients write absent members as null.
+                let declaration = [b"{", &members[..], b"}"].concat();
+                out.replace(request.span(Part::Meta), Patch::Text(declaration.into()));
             }
             if !more.is_empty() {
                 insert(request, Part::Params, more, &mut out);

@@ -2,7 +2,8 @@
 //! declaration of the client, and `input_required` becomes requests to the client that made the call.
 //!
 //! # Layout
-//! - `welcome`: the answer to `initialize`. `doubt`: servers that may not be modern.
+//! - `welcome`: the answer to `initialize`. `doubt`: servers that may not speak the modern era.
+//! - `call`: a request that the core waits for.
 //! - `meta`: the declaration in each request.
 //! - `schemas`: schemas of structured content.
 //! - `results`: results without the members of the modern era.
@@ -25,22 +26,22 @@ mod listens;
 mod doubt;
 mod kept;
 mod tasks;
+mod call;
 mod task_requests;
 mod questions;
 mod subscriptions;
 
 use super::for_modern::may_be_continued;
-use super::{FIRST_OWN_ID, Step, json};
+use super::{FIRST_OWN_ID, Step, TranslatedProcess, json};
 use crate::messages::own_message;
 use crate::moment::Moment;
+use call::{Call, CallState};
 use doubt::Doubt;
 use inputs::Inputs;
-use kept::{Kept, TaskWish};
+use kept::Kept;
 use listens::Listens;
 use meta::Speaker;
-use rounds::Asking;
 use std::collections::{HashMap, VecDeque};
-use std::time::SystemTime;
 use switchboard_protocol::{ErrorKind, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 use task_requests::without_wish;
 use tasks::CallTask;
@@ -51,6 +52,7 @@ const MAX_CANCELLED: usize = 64;
 /// Translator for legacy clients.
 #[derive(Debug)]
 pub(crate) struct ForLegacy {
+    process: TranslatedProcess,
     speaker: Speaker,
     /// Open requests of the core, by minted id.
     calls: HashMap<u64, Call>,
@@ -73,50 +75,10 @@ pub(crate) struct ForLegacy {
     now: Moment,
 }
 
-/// An open request of the core.
-#[derive(Debug)]
-struct Call {
-    request: Message,
-    /// The level of log messages that its client has set, as JSON.
-    level: Option<Vec<u8>>,
-    rounds: u32,
-    /// Set if the client requested a task.
-    wish: Option<TaskWish>,
-    task: Option<CallTask>,
-    /// Whether the client has cancelled the call. The server may still answer.
-    is_cancelled: bool,
-    state: CallState,
-}
-
-#[derive(Debug)]
-enum CallState {
-    /// Sent to the server under this id.
-    Sent(u64),
-    /// Waits for the client's answers.
-    Asking(Asking),
-    /// The server works on the task of the call; the next poll is at this time.
-    Polling(Moment),
-    /// Waits for the answer to `tasks/get` with this id.
-    Polled(u64),
-    /// Waits for the answer to `tasks/update` with this id.
-    Updating(u64),
-}
-
-impl Call {
-    fn new(request: Message, level: Option<&[u8]>, sent_as: u64) -> Self {
-        let (level, state) = (level.map(<[u8]>::to_vec), CallState::Sent(sent_as));
-        Self { request, level, rounds: 0, wish: None, task: None, is_cancelled: false, state }
-    }
-
-    fn is_handshake(&self) -> bool {
-        self.request.method() == Method::Initialize
-    }
-}
-
 impl ForLegacy {
-    /// `started`: calendar time at the start of the program.
-    pub(super) fn new(started: SystemTime) -> Self {
+    pub(super) fn new(process: TranslatedProcess) -> Self {
         Self {
+            process,
             speaker: Speaker::default(),
             calls: HashMap::new(),
             repeated: HashMap::new(),
@@ -124,7 +86,7 @@ impl ForLegacy {
             listens: Listens::default(),
             offers_tasks: false,
             inputs: Inputs::default(),
-            kept: Kept::new(started),
+            kept: Kept::new(process.started),
             doubt: None,
             cancelled: VecDeque::new(),
             numbers: 0,
@@ -180,7 +142,12 @@ impl ForLegacy {
         polls.chain(others.into_iter().flatten()).min()
     }
 
-    /// The core's id for a request that the server knows under this id.
+    /// Number of bytes that are kept for the request with this minted id.
+    pub(super) fn bytes_kept(&self, minted: u64) -> usize {
+        self.calls.get(&minted).map_or(0, Call::bytes_kept)
+    }
+
+    /// The minted id of the request that the server knows under this id.
     pub(super) fn minted_of(&self, number: u64) -> u64 {
         self.repeated.get(&number).copied().unwrap_or(number)
     }
@@ -252,6 +219,7 @@ impl ForLegacy {
                 let mut out = Outgoing::of(message);
                 out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(*id)));
                 call.is_cancelled = true;
+                call.forget_params();
                 self.expect_late(minted);
                 return vec![Step::ToServer(out)];
             }
@@ -402,6 +370,13 @@ fn cancel_question(number: u64) -> Step {
 fn cancel(number: u64) -> Outgoing {
     Outgoing::notification(Method::Cancelled, cancel_text(number).into())
 }
+
+/// The process of translators in tests.
+#[cfg(test)]
+const PROCESS: TranslatedProcess = TranslatedProcess {
+    started: std::time::UNIX_EPOCH,
+    launch: crate::ids::Launch { backend: crate::ids::BackendId(4), number: 2 },
+};
 
 #[cfg(test)]
 mod tests;

@@ -70,7 +70,7 @@ fn act() -> impl Strategy<Value = Act> {
 impl Talk {
     fn new() -> Self {
         let mut talk = Self {
-            it: ForLegacy::new(std::time::UNIX_EPOCH),
+            it: ForLegacy::new(PROCESS),
             now: Moment::default(),
             at_server: Vec::new(),
             at_client: Vec::new(),

@@ -38,7 +38,7 @@ impl ForLegacy {
         }
         let related = call.task.as_ref().and_then(CallTask::known_id).map(str::to_owned);
         let numbers: Vec<u64> = wanted.requests.iter().map(|_| self.number()).collect();
-        let Some((asking, questions)) = wanted.questions(&numbers, related.as_deref()) else {
+        let Some((asking, questions)) = wanted.questions(&numbers, self.process, related.as_deref()) else {
             return self.fail(minted, UNREADABLE);
         };
         self.asked.extend(asking.open().map(|number| (number, minted)));

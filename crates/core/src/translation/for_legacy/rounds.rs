@@ -4,6 +4,7 @@
 use super::json;
 use super::task_state::related;
 use crate::messages::own_message;
+use crate::translation::TranslatedProcess;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -63,13 +64,19 @@ impl<'a> Wanted<'a> {
         self.requests.is_empty() && self.state.is_none()
     }
 
-    /// The questions under these ids, one for each request; `None` if one cannot be built. `task`: the JSON id of a task
-    /// that the client knows, which the questions name.
-    pub(super) fn questions(self, numbers: &[u64], task: Option<&str>) -> Option<(Asking, Vec<Message>)> {
+    /// The questions of this process under these numbers, one for each request; `None` if one cannot be asked. They name
+    /// this task, whose id is JSON, if they belong to one that the client knows.
+    pub(super) fn questions(
+        self,
+        numbers: &[u64],
+        process: TranslatedProcess,
+        task: Option<&str>,
+    ) -> Option<(Asking, Vec<Message>)> {
         let mut asking = Asking { state: self.state.map(|it| it.get().to_owned()), questions: Vec::new() };
         let mut messages = Vec::new();
         for ((key, request), &number) in self.requests.into_iter().zip(numbers) {
-            let params = request.params.map(|params| with_elicitation_id(params.get(), number));
+            let params =
+                request.params.map(|params| with_elicitation_id(params.get(), &process.unique_id(number)));
             let params = params.or(task.map(|_| "{}".into()));
             let params = params.map(|params| format!(r#","params":{params}"#)).unwrap_or_default();
             let method = request.method.get();
@@ -87,8 +94,9 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The parameters of a question, with the `elicitationId` that legacy clients require for a URL. The modern era has none.
-fn with_elicitation_id(params: &str, number: u64) -> Cow<'_, str> {
+/// The parameters of a question, with the `elicitationId` that legacy clients demand for a URL: this one, since the modern
+/// era has none. It must be unlike those of all servers of the client.
+fn with_elicitation_id<'a>(params: &'a str, own: &str) -> Cow<'a, str> {
     #[derive(Deserialize)]
     struct Elicitation<'a> {
         mode: String,
@@ -98,7 +106,7 @@ fn with_elicitation_id(params: &str, number: u64) -> Cow<'_, str> {
     let lacks_it = serde_json::from_str::<Elicitation<'_>>(params)
         .is_ok_and(|elicitation| elicitation.mode == "url" && elicitation.id.is_none());
     match params.strip_prefix('{').filter(|_| lacks_it) {
-        Some(members) => format!(r#"{{"elicitationId":"{number}",{members}"#).into(),
+        Some(members) => format!(r#"{{"elicitationId":"{own}",{members}"#).into(),
         None => params.into(),
     }
 }
@@ -115,7 +123,11 @@ impl Asking {
         }
     }
 
-    /// The members of `params` that continue the call.
+    pub(super) fn answer_bytes(&self) -> usize {
+        self.questions.iter().filter_map(|it| it.answer.as_ref()).map(String::len).sum()
+    }
+
+    /// The members of `params` with which the call goes on.
     pub(super) fn input(&self) -> Vec<u8> {
         let answers =
             self.questions.iter().filter_map(|it| Some(format!("{}:{}", it.key, it.answer.as_ref()?)));

@@ -8,7 +8,9 @@ use serde_json::value::RawValue;
 
 /// Members of a schema that apply only at its root, where references are resolved.
 const ROOT_MEMBERS: [&str; 4] = ["$schema", "$id", "$defs", "definitions"];
-/// Prefixes of references to these members.
+/// Members of a schema whose values are references.
+const REFERENCE_MEMBERS: [&str; 2] = [r#""$ref""#, r#""$dynamicRef""#];
+/// References that lead to these members.
 const ROOT_REFERENCES: [&str; 3] = ["#/$defs/", "#/%24defs/", "#/definitions/"];
 
 /// Values that a schema describes, as far as its `type` says.
@@ -74,13 +76,14 @@ pub(super) fn wrapped(own: &RawValue) -> Option<String> {
 
 /// A schema, or members of one, with references to the root redirected to this place.
 fn moved(text: &str, place: &str) -> String {
-    const KEY: &str = r#""$ref""#;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once(KEY) {
-        out.extend([before, KEY]);
+    while let Some(at) = rest.find(r#""$"#) {
+        let key = REFERENCE_MEMBERS.iter().find(|key| rest[at..].starts_with(**key));
+        let (before, after) = rest.split_at(at + key.map_or(2, |key| key.len()));
+        out.push_str(before);
         rest = after;
-        let Some(value) = after.trim_start().strip_prefix(':') else { continue };
+        let Some(value) = key.and_then(|_| after.trim_start().strip_prefix(':')) else { continue };
         let mut strings = serde_json::Deserializer::from_str(value).into_iter::<String>();
         let Some(Ok(reference)) = strings.next() else { continue };
         let is_of_root = ROOT_REFERENCES.iter().any(|known| reference.starts_with(known));

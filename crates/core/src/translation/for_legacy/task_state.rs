@@ -41,7 +41,8 @@ pub(super) struct TaskState<'a> {
     pub(super) task_id: &'a RawValue,
     pub(super) status: String,
     pub(super) status_message: Option<String>,
-    poll_interval_ms: Option<u64>,
+    #[serde(borrow)]
+    poll_interval_ms: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) result: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -54,7 +55,9 @@ impl<'a> TaskState<'a> {
     }
 
     pub(super) fn interval(&self) -> Duration {
-        let interval = self.poll_interval_ms.map_or(DEFAULT_INTERVAL, Duration::from_millis);
+        // JSON has no integers, and some languages write all numbers with a fraction.
+        let millis = self.poll_interval_ms.and_then(|interval| interval.get().parse::<f64>().ok());
+        let interval = millis.map_or(DEFAULT_INTERVAL, |millis| Duration::from_millis(millis as u64));
         interval.clamp(MIN_INTERVAL, MAX_INTERVAL)
     }
 
@@ -194,7 +197,26 @@ mod tests {
     }
 
     #[test]
-    fn other_results_are_not_tasks() {
+    fn interval_is_any_number() {
+        for (interval, millis) in [
+            ("5000", 5_000),
+            ("5000.0", 5_000),
+            ("5e3", 5_000),
+            ("0.5", 100),
+            ("-1", 100),
+            ("1e999", 60_000),
+            ("123456789012345678901234567890", 60_000),
+            ("null", 1_000),
+            ("\"soon\"", 1_000),
+        ] {
+            let task = answer(&format!(r#"{{"taskId":"t","status":"working","pollIntervalMs":{interval}}}"#));
+            let state = TaskState::of(&task).expect(interval);
+            assert_eq!(state.interval(), Duration::from_millis(millis), "{interval}");
+        }
+    }
+
+    #[test]
+    fn other_results_are_no_tasks() {
         for result in ["5", "{}", r#"{"taskId":"t"}"#, r#"{"taskId":"t","status":"asleep"}"#] {
             check(result, None);
         }

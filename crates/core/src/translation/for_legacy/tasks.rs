@@ -64,6 +64,7 @@ impl ForLegacy {
             return vec![self.cancel_task(&task)];
         }
         call.task = Some(task);
+        call.forget_params();
         self.poll_later(minted)
     }
 

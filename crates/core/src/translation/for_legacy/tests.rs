@@ -46,8 +46,7 @@ impl Desk {
 
     /// A client of this version has greeted the server, which has not answered yet.
     fn speaking(version: &str) -> Self {
-        let mut desk =
-            Self { it: ForLegacy::new(std::time::UNIX_EPOCH), level: None, now: Moment::default() };
+        let mut desk = Self { it: ForLegacy::new(PROCESS), level: None, now: Moment::default() };
         let hello = json!({ "protocolVersion": version, "clientInfo": { "name": "c", "version": "1" },
             "capabilities": { "elicitation": {}, "tasks": {}, "roots": { "listChanged": true } } });
         let sent = desk.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));

@@ -17,7 +17,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// A translator whose server is greeted in the name of a client with these capabilities.
 fn greeted(capabilities: &str) -> ForLegacy {
-    let mut it = ForLegacy::new(std::time::SystemTime::UNIX_EPOCH);
+    let mut it = ForLegacy::new(PROCESS);
     let hello = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"2025-06-18","clientInfo":{{"name":"c","version":"1"}},"capabilities":{capabilities}}}}}"#
     );
@@ -29,7 +29,7 @@ fn greeted(capabilities: &str) -> ForLegacy {
 
 /// A translator whose server announces changes of tools, and the number of the subscription to them.
 fn listening() -> (ForLegacy, u64) {
-    let mut it = ForLegacy::new(std::time::SystemTime::UNIX_EPOCH);
+    let mut it = ForLegacy::new(PROCESS);
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}"#;
     it.outbound(&message(hello), None, Moment::default());
     let found = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}"#;

@@ -31,6 +31,10 @@ impl InputRequest {
         Some(Self { key, need, text: format!(r#"{{"method":{method},"params":{params}}}"#) })
     }
 
+    pub(crate) fn bytes_kept(&self) -> usize {
+        self.key.len() + self.text.len()
+    }
+
     pub(crate) fn need(&self) -> &Need {
         &self.need
     }

@@ -211,7 +211,11 @@ impl EraWorld {
         let server = self.processes[&launch].server;
         let call = self.root_of(number);
         self.stats.count(if call == number { "pauses" } else { "pauses_again" });
-        let expires = self.now + self.settings.servers[server].input_timeout;
+        // A continuation without an answer gets no more time.
+        let is_stalled = self.turn.remaining.is_some() && self.turn.answered.is_empty();
+        let before = self.own.pauses.iter().rfind(|it| is_stalled && it.launch == launch && it.call == call);
+        let fresh = self.now + self.settings.servers[server].input_timeout;
+        let expires = before.map_or(fresh, |before| before.expires);
         let state = result["requestState"].as_str().unwrap_or_default().to_owned();
         let (more, is_over, held) = (Vec::new(), false, None);
         // The client may have declared other capabilities before the question.

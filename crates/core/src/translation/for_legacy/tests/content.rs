@@ -44,7 +44,7 @@ fn is_valid(value: &Value, schema: &Value, root: &Value, depth: u32) -> bool {
             let mut members = it.as_object().unwrap().iter();
             members.all(|(key, it)| value.get(key).is_none_or(|member| valid(member, it)))
         }),
-        "$ref" => {
+        "$ref" | "$dynamicRef" => {
             let found = it.as_str().and_then(|it| root.pointer(it.strip_prefix('#')?));
             let found = found.unwrap_or_else(|| panic!("{it} is not in {root}"));
             depth > 0 && is_valid(value, found, root, depth - 1)
@@ -84,6 +84,16 @@ fn schema_and_content_are_wrapped_alike() {
         (json!({ "type": ["object", "null"] }), vec![json!({ "a": 1 }), json!(null)], vec![]),
         (json!({ "type": ["array", "null"] }), vec![json!([1]), json!(null)], vec![json!("x")]),
         (json!({ "type": "array", "items": { "$ref": "#" } }), vec![json!([[], [[]]])], vec![json!([1])]),
+        (
+            json!({ "type": "array", "items": { "$dynamicRef": "#" } }),
+            vec![json!([[], [[]]])],
+            vec![json!([1])],
+        ),
+        (
+            json!({ "anyOf": [{ "type": "null" }, { "items": { "$dynamicRef": "#/anyOf/0" }, "type": "array" }] }),
+            vec![json!(null), json!([null])],
+            vec![json!([1])],
+        ),
         (
             json!({ "const": 7, "$schema": "s", "$id": "https://x/y" }),
             vec![json!(7)],

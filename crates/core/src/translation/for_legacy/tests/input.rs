@@ -74,7 +74,7 @@ fn question_for_a_url_has_an_id() {
         let ask = json!({ "method": "elicitation/create", "params": params });
         let result = json!({ "resultType": "input_required", "inputRequests": { "k": ask } });
         let asked = desk.hear(json!({ "jsonrpc": "2.0", "id": 2, "result": result }));
-        let number = asked[0].1["id"].to_string();
+        let number = format!("switchboard-0-4.2-{}", asked[0].1["id"]);
         let is_minted = params["mode"] == "url" && expected.is_null();
         let expected = if is_minted { json!(number) } else { expected };
         assert_eq!(asked[0].1["params"]["elicitationId"], expected, "{params}");
