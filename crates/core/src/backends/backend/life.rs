@@ -151,6 +151,16 @@ impl Backend {
         self.lifecycle.record_spawn(launch, pid)
     }
 
+    /// Records that a process has ended, before its end is handled.
+    pub(crate) fn note_end(&mut self, launch: Launch) {
+        self.lifecycle.note_end(launch);
+    }
+
+    /// Whether this process has ended.
+    pub(crate) fn has_ended(&self, launch: Launch) -> bool {
+        self.lifecycle.has_ended(launch)
+    }
+
     pub(crate) fn become_ready(&mut self, launch: Launch, now: Moment) {
         self.lifecycle.become_ready(launch, now);
         self.touch(now);
