@@ -50,9 +50,9 @@ impl Translator {
     }
 
     /// For a server that is thought to speak the modern era. If it does not, or does not answer in time, it gets the
-    /// handshake.
-    pub(crate) fn in_doubt(patience: Option<Duration>, started: SystemTime) -> Self {
-        Self::ForLegacy(Box::new(ForLegacy::in_doubt(patience, started)))
+    /// handshake. `spent`: the number of ids that earlier translators of the process have used.
+    pub(crate) fn in_doubt(patience: Option<Duration>, started: SystemTime, spent: u64) -> Self {
+        Self::ForLegacy(Box::new(ForLegacy::in_doubt(patience, started, spent)))
     }
 
     /// For a server that refuses the handshake: asks whether it speaks the modern era. If it does not, its refusal stands.
@@ -61,9 +61,17 @@ impl Translator {
         refusal: Message,
         within: (Option<Duration>, Moment),
         started: SystemTime,
+        spent: u64,
     ) -> Option<(Self, Vec<Step>)> {
-        let (it, step) = ForLegacy::after_refusal(initialize, refusal, within, started)?;
+        let (it, step) = ForLegacy::after_refusal(initialize, refusal, within, started, spent)?;
         Some((Self::ForLegacy(Box::new(it)), vec![step]))
+    }
+
+    /// The number of its own ids so far.
+    pub(crate) fn spent_ids(&self) -> u64 {
+        match self {
+            Self::ForLegacy(it) => it.spent_ids(),
+        }
     }
 
     pub(crate) fn is_in_doubt(&self) -> bool {

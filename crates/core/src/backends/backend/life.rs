@@ -138,6 +138,7 @@ impl Backend {
         self.roots.forget_questions();
         self.level = None;
         self.translator = None;
+        self.spent_ids = 0;
         self.own_listen = OwnListen::default();
         self.late_logs = LateLogs::default();
         // Tasks ended with the previous process; the next may reuse their ids.

@@ -26,7 +26,7 @@ impl Core {
         if b.is_translated() || b.handshake().era() != Era::Legacy {
             return;
         }
-        let settings = b.settings().clone();
+        let (settings, spent) = (b.settings().clone(), b.spent_ids());
         let translator = match settings.era {
             EraChoice::Fixed(Era::Legacy) => return,
             EraChoice::Fixed(Era::Modern) => Translator::for_legacy(self.settings.started),
@@ -36,7 +36,7 @@ impl Core {
                 if !origin.take_suspicion() && !origin.is_modern_only(now) {
                     return;
                 }
-                Translator::in_doubt(Self::patience_with(&settings), started)
+                Translator::in_doubt(Self::patience_with(&settings), started, spent)
             }
         };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
@@ -70,8 +70,9 @@ impl Core {
     pub(crate) fn ask_for_modern(&mut self, launch: Launch, message: Message) -> Option<Message> {
         let Some(initialize) = self.refused_handshake(launch, &message) else { return Some(message) };
         let within = (Self::patience_with(&self.settings_of(launch.backend)), self.clock.now());
+        let spent = self.backends.get(&launch.backend)?.spent_ids();
         let (translator, steps) =
-            Translator::after_refusal(&initialize, message, within, self.settings.started)?;
+            Translator::after_refusal(&initialize, message, within, self.settings.started, spent)?;
         self.backends.get_mut(&launch.backend)?.translate(translator);
         self.take_steps(launch, steps);
         None

@@ -45,8 +45,13 @@ impl Doubt {
 }
 
 impl ForLegacy {
-    pub(in crate::translation) fn in_doubt(patience: Option<Duration>, started: SystemTime) -> Self {
-        Self { doubt: Doubt::new(Otherwise::Handshake(None), patience), ..Self::new(started) }
+    pub(in crate::translation) fn in_doubt(
+        patience: Option<Duration>,
+        started: SystemTime,
+        spent: u64,
+    ) -> Self {
+        let doubt = Doubt::new(Otherwise::Handshake(None), patience);
+        Self { doubt, numbers: spent, ..Self::new(started) }
     }
 
     pub(in crate::translation) fn after_refusal(
@@ -54,11 +59,12 @@ impl ForLegacy {
         refusal: Message,
         (patience, now): (Option<Duration>, Moment),
         started: SystemTime,
+        spent: u64,
     ) -> Option<(Self, Step)> {
         let minted = refusal.part(Part::Id).and_then(RawId::minted)?;
         let doubt = Doubt::new(Otherwise::Refusal(refusal), patience);
         // The process may have been asked before, so an id must not begin anew.
-        let mut it = Self { doubt, now, numbers: minted, ..Self::new(started) };
+        let mut it = Self { doubt, now, numbers: minted.max(spent), ..Self::new(started) };
         it.speaker.greet(initialize);
         let step = it.discover(minted, initialize);
         Some((it, step))

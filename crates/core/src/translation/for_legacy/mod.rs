@@ -184,6 +184,10 @@ impl ForLegacy {
         self.repeated.get(&number).copied().unwrap_or(number)
     }
 
+    pub(super) fn spent_ids(&self) -> u64 {
+        self.numbers
+    }
+
     fn number(&mut self) -> u64 {
         self.numbers += 1;
         FIRST_OWN_ID + self.numbers
