@@ -88,6 +88,9 @@ impl EraWorld {
         let (verb, id) = (request.verb, request.id.clone());
         let is_said = self.turn.answering.as_ref().is_some_and(|(meant, _)| *meant == number);
         let answering = if is_said { self.turn.answering.take() } else { None };
+        let held = self.ledger.requests[number].own.held.take().map(|text| (number, text));
+        let answering = answering.or(held);
+        let request = &self.ledger.requests[number];
         if request.is_cancelled && (verb == EraVerb::Listen || answering.is_none()) {
             return Err(format!("{client} took {id} back, and gets {text}"));
         }

@@ -168,8 +168,9 @@ impl EraWorld {
             && !self.may_ask_late(launch)
             && is_unknown
             && is_steady;
-        (is_quiet && is_call && is_declared && is_one && c.manner == Manner::Modern && c.is_there())
-            .then_some(only)
+        // One that sends nothing more cannot answer.
+        let is_here = c.manner == Manner::Modern && c.presence == Presence::Here;
+        (is_quiet && is_call && is_declared && is_one && is_here).then_some(only)
     }
 
     /// A client's call is answered `input_required` by us.
@@ -214,9 +215,14 @@ impl EraWorld {
         let expires = self.now + self.settings.servers[server].input_timeout;
         let state = result["requestState"].as_str().unwrap_or_default().to_owned();
         let (more, is_over, held) = (Vec::new(), false, None);
-        // Its client may have declared something else before it is asked.
-        let request = &self.ledger.requests[number];
-        let is_shaken = self.clients[&client].abilities != request.abilities;
+        // Its client may have declared something else before it is asked, in a request that waits.
+        let abilities = self.ledger.requests[number].abilities;
+        let declares_other = |number: &usize| {
+            let request = &self.ledger.requests[*number];
+            request.is_modern && request.abilities != abilities
+        };
+        let is_shaken = self.clients[&client].abilities != abilities
+            || self.ledger.open_of(client).iter().any(declares_other);
         self.own.pauses.push(Pause {
             client,
             launch,
@@ -330,6 +336,7 @@ impl EraWorld {
         }
         let (answered, remaining) = (turn.answered.clone(), turn.remaining.clone());
         let held = turn.answering.is_some();
+        self.ledger.requests[number].own.held = turn.answering.as_ref().map(|(_, text)| text.clone());
         let last = self.heir_of(call);
         self.ledger.requests[last].own.heir = Some(number);
         self.ledger.requests[number].handed.push(launch);
