@@ -111,7 +111,7 @@ impl EraWorld {
                     Some(by) if self.is_for_modern(by, number) => is_completed(verb, &expected, &text)?,
                     Some(_) | None => expected.trim() == text.trim(),
                 };
-                if (is_single || failed) && verb != EraVerb::Initialize && !is_same {
+                if (is_single || failed || verb == EraVerb::Call) && verb != EraVerb::Initialize && !is_same {
                     return Err(format!("{client} should get\n  {expected}\nbut gets\n  {text}"));
                 }
                 self.stats.count("results");

@@ -161,8 +161,10 @@ impl EraWorld {
         let is_declared = request.abilities == method + 1 && c.abilities == request.abilities;
         // The stand-in of a client that has declared something else may have been replaced.
         let is_steady = !c.is_aggregate() || self.stats.get("other_capabilities") == 0;
-        // Known roots need no question.
-        let is_unknown = method + 1 != ROOTS || !c.has_shown;
+        // Known roots need no question, and a paused call counts as another one.
+        let is_paused =
+            self.own.pauses.iter().any(|it| it.launch == launch && !it.is_over && it.held.is_none());
+        let is_unknown = method + 1 != ROOTS || !(c.has_shown || is_paused);
         let is_one = self.clients.len() == 1
             && other.is_none()
             && !self.may_ask_late(launch)
