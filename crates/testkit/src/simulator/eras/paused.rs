@@ -122,7 +122,8 @@ impl EraWorld {
             // It comes with the next round of a call that is paused already.
             let pauses = self.own.pauses.iter_mut().filter(|it| it.launch == launch && !it.is_over);
             let pauses: Vec<&mut Pause> = pauses.filter(|it| it.held.is_none()).collect();
-            if pauses.is_empty() && self.processes[&launch].is_staying() {
+            // During a shutdown continuations are refused, and the call stays paused all the same.
+            if pauses.is_empty() && self.processes[&launch].is_staying() && !self.is_ending {
                 return Err(format!("{launch} asks q{ask}, and nobody hears of it"));
             }
             pauses.into_iter().for_each(|pause| pause.more.push(ask));
