@@ -51,6 +51,7 @@ mod eras_limits;
 mod eras_listens;
 mod eras_logs;
 mod eras_shared;
+mod eras_races;
 mod shared_roots;
 mod crowd;
 mod together;

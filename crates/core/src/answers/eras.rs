@@ -35,6 +35,16 @@ impl Core {
         }
     }
 
+    /// A request that no server has seen, and that belongs to an earlier handshake of its client.
+    pub(crate) fn superseded(&self) -> ErrorAnswer {
+        ErrorAnswer::new(
+            ErrorKind::BackendUnavailable,
+            "its client has made another handshake since this request",
+        )
+        .retryable(true)
+        .hint("send the request again, after `notifications/initialized`")
+    }
+
     /// A request about a task that is not its client's. Servers tell modern clients without the extension for tasks about that
     /// first, whatever the task.
     pub(crate) fn no_such_task(&self, request: &Message) -> ErrorAnswer {

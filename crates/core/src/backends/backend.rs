@@ -63,6 +63,8 @@ pub(crate) struct Backend {
     quarantine: Quarantine,
     /// Stands before the current process, if the process does not speak the era of its clients.
     translator: Option<Translator>,
+    /// The number of ids that earlier translators of the current process have used.
+    spent_ids: u64,
 }
 
 impl Backend {
@@ -102,6 +104,7 @@ impl Backend {
             breaker: Breaker::default(),
             quarantine: Quarantine::default(),
             translator: None,
+            spent_ids: 0,
         }
     }
 
@@ -168,8 +171,14 @@ impl Backend {
         self.own_listen.deadline()
     }
 
+    /// The number of ids that translators of the current process have used so far.
+    pub(crate) fn spent_ids(&self) -> u64 {
+        self.spent_ids
+    }
+
     pub(crate) fn translate_no_more(&mut self) {
-        self.translator = None;
+        // A later translator of the same process must not begin anew.
+        self.spent_ids = self.translator.take().map_or(self.spent_ids, |it| it.spent_ids());
     }
 
     pub(crate) fn key(&self) -> &BackendKey {

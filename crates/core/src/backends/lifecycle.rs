@@ -16,6 +16,8 @@ pub(crate) struct Lifecycle {
     pid: Option<u32>,
     /// Whether the last process was stopped because it was not needed.
     is_at_rest: bool,
+    /// The last process whose end was reported. The state may not have followed yet.
+    ended: Option<u32>,
 }
 
 impl Lifecycle {
@@ -27,6 +29,7 @@ impl Lifecycle {
             last_launch: now,
             pid: None,
             is_at_rest: true,
+            ended: None,
         }
     }
 
@@ -190,6 +193,16 @@ impl Lifecycle {
             | BackendState::Backoff { .. }
             | BackendState::Failed { .. } => false,
         }
+    }
+
+    /// Records that a process has ended, before its end is handled.
+    pub(super) fn note_end(&mut self, launch: Launch) {
+        self.ended = Some(launch.number);
+    }
+
+    /// Whether this process has ended, so that nothing can be stopped.
+    pub(super) fn has_ended(&self, launch: Launch) -> bool {
+        self.ended == Some(launch.number)
     }
 
     pub(super) fn become_ready(&mut self, launch: Launch, now: Moment) {

@@ -81,6 +81,8 @@ pub(crate) struct Client {
     roots: ClientRoots,
     declared: Declared,
     handshake: Handshake,
+    /// The minted id of the latest handshake that it has made itself; 0 if there is none.
+    latest_handshake: u64,
     leases: Leases,
     /// Requests that cannot be routed before the roots or the handshake are known.
     parked: VecDeque<Unrouted>,

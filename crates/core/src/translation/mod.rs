@@ -42,6 +42,8 @@ pub(crate) struct TranslatedProcess {
     /// The calendar time at the start of the program.
     pub(crate) started: SystemTime,
     pub(crate) launch: Launch,
+    /// Number of ids that earlier translators of the process have used.
+    pub(crate) spent_ids: u64,
 }
 
 impl TranslatedProcess {
@@ -85,6 +87,13 @@ impl Translator {
     ) -> Option<(Self, Vec<Step>)> {
         let (it, step) = ForLegacy::after_refusal(initialize, refusal, within, process)?;
         Some((Self::ForLegacy(Box::new(it)), vec![step]))
+    }
+
+    /// The number of its own ids so far.
+    pub(crate) fn spent_ids(&self) -> u64 {
+        match self {
+            Self::ForLegacy(it) => it.spent_ids(),
+        }
     }
 
     pub(crate) fn is_in_doubt(&self) -> bool {

@@ -138,6 +138,7 @@ impl Backend {
         self.roots.forget_questions();
         self.level = None;
         self.translator = None;
+        self.spent_ids = 0;
         self.own_listen = OwnListen::default();
         self.late_logs = LateLogs::default();
         // Tasks ended with the previous process; the next may reuse their ids.
@@ -149,6 +150,16 @@ impl Backend {
     /// Records that the process was started. Returns `false` if it is no longer wanted.
     pub(crate) fn record_spawn(&mut self, launch: Launch, pid: Option<u32>) -> bool {
         self.lifecycle.record_spawn(launch, pid)
+    }
+
+    /// Records that a process has ended, before its end is handled.
+    pub(crate) fn note_end(&mut self, launch: Launch) {
+        self.lifecycle.note_end(launch);
+    }
+
+    /// Whether this process has ended.
+    pub(crate) fn has_ended(&self, launch: Launch) -> bool {
+        self.lifecycle.has_ended(launch)
     }
 
     pub(crate) fn become_ready(&mut self, launch: Launch, now: Moment) {

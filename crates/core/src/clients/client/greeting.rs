@@ -166,9 +166,16 @@ impl Client {
         self.handshake.confirmed_early()
     }
 
-    pub(crate) fn begin_handshake(&mut self) {
+    /// Records that it makes a handshake, under this minted id.
+    pub(crate) fn begin_handshake(&mut self, minted: u64) {
         self.info = None;
+        self.latest_handshake = minted;
         self.handshake.ask();
+    }
+
+    /// Whether it has made another handshake of its own since it made the request with this minted id.
+    pub(crate) fn has_begun_anew_since(&self, minted: u64) -> bool {
+        minted < self.latest_handshake
     }
 
     pub(crate) fn answer_handshake(&mut self, initialize: &Message) {

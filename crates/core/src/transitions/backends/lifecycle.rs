@@ -208,6 +208,10 @@ impl Core {
     }
 
     pub(crate) fn stop(&mut self, launch: Launch, how: StopHow) {
+        // What its end leads to may be the end of us, which stops everything.
+        if self.backends.get(&launch.backend).is_some_and(|b| b.has_ended(launch)) {
+            return;
+        }
         self.actions.push(Action::Stop { launch, how });
     }
 
@@ -247,6 +251,7 @@ impl Core {
         if !b.is_current(launch) {
             return;
         }
+        b.note_end(launch);
         if b.lists_mut().end_process() {
             self.plan_retry_of(launch.backend);
         }

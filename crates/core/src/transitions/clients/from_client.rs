@@ -415,11 +415,12 @@ impl Core {
         message: Message,
     ) -> u64 {
         let connection = self.connection_of(client);
+        let minted = self.pending.mint();
         let mut is_audited = false;
         if let Some(c) = self.clients.get_mut(&connection) {
             c.request_accepted();
             if message.method() == Method::Initialize {
-                c.begin_handshake();
+                c.begin_handshake(minted);
             }
             is_audited = self.settings.audit.covers(c.proved_identity(), c.front());
         }
@@ -436,7 +437,6 @@ impl Core {
         let mut pending = Pending::of_client(asker, backend, message, self.clock.now(), (start, latest));
         pending.record(recorded);
         let deadline = pending.deadline();
-        let minted = self.pending.mint();
         self.pending.insert(minted, pending);
         self.clock.wake_at(deadline);
         minted

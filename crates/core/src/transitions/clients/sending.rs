@@ -68,7 +68,11 @@ impl Core {
             let error = self.no_such_task(request);
             return self.fail_one(minted, &error);
         }
-        if self.is_answered_for_legacy_server(minted) || self.is_undeclared_at_modern(minted) {
+        if self.is_superseded(minted)
+            || self.is_continued_late(minted)
+            || self.is_answered_for_legacy_server(minted)
+            || self.is_undeclared_at_modern(minted)
+        {
             return;
         }
         self.take_turn(minted);

@@ -80,8 +80,32 @@ impl Core {
         true
     }
 
-    /// Refuses a request without a declaration that would go to a modern server: the client sent it before its first modern
-    /// request. Returns whether the request was refused.
+    /// Refuses a request from before its client's latest handshake that has come to a process in which nothing has prepared
+    /// it: one that waits for the second half of that handshake, or one of the modern era. Returns whether it is one.
+    pub(crate) fn is_superseded(&mut self, minted: u64) -> bool {
+        let Some(pending) = self.pending.get(minted) else { return false };
+        let (Some(client), Some(message)) = (pending.client(), pending.waiting()) else { return false };
+        if matches!(message.method(), Method::Initialize | Method::Ping) {
+            return false;
+        }
+        let Some(b) = self.backends.get(&pending.backend()).filter(|b| !b.settings().relays) else {
+            return false;
+        };
+        let is_unprepared = match b.handshake().era() {
+            Era::Legacy => !b.handshake().is_initialized(),
+            Era::Modern => !message.has(Part::MetaVersion),
+        };
+        let c = self.clients.get(&self.connection_of(client));
+        if !is_unprepared || !c.is_some_and(|c| !c.speaks_modern() && c.has_begun_anew_since(minted)) {
+            return false;
+        }
+        let error = self.superseded();
+        self.fail_one(minted, &error);
+        true
+    }
+
+    /// Refuses a request without a declaration that would go to a modern server: its client has declared nothing when it
+    /// sent it, and speaks the modern era since. Returns whether it is one.
     pub(crate) fn is_undeclared_at_modern(&mut self, minted: u64) -> bool {
         let Some(pending) = self.pending.get(minted) else { return false };
         let is_its = pending.waiting().is_some_and(|request| {

@@ -6,7 +6,7 @@ use crate::ids::ClientId;
 use crate::messages::own_message;
 use crate::pending::{Asker, CallState, PausedCall, PausedEnd, Pending, Recorded};
 use crate::translation::for_modern::{Answers, InputRequest, digest, may_be_continued};
-use switchboard_protocol::{Message, Part, RawId};
+use switchboard_protocol::{Era, Message, Part, RawId, prune};
 
 impl Core {
     /// Continues a paused call. Returns the request if it is to be sent like any other.
@@ -33,8 +33,8 @@ impl Core {
                 self.paused.take((minted, round)).map(|call| (minted, call))
             }
             Some(CallState { paused: None, round, .. }) => match self.paused.take_refused(round) {
-                // The server refused the call without running it.
-                Some(wanted) if Answers::of(&message).accept(&wanted) => return Some(message),
+                // Its server has refused it, and not run it.
+                Some(wanted) if Answers::of(&message).accept(&wanted) => return Some(without_input(message)),
                 Some(_) => {
                     let error = self.input_declined(server);
                     self.refuse(client, id, batch, &message, &error);
@@ -62,6 +62,51 @@ impl Core {
             }
         }
         None
+    }
+
+    /// Continues the call of a request that was accepted before it was known who answers it, and is about to be sent. What is
+    /// not continued is refused: the call may have run, so it must not run as a new one. Returns whether it is done.
+    pub(crate) fn is_continued_late(&mut self, minted: u64) -> bool {
+        let Some(pending) = self.pending.get(minted) else { return false };
+        let (Some(client), Some(message)) = (pending.client(), pending.waiting()) else { return false };
+        if !message.has(Part::RequestState) || !may_be_continued(message.method()) {
+            return false;
+        }
+        let Some(b) = self.backends.get(&pending.backend()).filter(|b| !b.settings().relays) else {
+            return false;
+        };
+        let is_ours =
+            || message.text(Part::RequestState).is_some_and(|text| self.paused.open(&text).is_some());
+        let is_translated = self.clients.get(&client).is_some_and(|c| c.is_translated());
+        match b.handshake().era() {
+            // The state of a modern server is its own business.
+            Era::Modern if !is_ours() => return false,
+            Era::Legacy if !message.has(Part::MetaVersion) => return false,
+            Era::Legacy if is_translated => {}
+            Era::Legacy | Era::Modern => {
+                let error = self.input_expired();
+                self.fail_one(minted, &error);
+                return true;
+            }
+        }
+        let message = message.clone();
+        let Some(mut pending) = self.close(minted) else { return true };
+        let (permit, backend) = (pending.take_permit(), pending.backend());
+        let Asker::Client { id, batch, .. } = pending.asker().clone() else {
+            self.end_permit(permit);
+            return true;
+        };
+        // Accepted again, so the first acceptance is undone.
+        self.one_fewer(client);
+        match self.continue_call(client, &id, batch, message) {
+            Some(message) => {
+                let minted = self.accept(client, backend, id, batch, message);
+                self.give_permit(minted, permit);
+                self.hand_to(minted, backend);
+            }
+            None => self.end_permit(permit),
+        }
+        true
     }
 
     /// Gives a paused call to the client that continues it, and the client's answers to the server.
@@ -159,6 +204,11 @@ impl Core {
         open.retain(|(question, _)| !self.knows_roots(*question, call, by));
         (open, is_answered)
     }
+}
+
+/// A call that is sent again, after its server has refused it: to the server it is a new one.
+fn without_input(message: Message) -> Message {
+    prune::without(&message, &[&["params", "requestState"], &["params", "inputResponses"]]).unwrap_or(message)
 }
 
 fn answer_to(question: u64, result: &str) -> String {

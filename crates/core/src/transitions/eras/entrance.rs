@@ -171,6 +171,7 @@ impl Core {
             c.adopt(Greeting::translation(initialize.clone(), initialized_notice(), greeting));
         }
         let _ = self.route_handshake(client, &initialize, &[]);
+        self.subscribe_again(client);
     }
 
     /// Has the messages of a modern client translated from now on, since its server turned out to be a legacy one. What it

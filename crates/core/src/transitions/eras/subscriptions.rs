@@ -111,6 +111,27 @@ impl Core {
         self.listen_to_tasks(client, &agreed.task_ids);
     }
 
+    /// Subscribes a client of one server, which may have another backend now, to the resources of its open subscriptions.
+    pub(super) fn subscribe_again(&mut self, client: ClientId) {
+        let Some(home) = self.clients.get(&client).and_then(|c| c.home()) else { return };
+        let is_kept = |listen: &Listen| {
+            let pending = self.pending.get(listen.minted);
+            pending.is_some_and(|p| p.backend() == NOWHERE && p.waiting().is_none())
+        };
+        let kept = self.listens(client).into_iter().filter(is_kept);
+        let uris = kept.flat_map(|listen| listen.wishes.resource_subscriptions);
+        let own = uris.map(|uri| same_spelling(json!(uri).to_string().as_bytes()).into_owned());
+        let is_open = |uri: &Vec<u8>| {
+            let b = self.backends.get(&home);
+            let is_subscribed = b.is_some_and(|b| b.subscriptions().is_subscribed(uri, client));
+            !is_subscribed && self.may_subscribe(client, uri) && !self.cannot_agree(home, uri)
+        };
+        let mut own: Vec<Vec<u8>> = own.filter(is_open).collect();
+        own.sort_unstable();
+        own.dedup();
+        self.subscribe_at(client, home, own);
+    }
+
     /// Subscribes to a resource at the server that owns it. Returns its backend, if there is one that may agree.
     fn subscribe_through(&mut self, client: ClientId, uri: &str) -> Option<(BackendId, AwaitedResource)> {
         let request = json!({ "method": "resources/subscribe", "params": { "uri": uri } });

@@ -45,7 +45,8 @@ impl Core {
     }
 
     fn translated_process(&self, launch: Launch) -> TranslatedProcess {
-        TranslatedProcess { started: self.settings.started, launch }
+        let spent_ids = self.backends.get(&launch.backend).map(|b| b.spent_ids()).unwrap_or_default();
+        TranslatedProcess { started: self.settings.started, launch, spent_ids }
     }
 
     pub(crate) fn is_translated(&self, backend: BackendId) -> bool {

@@ -230,9 +230,13 @@ impl Core {
     /// Lets a server count as legacy for a while. Only its answer to `initialize` proves it: a refusal may come from a broken
     /// start, or from a proxy in front of a remote server.
     fn suppose_legacy(&mut self, backend: BackendId) {
-        let until = self.clock.now() + DOUBT;
+        let now = self.clock.now();
         if let Some(origin) = self.origin(backend) {
-            origin.suppose_legacy(until);
+            // Another process may have answered `initialize` while this one was on its way out.
+            if origin.is_seen(Era::Legacy, now) {
+                return;
+            }
+            origin.suppose_legacy(now + DOUBT);
         }
     }
 

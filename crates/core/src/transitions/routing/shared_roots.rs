@@ -169,7 +169,7 @@ impl Core {
         wanted
     }
 
-    fn subscribe_at(&mut self, client: ClientId, backend: BackendId, uris: Vec<Vec<u8>>) {
+    pub(crate) fn subscribe_at(&mut self, client: ClientId, backend: BackendId, uris: Vec<Vec<u8>>) {
         if uris.is_empty() {
             return;
         }

@@ -59,7 +59,7 @@ impl ForLegacy {
         let minted = refusal.part(Part::Id).and_then(RawId::minted)?;
         let doubt = Doubt::new(Otherwise::Refusal(refusal), patience);
         // The process may have been asked before, so an id must not begin anew.
-        let mut it = Self { doubt, now, numbers: minted, ..Self::new(process) };
+        let mut it = Self { doubt, now, numbers: minted.max(process.spent_ids), ..Self::new(process) };
         it.speaker.greet(initialize);
         let step = it.discover(minted, initialize);
         Some((it, step))

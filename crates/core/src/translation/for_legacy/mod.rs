@@ -89,7 +89,7 @@ impl ForLegacy {
             kept: Kept::new(process.started),
             doubt: None,
             cancelled: VecDeque::new(),
-            numbers: 0,
+            numbers: process.spent_ids,
             now: Moment::default(),
         }
     }
@@ -150,6 +150,10 @@ impl ForLegacy {
     /// The minted id of the request that the server knows under this id.
     pub(super) fn minted_of(&self, number: u64) -> u64 {
         self.repeated.get(&number).copied().unwrap_or(number)
+    }
+
+    pub(super) fn spent_ids(&self) -> u64 {
+        self.numbers
     }
 
     fn number(&mut self) -> u64 {
@@ -376,6 +380,7 @@ fn cancel(number: u64) -> Outgoing {
 const PROCESS: TranslatedProcess = TranslatedProcess {
     started: std::time::UNIX_EPOCH,
     launch: crate::ids::Launch { backend: crate::ids::BackendId(4), number: 2 },
+    spent_ids: 0,
 };
 
 #[cfg(test)]

@@ -58,6 +58,8 @@ pub(crate) struct EraRequest {
     pub(super) heir: Option<usize>,
     /// Whether it got an error of ours.
     pub(super) is_refused: bool,
+    /// The answer to the call that it continues, which came during the pause. It is given once the server's era is known.
+    pub(super) held: Option<String>,
     /// Whether it continues a call of a daemon that has died.
     pub(super) is_of_the_dead: bool,
 }
@@ -92,6 +94,7 @@ impl EraWorld {
             rounds: 0,
             heir: None,
             is_refused: false,
+            held: None,
             is_of_the_dead: false,
             abilities,
             name: String::new(),

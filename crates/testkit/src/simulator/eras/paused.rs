@@ -122,7 +122,8 @@ impl EraWorld {
             // The question belongs to the next round of a call that is already paused.
             let pauses = self.own.pauses.iter_mut().filter(|it| it.launch == launch && !it.is_over);
             let pauses: Vec<&mut Pause> = pauses.filter(|it| it.held.is_none()).collect();
-            if pauses.is_empty() && self.processes[&launch].is_staying() {
+            // During a shutdown continuations are refused, and the call stays paused all the same.
+            if pauses.is_empty() && self.processes[&launch].is_staying() && !self.is_ending {
                 return Err(format!("{launch} asks q{ask}, and nobody hears of it"));
             }
             pauses.into_iter().for_each(|pause| pause.more.push(ask));
@@ -161,15 +162,18 @@ impl EraWorld {
         let is_declared = request.abilities == method + 1 && c.abilities == request.abilities;
         // The delegate of a client that declares other capabilities may have been replaced.
         let is_steady = !c.is_aggregate() || self.stats.get("other_capabilities") == 0;
-        // Known roots need no question.
-        let is_unknown = method + 1 != ROOTS || !c.has_shown;
+        // Known roots need no question, and a paused call counts as another one.
+        let is_paused =
+            self.own.pauses.iter().any(|it| it.launch == launch && !it.is_over && it.held.is_none());
+        let is_unknown = method + 1 != ROOTS || !(c.has_shown || is_paused);
         let is_one = self.clients.len() == 1
             && other.is_none()
             && !self.may_ask_late(launch)
             && is_unknown
             && is_steady;
-        (is_quiet && is_call && is_declared && is_one && c.manner == Manner::Modern && c.is_there())
-            .then_some(only)
+        // One that sends nothing more cannot answer.
+        let is_here = c.manner == Manner::Modern && c.presence == Presence::Here;
+        (is_quiet && is_call && is_declared && is_one && is_here).then_some(only)
     }
 
     /// Switchboard answers a client's call with `input_required`.
@@ -218,9 +222,14 @@ impl EraWorld {
         let expires = before.map_or(fresh, |before| before.expires);
         let state = result["requestState"].as_str().unwrap_or_default().to_owned();
         let (more, is_over, held) = (Vec::new(), false, None);
-        // The client may have declared other capabilities before the question.
-        let request = &self.ledger.requests[number];
-        let is_shaken = self.clients[&client].abilities != request.abilities;
+        // Its client may have declared something else before it is asked, in a request that waits.
+        let abilities = self.ledger.requests[number].abilities;
+        let declares_other = |number: &usize| {
+            let request = &self.ledger.requests[*number];
+            request.is_modern && request.abilities != abilities
+        };
+        let is_shaken = self.clients[&client].abilities != abilities
+            || self.ledger.open_of(client).iter().any(declares_other);
         self.own.pauses.push(Pause {
             client,
             launch,
@@ -334,6 +343,7 @@ impl EraWorld {
         }
         let (answered, remaining) = (turn.answered.clone(), turn.remaining.clone());
         let held = turn.answering.is_some();
+        self.ledger.requests[number].own.held = turn.answering.as_ref().map(|(_, text)| text.clone());
         let last = self.heir_of(call);
         self.ledger.requests[last].own.heir = Some(number);
         self.ledger.requests[number].handed.push(launch);

@@ -6,7 +6,7 @@ use super::translated::Round;
 use crate::simulator::engine::{Check, Phase, Process};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use switchboard_core::{ClientId, Launch};
+use switchboard_core::{ClientId, Launch, Moment};
 
 /// An unanswered request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,9 @@ pub(crate) struct EraProcess {
     pub(super) is_modern: bool,
     /// Whether it refused a handshake, so that it is asked whether it is modern.
     pub(super) has_refused: bool,
+    /// When it was asked for the modern era, after that refusal; and whether its answer came too late to count for certain.
+    pub(super) asked: Moment,
+    pub(super) was_late: bool,
     /// Whether its first request asked for the modern era in the name of a legacy client.
     pub(super) is_in_doubt: bool,
     pub(super) open: Vec<EraOpen>,

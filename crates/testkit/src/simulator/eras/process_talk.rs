@@ -6,10 +6,13 @@ use super::process::{EraJob, EraOpen, Listen};
 use super::{EraTurn, EraWorld, SUBSCRIPTION};
 use crate::simulator::engine::{Check, answer, notice, request};
 use serde_json::json;
+use std::time::Duration;
 use switchboard_core::Launch;
 
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{}},"ttlMs":0,"cacheScope":"private"}"#;
 pub(super) const WELCOME: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{},"tasks":{"list":{}}},"serverInfo":{"name":"sim","version":"1"}}"#;
+/// Time for which a process that has refused the handshake may leave the question for the modern era unanswered.
+const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) const UNKNOWN: &str = r#""error":{"code":-32601,"message":"no such method"}"#;
 
 impl EraWorld {
@@ -36,7 +39,9 @@ impl EraWorld {
                     (false, true) => format!(r#""result":{DISCOVERED}"#),
                     (false, false) => format!(r#""result":{WELCOME}"#),
                 };
+                let now = self.now;
                 let p = self.process(launch);
+                p.was_late |= is_modern && p.has_refused && now.since(p.asked) >= PATIENCE;
                 p.has_refused |= refuses && !is_modern;
                 let server = p.server;
                 p.is_greeted |= !refuses && p.is_staying();

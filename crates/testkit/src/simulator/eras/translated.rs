@@ -25,16 +25,18 @@ impl EraWorld {
     pub(super) fn may_turn(&mut self, launch: Launch, method: &str) {
         let server = self.processes[&launch].server;
         let is_auto = self.settings.servers[server].era == EraChoice::Auto;
+        let now = self.now;
         let p = self.process(launch);
-        if method == "initialize" && p.has_refused && p.is_modern && !p.is_greeted {
-            // The process was silent for too long, so its refusal was the answer. It drops the question.
-            p.is_modern = false;
+        let is_unknown = !p.is_greeted || p.was_late;
+        if method == "initialize" && p.has_refused && p.is_modern && is_unknown {
+            // It was silent for too long, so that its refusal was the answer. It forgets the question.
+            (p.is_modern, p.is_greeted, p.was_late) = (false, false, false);
             p.open.retain(|open| !matches!(open.job, EraJob::Greeting { .. }));
         } else if method == "initialize" && p.is_in_doubt && !p.is_greeted {
             p.is_modern = false;
             self.stats.count("turned_legacy");
         } else if method == "server/discover" && is_auto && p.has_refused && !p.is_modern {
-            p.is_modern = true;
+            (p.is_modern, p.asked) = (true, now);
             self.stats.count("turned_modern");
         }
     }
