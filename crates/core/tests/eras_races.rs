@@ -98,21 +98,14 @@ fn late_end_does_not_weaken_a_verdict() {
             3< {"id":1,"method":"tools/list","params":{}}
         3> {"id":1,"result":{"tools":[]}}
             A< {"id":"a","result":…
+        B leaves
         2 ends
-            start 4 at /b
-        4 spawns
-            4< {"id":6,"method":"initialize",…}
-        4> {"id":6,"result":{"capabilities":{}}}
-            4< {"method":"notifications/initialized"}
-            4< {"id":3,"method":"tools/list","params":{}}
-        4> {"id":3,"result":{"tools":[]}}
-            B< {"id":"b","result":…
         +61s
         C comes; folder /c
         C> {"id":"c","method":"tools/list","params":{$M}}
-            start 5 at /c
-        5 spawns
-            5< {"id":8,"method":"initialize",…}
+            start 4 at /c
+        4 spawns
+            4< {"id":7,"method":"initialize",…}
         "#,
     );
 }
