@@ -365,7 +365,8 @@ impl Core {
         message: &Message,
     ) -> Option<ErrorAnswer> {
         let need = Need::of(message)?;
-        let is_declared = self.clients.get(&client).is_some_and(|c| c.declares(&need));
+        // A client that has become modern since its call takes no requests.
+        let is_declared = self.clients.get(&client).is_some_and(|c| !c.speaks_modern() && c.declares(&need));
         (!is_declared).then(|| self.lacks(backend, &need))
     }
 

@@ -153,6 +153,10 @@ impl EraWorld {
             EraVerb::Initialize => Ok(()),
             EraVerb::List if !request.is_modern => Ok(()),
             EraVerb::Discover => self.discovered(client, text),
+            EraVerb::Call if self.turn.wants_undeclared && text.contains("does not declare `") => {
+                self.stats.count("rounds_undeclared");
+                Ok(())
+            }
             EraVerb::List | EraVerb::Call | EraVerb::Read => {
                 Err(format!("{client} gets a result that no server gave: {text}"))
             }

@@ -11,6 +11,9 @@ use switchboard_core::{ClientId, Event, Launch, Principal, ServerId, Surrounding
 pub(super) const ABILITIES: [&str; 4] =
     [r"{}", r#"{"sampling" :{}}"#, r#"{"elicitation":{"form":{}}}"#, r#"{"roots":{}}"#];
 
+/// The abilities to sample, and to answer forms.
+pub(super) const SAMPLES: usize = 1;
+pub(super) const ELICITS: usize = 2;
 /// The ability to show roots.
 pub(super) const ROOTS: usize = 3;
 
@@ -51,6 +54,8 @@ pub(crate) struct EraClient {
     pub(super) is_stateless: bool,
     /// Number of its capabilities.
     pub(super) abilities: usize,
+    /// Number of the capabilities that its latest handshake has declared.
+    pub(super) declared: usize,
     /// Whether it has ever shown its roots.
     pub(super) has_shown: bool,
     /// The state of a call that wants more input.
@@ -166,7 +171,8 @@ impl EraWorld {
         (c.own.stage, c.is_confirmed, c.own.is_modern) = (Stage::Asked, false, false);
         c.own.home = None;
         // Legacy clients with roots are those of other scenarios.
-        let capabilities = if c.abilities == ROOTS { ABILITIES[0] } else { c.capabilities() };
+        c.own.declared = if c.abilities == ROOTS { 0 } else { c.abilities };
+        let capabilities = ABILITIES[c.declared];
         let (number, id) = self.enter(client, EraVerb::Initialize, String::new(), None, false);
         let params = format!(
             r#"{{"protocolVersion":"2025-06-18","capabilities":{capabilities},"clientInfo":{{"name":"sim","version":"1"}},"tag":{number}}}"#

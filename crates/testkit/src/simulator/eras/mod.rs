@@ -100,6 +100,8 @@ pub(crate) struct EraTurn {
     /// The questions that a client answers by continuing its call, and those that are left.
     answered: Vec<usize>,
     remaining: Option<Vec<usize>>,
+    /// A modern process wants input that the client of its call may not have declared to give.
+    wants_undeclared: bool,
 }
 
 /// Lists of a process that have been read.
@@ -120,7 +122,7 @@ impl Scenario for Eras {
         ignored_probes questions_refused questions untagged_changes results server_errors our_results \
         error_backend_spawn_failed error_backend_unavailable error_backend_timeout error_shutting_down \
         error_missing_meta error_unsupported_version error_method_not_found waits_for_room let_go separated \
-        turned_modern turned_legacy translated_requests rounds_translated questions_answered \
+        turned_modern turned_legacy translated_requests rounds_translated rounds_undeclared questions_answered \
         requests_for_legacy discoveries_made discoveries_merged unknown_resources urls_refused kept_listens changes_for_modern pauses pauses_again \
         continued continued_badly continued_by_others answers_held answers_given error_input_expired late_refusals translated_twice changes_by_restart \
         roots_told folders_told";

@@ -1,5 +1,6 @@
 //! Legacy requests at modern processes: permitted changes of the translation, and rounds of input.
 
+use super::client::{ELICITS, EraClient, Manner, SAMPLES, Stage};
 use super::client_talk::{ID, filled};
 use super::process::EraJob;
 use super::{CAPABILITIES, CLIENT_INFO, EraTurn, EraWorld, LOG_LEVEL, VERSION};
@@ -104,27 +105,51 @@ impl EraWorld {
         let ask = self.rng.percent(50).then(|| self.ledger.add_ask(launch, self.now, false));
         self.ledger.requests[number].own.rounds += 1;
         self.process(launch).rounds.push(Round { number, ask });
+        let samples = self.rng.percent(20) != (self.client_of(number).declared != ELICITS);
+        let (method, ability) =
+            if samples { ("sampling/createMessage", SAMPLES) } else { ("elicitation/create", ELICITS) };
+        let declares = self.may_be_asked(number, ability).filter(|_| ask.is_some());
         let question = |ask: usize| {
-            format!(
-                r#","inputRequests":{{"who?":{{"method":"sampling/createMessage","params":{{"ask":{ask}}}}}}}"#
-            )
+            format!(r#","inputRequests":{{"who?":{{"method":"{method}","params":{{"ask":{ask}}}}}}}"#)
         };
         let questions = ask.map(question).unwrap_or_default();
         let state = state_of(number);
         let words =
             format!(r#""result":{{"resultType":"input_required","requestState":"{state}"{questions}}}"#);
         let was_open = self.ledger.requests[number].is_open();
-        self.process_says(EraTurn::default(), launch, answer(id, words))?;
+        let turn =
+            EraTurn { wants_undeclared: ask.is_some() && declares != Some(true), ..EraTurn::default() };
+        self.process_says(turn, launch, answer(id, words))?;
         let request = &self.ledger.requests[number];
         let asked = ask.and_then(|ask| self.ledger.asks[ask].client);
         let is_due = ask.is_some() && was_open && request.is_open() && !request.is_cancelled;
-        let is_due = is_due && self.processes[&launch].is_staying() && !self.is_lost(request.client);
+        let is_due = is_due
+            && declares == Some(true)
+            && self.processes[&launch].is_staying()
+            && !self.is_lost(request.client);
         match asked {
             Some(asked) if asked != request.client => {
                 Err(format!("{asked} is asked about tag {number}, a request of {}", request.client))
             }
+            Some(asked) if declares == Some(false) => {
+                Err(format!("{asked} is asked by {method}, which it has not declared to answer"))
+            }
             None if is_due => Err(format!("{} is not asked about its own tag {number}", request.client)),
             Some(_) | None => Ok(()),
+        }
+    }
+
+    fn client_of(&self, number: usize) -> &EraClient {
+        &self.clients[&self.ledger.requests[number].client].own
+    }
+
+    /// Whether the client of a legacy request can be asked this; `None` while it makes a handshake, or has changed its era.
+    fn may_be_asked(&self, number: usize, ability: usize) -> Option<bool> {
+        let c = self.client_of(number);
+        match (c.manner, c.stage) {
+            (Manner::Legacy, Stage::Greeted) => Some(c.declared == ability),
+            (Manner::Plain, Stage::New) if !c.is_modern => Some(false),
+            _ => None,
         }
     }
 
