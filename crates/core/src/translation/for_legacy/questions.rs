@@ -9,6 +9,8 @@ use switchboard_protocol::{Message, Part, Patch, RawId};
 
 /// Limit on rounds of input in one call, as in the TypeScript SDK. A server that needs more is stuck.
 const MAX_INPUT_ROUNDS: u32 = 8;
+/// Limit on the state and the names of questions that are stored for one call while its client is asked.
+const MAX_KEPT_BYTES: usize = 1 << 20;
 const UNREADABLE: &str = "the server wants input in a way that cannot be read";
 
 impl ForLegacy {
@@ -26,6 +28,9 @@ impl ForLegacy {
             }
         } else if wanted.is_empty() {
             return self.fail(minted, "the server wants input, but does not say which");
+        }
+        if wanted.kept_bytes() > MAX_KEPT_BYTES {
+            return self.fail(minted, "the server wants more than 1 MiB of its state to be kept");
         }
         call.rounds += 1;
         if call.rounds > MAX_INPUT_ROUNDS {

@@ -64,6 +64,12 @@ impl<'a> Wanted<'a> {
         self.requests.is_empty() && self.state.is_none()
     }
 
+    /// The bytes that are stored until the client has answered.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let keys: usize = self.requests.iter().map(|(key, _)| key.len()).sum();
+        keys + self.state.map_or(0, |state| state.get().len())
+    }
+
     /// The questions of this process under these numbers, one for each request; `None` if one cannot be asked. They name
     /// this task, whose id is JSON, if they belong to one that the client knows.
     pub(super) fn questions(

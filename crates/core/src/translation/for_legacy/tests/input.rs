@@ -27,6 +27,24 @@ fn call_without_requests_fails() {
     assert_eq!((&steps[0].1["id"], &steps[0].1["error"]["data"]["kind"]), (&json!(2), &json!("bad_answer")));
 }
 
+#[test]
+fn kept_state_is_limited() {
+    let wants = |state: usize, key: usize| {
+        let mut desk = Desk::greeted(json!({}));
+        desk.call(2);
+        let question = json!({ "method": "elicitation/create", "params": {} });
+        let result = json!({
+            "resultType": "input_required",
+            "requestState": "s".repeat(state),
+            "inputRequests": { "k".repeat(key): question },
+        });
+        let steps = desk.hear(json!({ "jsonrpc": "2.0", "id": 2, "result": result }));
+        steps[0].1["error"]["data"]["kind"] == "bad_answer"
+    };
+    assert!(!wants(1_000_000, 1) && !wants(1, 1_000_000));
+    assert!(wants(1_100_000, 1) && wants(1, 1_100_000));
+}
+
 /// Otherwise the task would be polled for ever.
 #[test]
 fn unreadable_requests_end_the_call() {
