@@ -4,6 +4,7 @@
 use super::servers::{Servers, pid, tools, with_tools};
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 use switchboard_testkit::client::{Client, Start, initialize_params};
 use switchboard_testkit::patience;
 
@@ -67,10 +68,15 @@ fn open(start: Start) -> Client {
     client
 }
 
+/// Number of files in a folder, without those that are still being written.
+pub(crate) fn stored_in(folder: &Path) -> usize {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter(|file| !file.file_name().to_string_lossy().ends_with(".draft")).count()
+}
+
 /// Number of files in `folder` of the state folder.
 fn stored(servers: &Servers, folder: &str) -> usize {
-    let files = fs::read_dir(servers.state(folder)).into_iter().flatten().flatten();
-    files.filter(|file| !file.file_name().to_string_lossy().ends_with(".draft")).count()
+    stored_in(&servers.state(folder))
 }
 
 #[track_caller]

@@ -1,5 +1,6 @@
 //! `Mcp-Param-*`: headers that repeat annotated arguments are compared with the body, under the names of each path.
 
+use crate::aggregate::slow::stored_in;
 use crate::http::served::{FAKE, Served};
 use crate::support::text;
 use serde_json::{Value, json};
@@ -203,9 +204,7 @@ fn stored_tools_are_checked() {
     let path = "/mcp";
     Page { modern: Modern::at(&served.web, path), prefix: "fake__" }.modern.request("tools/list", json!({}));
     let folder = served.house.state("catalogue");
-    patience::until_true("the lists are stored", || {
-        std::fs::read_dir(&folder).is_ok_and(|files| files.count() > 0)
-    });
+    patience::until_true("the lists are stored", || stored_in(&folder) > 0);
     let Served { program, web, house } = served;
     drop((program, web));
     let served = Served::start(house, &[]);
