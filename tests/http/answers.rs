@@ -139,6 +139,19 @@ fn batch_is_answered_as_a_batch() {
     assert_eq!((ids, said.len()), (BTreeSet::from([3, 4]), 3), "{said:?}");
 }
 
+/// A proxy that collects or compresses a stream would delay its messages.
+#[test]
+fn streams_pass_proxies_unbuffered() {
+    let served = Served::new();
+    let talk = served.open();
+    let (_, call) = talk.call_of("say", saying(&format!("{PROGRESS}\n{ANSWER}")));
+    for stream in [talk.say(&call).send(), talk.listen(), served.web.get("/sse").send()] {
+        assert!(stream.is_stream());
+        assert_eq!(stream.header("x-accel-buffering"), Some("no"));
+        assert_eq!(stream.header("cache-control"), Some("no-cache, no-transform"));
+    }
+}
+
 #[test]
 fn invalid_message_is_refused() {
     let served = Served::new();
