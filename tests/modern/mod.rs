@@ -5,7 +5,7 @@
 //! - `stdio`: one server over stdio. `together`: several servers. `verdict`: the era of a server. `tasks`: the owners of tasks.
 //! - `remote`: modern servers over HTTP; `remote_real`: those of two SDKs.
 //! - `legacy_clients`: clients that make a handshake, with modern servers. `legacy_rules`: the rules of the config for them.
-//!   `legacy_input`: what such a server asks them. `known_tasks`: those that know tasks.
+//!   `legacy_input`: what such a server asks them. `legacy_batches`: their batches. `known_tasks`: those that know tasks.
 //!   `legacy_http`: such clients over HTTP.
 //! - `http_refusals`: requests over HTTP that break the rules of the transport.
 //! - `http_calls`, `http_streams`: requests over HTTP, and their responses. `http_access`: the rights of their tokens.
@@ -47,6 +47,8 @@ mod apps;
 mod legacy_rules;
 #[cfg(target_os = "linux")]
 mod legacy_input;
+#[cfg(target_os = "linux")]
+mod legacy_batches;
 #[cfg(target_os = "linux")]
 mod known_tasks;
 #[cfg(target_os = "linux")]
