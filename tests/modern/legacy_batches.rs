@@ -106,13 +106,10 @@ fn member_may_ask_its_client() {
     });
 }
 
-/// A cancelled member has no answer, and delays no other. Not over HTTP, where the response stays open.
+/// A cancelled member has no answer, and delays no other.
 #[test]
 fn cancelled_member_delays_no_other() {
     on_every_route(|site| {
-        if matches!(site.route, Route::HttpOne | Route::HttpAll | Route::HttpProfile) {
-            return;
-        }
         let mut client = open(site, site.route);
         site.open_gate();
         client.call("echo", json!({}));
