@@ -23,7 +23,7 @@ pub(super) fn records(house: &House, count: usize) -> Vec<Value> {
 }
 
 #[track_caller]
-fn records_in(path: &Path, count: usize) -> Vec<Value> {
+pub(crate) fn records_in(path: &Path, count: usize) -> Vec<Value> {
     let read = || fs::read_to_string(path).unwrap_or_default();
     let lines = patience::until(format_args!("{count} records, not {:?}", read()), || {
         Some(parsed(&read())).filter(|lines| lines.len() >= count)
@@ -69,8 +69,12 @@ fn calls_over_http_are_recorded() {
 /// Every way to a server, with the server's own names.
 #[test]
 fn every_route_is_recorded() {
-    let served =
-        Served::with(json!({ "profiles": { "p": ["fake"] }, "audit": { "clients": "all" } }), json!({}), &[]);
+    check_fronts(&[]);
+}
+
+pub(crate) fn check_fronts(options: &[&str]) {
+    let file = json!({ "profiles": { "p": ["fake"] }, "audit": { "clients": "all" } });
+    let served = Served::with(file, json!({}), options);
     for (path, tool) in [(FAKE, "echo"), ("/mcp", "fake__echo"), ("/profiles/p/mcp", "fake__echo")] {
         Talk::open(&served.web, path).call(tool, json!({}));
     }
@@ -128,7 +132,12 @@ fn windows_are_recorded_on_request() {
 
 #[test]
 fn reload_applies_changes() {
-    let house = House::new();
+    check_reload(&[]);
+}
+
+/// `options` are those of the fake server.
+pub(crate) fn check_reload(options: &[&str]) {
+    let house = House::with(json!({}), json!({}), options);
     let mut window = house.open("a");
     let mut change = |audit: Value, call: &str| {
         let mut config: Value = serde_json::from_str(&fs::read_to_string(house.config()).unwrap()).unwrap();
@@ -288,7 +297,11 @@ fn logs_finds_the_daemons_file() {
 
 #[test]
 fn failed_tools_are_told_apart() {
-    let served = Served::new();
+    check_failures(&[]);
+}
+
+pub(crate) fn check_failures(options: &[&str]) {
+    let served = Served::with(json!({}), json!({}), options);
     let talk = served.open();
     let result = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[],"isError":true}}"#;
     talk.call("say", json!({ "text": format!("{result}\n") }));

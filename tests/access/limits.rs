@@ -1,9 +1,10 @@
 //! Limits on calls: a call beyond a limit is refused before it is sent, on every route; and an identity that asks for
-//! too much leaves the others their part. Clients over HTTP without a token are `anonymous`, windows the owner.
+//! too much leaves the others their part. Clients over HTTP without a token are `anonymous`, windows the owner. Some checks
+//! are functions of how the server is made, for `modern::legacy_rules`.
 
 use crate::daemon::house::{House, server_of};
 use crate::http::served::{FAKE, Served};
-use crate::isolation::routes::{on_every_route, servers};
+use crate::isolation::routes::{Make, Route, on_every_route, servers};
 use crate::support::{error, greet, log_in};
 use serde_json::{Value, json};
 use std::fs;
@@ -32,9 +33,13 @@ pub(crate) fn limit(answer: &Value) -> Option<String> {
 
 /// `serve --no-auth` with these keys of the file and of the server.
 fn open_to_all(file: Value, server: Value) -> Served {
+    open_server_to_all(file, server, &[])
+}
+
+fn open_server_to_all(file: Value, server: Value, options: &[&str]) -> Served {
     let mut keys = json!({ "scope": "global", "state": "none" });
     keys.as_object_mut().unwrap().extend(server.as_object().unwrap().clone());
-    Served::start(House::with(file, keys, &[]), &["--no-auth"])
+    Served::start(House::with(file, keys, options), &["--no-auth"])
 }
 
 /// Calls sent to the server.
@@ -44,6 +49,10 @@ fn sent(served: &Served) -> usize {
 
 #[test]
 fn server_limit_holds_on_every_route() {
+    check_server_limit(servers);
+}
+
+pub(crate) fn check_server_limit(servers: Make) {
     on_every_route(
         || servers(json!({ "limits": { "rate": "3/h" } }), OFFER),
         |site| {
@@ -62,7 +71,7 @@ fn server_limit_holds_on_every_route() {
             let mut other = site.open();
             other.names("tools");
             // A window of its own process has limits of its own.
-            let is_solo = matches!(format!("{:?}", site.route).as_str(), "SoloOne" | "SoloAll");
+            let is_solo = matches!(site.route, Route::SoloOne | Route::SoloAll);
             let expect = if is_solo { None } else { Some("server".into()) };
             assert_eq!(limit(&other.call("echo", json!({ "other": 1 }))), expect);
             assert_eq!(site.told("tools/call"), if is_solo { 2 } else { 1 });
@@ -72,6 +81,10 @@ fn server_limit_holds_on_every_route() {
 
 #[test]
 fn tool_limit_holds_on_every_route() {
+    check_tool_limit(servers);
+}
+
+pub(crate) fn check_tool_limit(servers: Make) {
     let keys =
         || json!({ "limits": { "tools": { "ec*": "2/h" } }, "tools": { "rename": { "echo": "repeat" } } });
     on_every_route(
@@ -91,7 +104,12 @@ fn tool_limit_holds_on_every_route() {
 /// Calls in progress: one that ends, in whichever way, makes room for another.
 #[test]
 fn calls_in_progress_are_limited() {
-    let served = open_to_all(json!({}), json!({ "limits": { "concurrent": 2 } }));
+    check_concurrency(&[]);
+}
+
+/// `options` are those of the fake server.
+pub(crate) fn check_concurrency(options: &[&str]) {
+    let served = open_server_to_all(json!({}), json!({ "limits": { "concurrent": 2 } }), options);
     let (one, two) = (served.open(), served.open());
     let mut held: Vec<_> = (0..2)
         .map(|number| {
@@ -249,7 +267,11 @@ fn refused_calls_are_counted_and_logged_once() {
 
 #[test]
 fn reload_changes_limits_without_a_restart() {
-    let house = House::with(json!({}), json!({ "limits": { "rate": "2/h" } }), &[]);
+    check_reload(&[]);
+}
+
+pub(crate) fn check_reload(options: &[&str]) {
+    let house = House::with(json!({}), json!({ "limits": { "rate": "2/h" } }), options);
     let mut window = house.open("a");
     let server = server_of(&mut window);
     assert_eq!(limit(&window.call("echo", json!({}))), None);

@@ -5,7 +5,7 @@
 //! - `profiles`: profiles of the config, by name, and their changes.
 //! - `admin`: what no client can do.
 //! - `pins`: changed tools are reported or held back. `definitions`: the changes.
-//! - `audit`: the record of calls. `secrets`: values that no output shows.
+//! - `audit`: the record of calls; `audit_routes`: on every route. `secrets`: values that no output shows.
 //! - the rest: one group of promises per file.
 
 pub(crate) mod token;
@@ -27,11 +27,12 @@ pub(crate) mod rights;
 mod profiles;
 mod admin;
 pub(crate) mod limits;
-mod token_limits;
+pub(crate) mod token_limits;
 mod asks;
 mod hostile;
-mod audit;
+pub(crate) mod audit;
+pub(crate) mod audit_routes;
 mod audit_access;
 mod secrets;
-mod pins;
+pub(crate) mod pins;
 mod definitions;

@@ -3,7 +3,7 @@
 
 use super::definitions::{CHANGES, DEFINITION, REORDERINGS, edited};
 use crate::aggregate::servers::{Servers, greet_with, say, tools};
-use crate::isolation::routes::{Route, SERVER, Site, on_every_route, servers};
+use crate::isolation::routes::{Make, Route, SERVER, Site, on_every_route, servers};
 use crate::support::error;
 use serde_json::{Value, json};
 use std::fs;
@@ -149,40 +149,50 @@ fn change_is_one_warning() {
 
 #[test]
 fn held_on_every_route() {
+    check_held(servers);
+}
+
+pub(crate) fn check_held(servers: Make) {
+    let offer = |what: &str| {
+        format!(
+            r#"{{ "capabilities": {{ "tools": {{ "listChanged": true }} }},
+                "tools": [{{ "name": "change" }}, {{ "name": "read", "description": "{what}" }}] }}"#
+        )
+    };
     on_every_route(
-        || servers(json!({ "pinning": "hold" }), OFFER),
+        || servers(json!({ "pinning": "hold" }), &offer("Read a file")),
         |site| {
             let mut client = site.open();
-            let (both, one) = (["say", "read"].map(|name| site.route.tool(name)), [site.route.tool("say")]);
+            let both = ["change", "read"].map(|name| site.route.tool(name));
             assert_eq!(client.names("tools"), both);
-            site.servers.offers(SERVER, CHANGED);
+            site.servers.offers(SERVER, &offer("Read and send a file"));
             site.open_gate();
-            client.have_said(&[LIST_CHANGED]);
+            client.announce(json!({ "list": "tools" }));
             // The process has announced other tools, so the call waits until they were compared.
             let answer = client.call("read", json!({}));
             assert_eq!(error(&answer, -32603, "forbidden")["data"]["hint"], HINT);
             client.told("notifications/tools/list_changed");
-            assert_eq!(client.names("tools"), one);
+            assert_eq!(client.names("tools"), both[..1]);
             // A process of its own may be faster than the store, and show the definition that was approved.
             patience::until_true("other windows do not see it", || {
                 let mut other = site.open();
                 let listed = other.request("tools/list", json!({})).to_string();
                 assert!(!listed.contains("Read and send a file"), "{listed}");
-                other.names("tools") == one
+                other.names("tools") == both[..1]
             });
             let odd = client.request("tools/odd", json!({ "name": site.route.tool("read") }));
             assert!(odd.get("error").is_some(), "{odd}");
             let near = client.call("reed", json!({}));
             assert!(!near.to_string().contains("`read`"), "{near}");
             assert_eq!(site.told(r#""name":"read""#), 0);
-            approved_on(site);
+            check_approved(site, &both);
         },
     );
 }
 
 /// Connected clients see an approved tool at once. A window without a daemon sees it at its next start.
 #[track_caller]
-fn approved_on(site: &Site) {
+fn check_approved(site: &Site, tools: &[String]) {
     let mut client = site.open();
     client.names("tools");
     assert!(approve(&site.servers, &[SERVER]).ends_with("s: 1 tool approved\n"));
@@ -193,7 +203,7 @@ fn approved_on(site: &Site) {
             client
         }
     };
-    assert_eq!(client.names("tools"), ["say", "read"].map(|name| site.route.tool(name)));
+    assert_eq!(client.names("tools"), tools);
     let answer = client.call("read", json!({}));
     assert_eq!(site.told(r#""name":"read""#), 1, "{answer}");
 }

@@ -1,5 +1,6 @@
 //! Rights: each kind of right on every route, in lists and in calls, at the first start and from the stored
-//! catalogue. What a client may not use appears nowhere in what it receives, and never reaches the server.
+//! catalogue. What a client may not use appears nowhere in what it receives, and never reaches the server. The checks are
+//! functions of how the servers are made, for `modern::legacy_rules`.
 
 use super::token::create;
 use crate::aggregate::servers::Servers;
@@ -13,10 +14,13 @@ use std::sync::OnceLock;
 use switchboard_testkit::patience;
 
 /// How a client gets restricted rights on a route.
-type Open = fn(&Site, &str) -> Guest;
-type Way = (Route, Open);
+pub(crate) type Open = fn(&Site, &str) -> Guest;
+pub(crate) type Way = (Route, Open);
 
-const PROFILES: &[Way] = &[
+/// Makes servers with these rights: [`with_rights`].
+pub(crate) type Make = fn() -> Servers;
+
+pub(crate) const PROFILES: &[Way] = &[
     (Route::WindowOne, Site::open_profile),
     (Route::WindowAll, Site::open_profile),
     (Route::SoloOne, Site::open_profile),
@@ -24,7 +28,7 @@ const PROFILES: &[Way] = &[
     (Route::HttpProfile, Site::open_profile),
 ];
 /// Tokens over HTTP, and with the rights of a profile on every kind of route.
-const TOKENS: &[Way] = &[
+pub(crate) const TOKENS: &[Way] = &[
     (Route::HttpOne, by_token),
     (Route::HttpAll, by_token),
     (Route::HttpProfile, by_token),
@@ -32,13 +36,13 @@ const TOKENS: &[Way] = &[
     (Route::WindowAll, by_profile_of_token),
     (Route::SoloOne, by_profile_of_token),
 ];
-const VARIABLES: &[Way] = &[
+pub(crate) const VARIABLES: &[Way] = &[
     (Route::WindowOne, by_token),
     (Route::WindowAll, by_token),
     (Route::SoloOne, by_token),
     (Route::SoloAll, by_token),
 ];
-const MESSAGES: &[Way] = &[
+pub(crate) const MESSAGES: &[Way] = &[
     (Route::WindowOne, by_meta),
     (Route::WindowAll, by_meta),
     (Route::SoloOne, by_meta),
@@ -79,7 +83,7 @@ pub(crate) const QUARRY_OFFER: &str = r#"{
 /// Hidden items contain `canary`; only the profile of their own kind hides them.
 pub(crate) const OFFER: &str = r#"{
     "capabilities": { "tools": {}, "prompts": {}, "resources": { "subscribe": true }, "completions": {}, "logging": {} },
-    "tools": [{ "name": "say" }, { "name": "canary_tool" }, { "name": "echo" }],
+    "tools": [{ "name": "change" }, { "name": "canary_tool" }, { "name": "echo" }],
     "prompts": [{ "name": "canary_prompt" }, { "name": "welcome" }],
     "resources": [{ "name": "a", "uri": "doc://open/1" }, { "name": "c", "uri": "doc://canary/1" }],
     "resourceTemplates": [{ "name": "t", "uriTemplate": "doc://open/{id}" }, { "name": "u", "uriTemplate": "doc://canary/{id}" }],
@@ -138,23 +142,27 @@ fn servers() -> Servers {
 
 /// Adds the profiles and the tokens.
 pub(crate) fn with_rights(servers: Servers) -> Servers {
-    let servers = servers.with("profiles", profiles());
+    with_tokens(servers.with("profiles", profiles()), &tokens().file)
+}
+
+/// Adds the tokens in a file of another home.
+pub(crate) fn with_tokens(servers: Servers, tokens: &str) -> Servers {
     let file = servers.state("tokens.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(&file, &tokens().file).unwrap();
+    fs::write(&file, tokens).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     servers
 }
 
 /// Runs a check on routes with rights, at the first and the second start.
-fn on_routes(ways: &[Way], check: impl Fn(&mut Site, Open) + Sync) {
+fn on_routes(ways: &[Way], servers: Make, check: impl Fn(&mut Site, Open) + Sync) {
     routes::on_routes(ways, |(route, open), visit| check(&mut Site::new(*route, visit, servers()), *open));
 }
 
 /// The items of the server `s` in a list that a kind of right leaves.
 fn left(kind: &str, list: &str) -> Vec<&'static str> {
     let all: &[&str] = match list {
-        "tools" => &["say", "canary_tool", "echo"],
+        "tools" => &["change", "canary_tool", "echo"],
         "prompts" => &["canary_prompt", "welcome"],
         "resources" => &["doc://open/1", "doc://canary/1"],
         _ => &["doc://open/{id}", "doc://canary/{id}"],
@@ -334,8 +342,12 @@ fn check_received(client: &mut Guest, kind: &str) {
 }
 
 /// The table: every kind of right, every method, every route, in lists and in calls.
-fn check_rights(ways: &[Way]) {
-    on_routes(ways, |site, open| {
+/// `has_stored` is whether these clients are shown stored lists.
+pub(crate) fn check_rights(ways: &[Way], servers: Make, has_stored: bool) {
+    on_routes(ways, servers, |site, open| {
+        if !has_stored {
+            site.open_gate();
+        }
         let mut clients: Vec<(&str, Guest)> = KINDS.iter().map(|kind| (*kind, open(site, kind))).collect();
         // At the second start, the lists come from the store.
         for (kind, client) in &mut clients {
@@ -359,38 +371,40 @@ fn check_rights(ways: &[Way]) {
 
 #[test]
 fn rights_of_profiles_hold() {
-    check_rights(PROFILES);
+    check_rights(PROFILES, servers, true);
 }
 
 #[test]
 fn rights_of_tokens_hold() {
-    check_rights(TOKENS);
+    check_rights(TOKENS, servers, true);
 }
 
 #[test]
 fn rights_by_variable_hold() {
-    check_rights(VARIABLES);
+    check_rights(VARIABLES, servers, true);
 }
 
 #[test]
 fn rights_by_message_hold() {
-    check_rights(MESSAGES);
+    check_rights(MESSAGES, servers, true);
 }
-
-const UPDATED: &str =
-    r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"URI"}}"#;
 
 /// A server announces a change of a hidden resource without being asked.
 #[test]
 fn hidden_resources_are_not_announced() {
-    on_routes(&[PROFILES, TOKENS, MESSAGES].concat(), |site, open| {
-        let mut client = open(site, "resources");
+    check_hidden_announcements(servers);
+}
+
+pub(crate) fn check_hidden_announcements(servers: Make) {
+    on_routes(&[PROFILES, TOKENS, MESSAGES].concat(), servers, |site, open| {
         site.open_gate();
+        let mut client = open(site, "resources");
         let uri = site.route.uri("doc://open/1");
         let answer = client.request("resources/subscribe", json!({ "uri": uri }));
         assert!(answer.get("result").is_some(), "{answer}");
-        let updates = ["doc://canary/1", "doc://open/1"].map(|uri| UPDATED.replace("URI", uri));
-        client.have_said(&[&updates[0], &updates[1]]);
+        for uri in ["doc://canary/1", "doc://open/1"] {
+            client.announce(json!({ "uri": uri, "unasked": true }));
+        }
         assert_eq!(client.told("notifications/resources/updated")["params"]["uri"], uri);
     });
 }
@@ -398,7 +412,11 @@ fn hidden_resources_are_not_announced() {
 /// A reload changes the rights of connected clients, without a restart of the servers.
 #[test]
 fn reload_changes_rights() {
-    on_routes(PROFILES, |site, open| {
+    check_reload(servers);
+}
+
+pub(crate) fn check_reload(servers: Make) {
+    on_routes(PROFILES, servers, |site, open| {
         // Without a daemon, the config is read once.
         if matches!(site.route, Route::SoloOne | Route::SoloAll) {
             return;
@@ -410,6 +428,7 @@ fn reload_changes_rights() {
         let uri = site.route.uri("doc://canary/1");
         let answer = client.request("resources/subscribe", json!({ "uri": uri }));
         assert!(answer.get("result").is_some(), "{answer}");
+        assert!(is_subscribed(site, "doc://canary/1"));
         let launches = site.servers.launches([SERVER]);
         // Everything that was hidden is visible, and something else is hidden.
         let mut changed = profiles();
@@ -419,7 +438,7 @@ fn reload_changes_rights() {
         check_lists(&mut client, "resources");
         assert!(client.call("canary_tool", json!({})).get("result").is_some());
         error(&client.read("doc://canary/1"), -32603, "forbidden");
-        patience::until_true("the subscription has ended", || site.told("resources/unsubscribe") == 1);
+        patience::until_true("the subscription has ended", || !is_subscribed(site, "doc://canary/1"));
         // A profile that is removed allows nothing.
         site.servers.set("profiles", json!({ "only": [SERVER] }));
         patience::until_true("nothing is allowed", || {
@@ -427,4 +446,11 @@ fn reload_changes_rights() {
         });
         assert_eq!(site.servers.launches([SERVER]), launches, "no server is restarted");
     });
+}
+
+/// Whether the server's last request about subscriptions is for this resource. A modern server gets the whole list anew.
+fn is_subscribed(site: &Site, uri: &str) -> bool {
+    let lines = site.servers.record(SERVER).all_lines();
+    let is_about = |line: &&String| line.contains("subscri") || line.contains("notifications/cancelled");
+    lines.iter().rfind(is_about).is_some_and(|last| last.contains(uri) && !last.contains("unsubscribe"))
 }

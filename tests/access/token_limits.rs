@@ -1,22 +1,26 @@
 //! Limits of tokens, from `token create` to the answer: on every route together, with the status and the header
-//! that tell when to retry, and with fair shares between tokens.
+//! that tell when to retry, and with fair shares between tokens. Some checks are functions of how the server is made, for
+//! `modern::legacy_rules`.
 
 use super::limits::limit;
+use super::rights::with_tokens;
 use super::token::{create, kind, web_of, web_with, with_variable};
 use crate::daemon::house::House;
 use crate::http::served::{FAKE, Served};
+use crate::isolation::routes::{Guest, Make, Route, ShownBy, Site, on_every_route, servers};
 use crate::support::greet;
 use serde_json::{Value, json};
+use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use switchboard_testkit::http::{Reply, Talk, Web, call, hello};
 use switchboard_testkit::patience;
 
 /// A server that all parties share.
-fn shared(file: Value, server: Value) -> House {
+fn shared(file: Value, server: Value, options: &[&str]) -> House {
     let mut keys = json!({ "scope": "global", "state": "none", "capabilities": "shared" });
     keys.as_object_mut().unwrap().extend(server.as_object().unwrap().clone());
-    House::with(file, keys, &[])
+    House::with(file, keys, options)
 }
 
 fn refused(limit: &str) -> Option<String> {
@@ -33,10 +37,63 @@ fn sent(served: &Served) -> usize {
     served.record().all_lines().iter().filter(|line| line.contains("tools/call")).count()
 }
 
+/// A token for two calls an hour, and the file with it.
+pub(crate) fn two_an_hour() -> (String, String) {
+    let house = House::new();
+    let token = create(&house, &["ci", "--rate", "2/h"]);
+    (token, fs::read_to_string(house.state("tokens.json")).unwrap())
+}
+
+/// Checks the limit of such a token on one route: alone, and in all of its clients together. `open` connects a client with
+/// the token, or the owner; `call` calls a tool.
+#[track_caller]
+pub(crate) fn check_on_route<C>(
+    site: &Site,
+    token: &str,
+    open: impl Fn(Option<ShownBy<'_>>) -> C,
+    call: impl Fn(&mut C) -> Value,
+) {
+    let by = Some(ShownBy::Variable(token));
+    let mut client = open(by);
+    let found = [(); 3].map(|()| limit(&call(&mut client)));
+    assert_eq!(found, [None, None, refused("token")]);
+    let is_solo = matches!(site.route, Route::SoloOne | Route::SoloAll);
+    assert_eq!(limit(&call(&mut open(by))).is_some(), !is_solo, "another client of the token");
+    let owner = call(&mut open(None));
+    assert!(owner.get("result").is_some(), "{owner}");
+}
+
+#[test]
+fn rate_holds_on_every_route() {
+    check_rate(servers);
+}
+
+pub(crate) fn check_rate(servers: Make) {
+    let (token, file) = two_an_hour();
+    let offer = r#"{ "tools": [{ "name": "echo" }] }"#;
+    on_every_route(
+        || with_tokens(servers(json!({}), offer), &file),
+        |site| {
+            site.open_gate();
+            let open = |by: Option<ShownBy<'_>>| match by {
+                Some(by) => site.open_token(by, None),
+                None => site.open(),
+            };
+            check_on_route(site, &token, open, |client: &mut Guest| client.call("echo", json!({})));
+        },
+    );
+}
+
 /// A token's calls count together, whichever route they take.
 #[test]
 fn rate_holds_over_all_routes() {
-    let served = Served::start(shared(json!({ "profiles": { "p": ["fake"] } }), json!({})), &[]);
+    check_all_routes_together(&[]);
+}
+
+/// `options` are those of the fake server.
+pub(crate) fn check_all_routes_together(options: &[&str]) {
+    let profiles = json!({ "profiles": { "p": ["fake"] } });
+    let served = Served::start(shared(profiles, json!({}), options), &[]);
     let token = create(&served.house, &["ci", "--rate", "6/h"]);
     let web = web_with(&served, &token);
     let all = || served.house.program("home").args(["stdio", "--config"]).arg(served.house.config());
@@ -178,7 +235,7 @@ fn refusal_in_a_stream_is_an_error() {
 /// Without a token, all clients together are `anonymous`; tokens count for themselves.
 #[test]
 fn anonymous_has_a_limit_of_its_own() {
-    let house = shared(json!({ "limits": { "rate": "4/h" } }), json!({}));
+    let house = shared(json!({ "limits": { "rate": "4/h" } }), json!({}), &[]);
     let (ci, qa) = (create(&house, &["ci", "--rate", "2/h"]), create(&house, &["qa"]));
     let served = Served::start(house, &["--no-auth"]);
     let open = |web: &Web| Talk::open(web, FAKE);
@@ -196,7 +253,8 @@ fn anonymous_has_a_limit_of_its_own() {
 #[test]
 fn greedy_token_leaves_others_their_part() {
     const SIDE_BY_SIDE: usize = 8;
-    let served = Served::start(shared(json!({}), json!({ "limits": { "rate": "1/h", "burst": 90 } })), &[]);
+    let limits = json!({ "limits": { "rate": "1/h", "burst": 90 } });
+    let served = Served::start(shared(json!({}), limits, &[]), &[]);
     let [greedy, one, two] = ["greedy", "one", "two"].map(|name| web_of(&served, &[name]));
     let [first, second] = [&one, &two].map(|web| Talk::open(web, FAKE));
     // Each is known to the limit by its first call.

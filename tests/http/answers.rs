@@ -5,6 +5,7 @@ use crate::support::{saying, text};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use switchboard_testkit::http::{Reply, Talk, answer, call};
+use switchboard_testkit::patience;
 
 const PROGRESS: &str =
     r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":1}}"#;
@@ -137,6 +138,34 @@ fn batch_is_answered_as_a_batch() {
     }
     let ids: BTreeSet<u64> = said.iter().filter_map(|it| it["id"].as_u64()).collect();
     assert_eq!((ids, said.len()), (BTreeSet::from([3, 4]), 3), "{said:?}");
+}
+
+/// For a client that takes no streams, a batch is answered when its last member is, or is cancelled.
+#[test]
+fn cancelled_member_does_not_hold_its_batch() {
+    let served = Served::new();
+    let talk = Talk::open_as(&served.web, FAKE, "2025-03-26", json!({}));
+    let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
+    let batch = json!([call(1, "hang", json!({})), ping]);
+    let response = talk.say(&batch).header("Accept", "application/json").begin();
+    let is_there = || served.record().all_lines().iter().any(|line| line.contains("\"hang\""));
+    patience::until_true("the call is there", is_there);
+    talk.notify("notifications/cancelled", json!({ "requestId": 1 }));
+    let answers = Reply::read(response).unwrap().json();
+    assert_eq!(answers, json!([{ "jsonrpc": "2.0", "id": 2, "result": {} }]));
+}
+
+/// A proxy that collects or compresses a stream would delay its messages.
+#[test]
+fn streams_pass_proxies_unbuffered() {
+    let served = Served::new();
+    let talk = served.open();
+    let (_, call) = talk.call_of("say", saying(&format!("{PROGRESS}\n{ANSWER}")));
+    for stream in [talk.say(&call).send(), talk.listen(), served.web.get("/sse").send()] {
+        assert!(stream.is_stream());
+        assert_eq!(stream.header("x-accel-buffering"), Some("no"));
+        assert_eq!(stream.header("cache-control"), Some("no-cache, no-transform"));
+    }
 }
 
 #[test]

@@ -64,6 +64,21 @@ fn session_ends_after_its_stream_is_closed() {
     refused(talk.begin("echo", json!({})), 404);
 }
 
+/// A cancelled call has no answer that anyone could wait for.
+#[test]
+fn cancelled_call_keeps_no_session() {
+    let served = Served::set(json!({ "maxSessions": 1, "sessionTtl": "200ms" }));
+    let talk = served.open();
+    let (id, call) = talk.call_of("hang", json!({}));
+    let response = talk.say(&call).begin();
+    let told = |word: &str| served.record().all_lines().iter().any(|line| line.contains(word));
+    patience::until_true("the call is there", || told("\"hang\""));
+    talk.notify("notifications/cancelled", json!({ "requestId": id }));
+    drop(response);
+    another(&served);
+    refused(talk.begin("echo", json!({})), 404);
+}
+
 #[test]
 fn busy_session_does_not_end() {
     let served = Served::set(json!({ "maxSessions": 3, "sessionTtl": "200ms" }));

@@ -1,15 +1,16 @@
 //! Filters: `allow`, `deny` and `rename` of an entry hold on every route to the server, also for stored
-//! lists, and as soon as a reload sets them.
+//! lists, and as soon as a reload sets them. The checks are functions of how the server is made, for `modern::legacy_rules`.
 
-use super::routes::{Guest, Route, SERVER, Site, on_every_route, servers};
+use super::routes::{Guest, Make, Route, SERVER, Site, on_every_route, servers};
 use crate::support::error;
 use serde_json::{Value, json};
 use switchboard_testkit::patience;
 
 pub(crate) const OFFER: &str = r#"{
-    "capabilities": { "tools": {}, "prompts": {}, "resources": { "subscribe": true }, "completions": {} },
+    "capabilities": { "tools": { "listChanged": true }, "prompts": {}, "resources": { "subscribe": true }, "completions": {} },
     "tools": [
-        { "name": "write_all", "n": 0.70 }, { "name": "say" }, { "x": 1.0, "name": "echo" }, { "name": "write" }, { "name": "facts" }
+        { "name": "write_all", "n": 0.70 }, { "name": "say" }, { "x": 1.0, "name": "echo" }, { "name": "write" }, { "name": "facts" },
+        { "name": "change" }
     ],
     "prompts": [{ "name": "secret" }, { "name": "hello" }],
     "resources": [
@@ -38,9 +39,9 @@ pub(crate) fn hidden<'a>(route: Route, answer: &'a Value, code: i64, kind: &str)
 
 /// Checks the filtered lists of a route.
 #[track_caller]
-pub(crate) fn check_lists(client: &mut Guest) {
+fn check_lists(client: &mut Guest) {
     let route = client.route;
-    assert_eq!(client.names("tools"), ["say", "repeat", "facts"].map(|name| route.tool(name)));
+    assert_eq!(client.names("tools"), ["say", "repeat", "facts", "change"].map(|name| route.tool(name)));
     assert_eq!(client.names("prompts"), [route.tool("greet")]);
     assert_eq!(client.names("resources"), ["file:///p/a", "file:///p/b"].map(|uri| route.uri(uri)));
     assert_eq!(client.names("resourceTemplates"), [route.template("db://{id}")]);
@@ -48,6 +49,10 @@ pub(crate) fn check_lists(client: &mut Guest) {
 
 #[test]
 fn lists_are_filtered() {
+    check_filtered_lists(servers);
+}
+
+pub(crate) fn check_filtered_lists(servers: Make) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -63,6 +68,10 @@ fn lists_are_filtered() {
 
 #[test]
 fn renamed_items_work() {
+    check_renamed_items(servers);
+}
+
+pub(crate) fn check_renamed_items(servers: Make) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -88,6 +97,10 @@ fn renamed_items_work() {
 /// The same error as for an unknown name, and it names no hidden item.
 #[test]
 fn hidden_names_are_unknown() {
+    check_hidden_names(servers);
+}
+
+pub(crate) fn check_hidden_names(servers: Make) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -114,6 +127,10 @@ fn hidden_names_are_unknown() {
 
 #[test]
 fn hidden_resources_are_not_found() {
+    check_hidden_resources(servers);
+}
+
+pub(crate) fn check_hidden_resources(servers: Make) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -149,12 +166,13 @@ fn check_not_forwarded<const N: usize>(site: &Site, client: &mut Guest, words: [
     }
 }
 
-const UPDATED: &str =
-    r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"URI"}}"#;
-
 /// Unrequested notifications of a server are filtered too.
 #[test]
 fn hidden_resources_are_not_announced() {
+    check_hidden_announcements(servers);
+}
+
+pub(crate) fn check_hidden_announcements(servers: Make) {
     on_every_route(
         || servers(filters(), OFFER),
         |site| {
@@ -163,8 +181,9 @@ fn hidden_resources_are_not_announced() {
             let uri = site.route.uri("file:///p/a");
             let answer = client.request("resources/subscribe", json!({ "uri": uri }));
             assert!(answer.get("result").is_some(), "{answer}");
-            let updates = ["file:///p/.env", "file:///p/a"].map(|uri| UPDATED.replace("URI", uri));
-            client.have_said(&[&updates[0], &updates[1]]);
+            for uri in ["file:///p/.env", "file:///p/a"] {
+                client.announce(json!({ "uri": uri, "unasked": true }));
+            }
             assert_eq!(client.told("notifications/resources/updated")["params"]["uri"], uri);
         },
     );
@@ -173,6 +192,10 @@ fn hidden_resources_are_not_announced() {
 /// An allowed template admits its expansions; the server is asked for its templates if needed.
 #[test]
 fn allowed_templates_are_expanded() {
+    check_allowed_templates(servers);
+}
+
+pub(crate) fn check_allowed_templates(servers: Make) {
     on_every_route(
         || servers(json!({ "resources": { "allow": ["db://{id}"] } }), OFFER),
         |site| {
@@ -193,6 +216,10 @@ fn allowed_templates_are_expanded() {
 
 #[test]
 fn reload_applies_filters_and_announces() {
+    check_reload(servers);
+}
+
+pub(crate) fn check_reload(servers: Make) {
     on_every_route(
         || servers(json!({}), OFFER),
         |site| {
@@ -210,7 +237,7 @@ fn reload_applies_filters_and_announces() {
             hidden(site.route, &client.call("write_all", json!({})), -32602, "unknown_name");
             assert_eq!(site.told("write_all"), 0);
             // Removing the filters shows everything again.
-            let none = json!({ "tools": {}, "prompts": {}, "resources": {} });
+            let none = json!({ "tools": { "listChanged": true }, "prompts": {}, "resources": {} });
             site.servers.edit(SERVER, &none);
             client.told("notifications/tools/list_changed");
             patience::until_true("it is there again", || {

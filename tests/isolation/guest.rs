@@ -121,42 +121,72 @@ impl Guest {
         self.asked_about("tools/call", params, question, answer).1
     }
 
-    /// Sends a request and answers the server's question about it. Returns the question, and the answer to the request.
+    /// Sends a request and answers the server's only question about it. Returns the question, and the answer to the request.
     #[track_caller]
     pub(crate) fn asked_about(
         &mut self,
         method: &str,
         params: Value,
         question: &str,
-        mut answer: Value,
+        answer: Value,
     ) -> (Value, Value) {
         let id = 1_000_000 + self.next;
         self.next += 1;
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let (mut asked, mut answers) = self.converse(&message, question, answer);
+        assert_eq!((asked.len(), answers.len()), (1, 1), "{asked:?} {answers:?}");
+        (asked.remove(0), answers.remove(0))
+    }
+
+    /// Sends a request, or a batch, and answers each question of the server about it. Returns the questions, and the
+    /// answers in the order in which they came. Cancelled members of a batch have none.
+    #[track_caller]
+    pub(crate) fn converse(
+        &mut self,
+        message: &Value,
+        question: &str,
+        mut answer: Value,
+    ) -> (Vec<Value>, Vec<Value>) {
+        let members = message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice);
+        let ids: Vec<&Value> = members.iter().filter_map(|member| member.get("id")).collect();
+        let is_answer = |it: &Value| ids.contains(&&it["id"]) && it.get("method").is_none();
+        let is_wanted = |it: &Value| it["method"] == question || it.is_array() || is_answer(it);
         answer["jsonrpc"] = json!("2.0");
-        match &mut self.line {
+        let (mut asked, mut answers) = (Vec::new(), Vec::new());
+        let mut reply = match &mut self.line {
             Line::Pipe(client) => {
                 client.send(message.to_string());
-                let asked = client.recv_where(question, |message| message["method"] == question);
-                answer["id"] = asked["id"].clone();
-                client.send(answer.to_string());
-                (asked, client.answer(id))
+                None
             }
-            Line::Web { talk, .. } => {
-                let mut reply = talk.say(&message).send();
-                let mut asked = Value::Null;
-                loop {
-                    let Some(message) = reply.message() else { panic!("no answer to {message}") };
-                    if message["method"] == question {
-                        answer["id"] = message["id"].clone();
-                        assert_eq!(talk.say(&answer).send().status, 202);
-                        asked = message;
-                    } else if message["id"] == id && message.get("method").is_none() {
-                        return (asked, message);
-                    }
+            Line::Web { talk, .. } => Some(talk.say(message).send()),
+        };
+        while answers.len() < ids.len() {
+            let next = match (&mut self.line, &mut reply) {
+                (Line::Pipe(client), _) => client.recv_where("a question or the answer", is_wanted),
+                (_, Some(reply)) if reply.is_stream() => match reply.message() {
+                    Some(message) => message,
+                    None if message.is_array() => break,
+                    None => panic!("no answer to {message}"),
+                },
+                (_, Some(reply)) => reply.json(),
+                (Line::Web { .. }, None) => panic!("nothing was sent"),
+            };
+            if next["method"] == question {
+                answer["id"] = next["id"].clone();
+                match &mut self.line {
+                    Line::Pipe(client) => client.send(answer.to_string()),
+                    Line::Web { talk, .. } => assert_eq!(talk.say(&answer).send().status, 202),
                 }
+                asked.push(next);
+            } else if let Value::Array(all) = next {
+                answers.extend(all);
+                break;
+            } else if is_answer(&next) {
+                answers.push(next);
             }
         }
+        self.received.extend(answers.iter().cloned());
+        (asked, answers)
     }
 
     #[track_caller]
@@ -201,6 +231,14 @@ impl Guest {
         let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
         let text: String = lines.iter().chain([&answer]).map(|line| format!("{line}\n")).collect();
         let answer = self.call("say", json!({ "text": text }));
+        assert!(answer.get("result").is_some(), "{answer}");
+    }
+
+    /// Makes the server announce a change of its `list`, or of the resource at `uri`, with its tool `change`. A modern
+    /// server announces it to those that listen for it.
+    #[track_caller]
+    pub(crate) fn announce(&mut self, change: Value) {
+        let answer = self.call("change", change);
         assert!(answer.get("result").is_some(), "{answer}");
     }
 

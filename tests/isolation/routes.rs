@@ -169,6 +169,9 @@ pub(crate) fn on_shared_routes(servers: impl Fn() -> Servers + Sync, check: impl
     });
 }
 
+/// Makes the server under test with these keys and this offer. Checks that take it hold for servers of both eras.
+pub(crate) type Make = fn(Value, &str) -> Servers;
+
 /// The server `s` with these keys and this offer, behind a gate, beside another server with other names.
 pub(crate) fn servers(keys: Value, offer: &str) -> Servers {
     let servers = Servers::none().and_offer("other", json!({}), r#"{ "tools": [{ "name": "else" }] }"#);

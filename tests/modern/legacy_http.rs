@@ -1,12 +1,13 @@
 //! Legacy clients over HTTP, with remote modern servers: errors of any status reach the client with status 200. To a legacy
 //! client, 404 means the end of its session, and 400 a broken message.
 
-use super::remote::{modern, web};
+use super::remote::{modern, wait_for_close, web};
 use crate::daemon::house::House;
 use crate::http::served::{FAKE, Served};
 use serde_json::{Value, json};
 use std::fs;
-use switchboard_testkit::http::Talk;
+use std::sync::Arc;
+use switchboard_testkit::http::{Reply, Talk};
 use switchboard_testkit::message;
 use switchboard_testkit::monitor::Monitor;
 use switchboard_testkit::web::Web;
@@ -15,7 +16,8 @@ use switchboard_testkit::web::Web;
 fn served(web: &Web) -> Served {
     let house = House::new();
     let servers = json!({ "fake": { "url": web.url("/mcp") } });
-    fs::write(house.config(), json!({ "linger": "100ms", "mcpServers": servers }).to_string()).unwrap();
+    let config = json!({ "linger": "100ms", "profiles": { "some": ["fake"] }, "mcpServers": servers });
+    fs::write(house.config(), config.to_string()).unwrap();
     Served::start(house, &[])
 }
 
@@ -95,4 +97,44 @@ fn bad_request_is_answered_with_200() {
         assert_eq!(listed["result"]["tools"][0]["name"], name("sql"), "{path}: {listed}");
     }
     assert_eq!(web.count("initialize"), 1);
+}
+
+/// The server's changes may be told before.
+#[track_caller]
+fn progress_in(response: &mut Reply) -> Value {
+    let is_it = |message: &Value| message["method"] == "notifications/progress";
+    std::iter::from_fn(|| response.message()).find(is_it).unwrap()
+}
+
+/// A remote modern server gets no `notifications/cancelled`.
+#[test]
+fn cancellation_closes_the_remote_response() {
+    for (path, tool) in [(FAKE, "hang"), ("/mcp", "fake__hang"), ("/profiles/some/mcp", "fake__hang")] {
+        // Closed responses of calls, without those of subscriptions.
+        let (calls, others) = (Arc::new(Monitor::default()), Monitor::default());
+        let counted = calls.clone();
+        let web = Web::start(move |seen, wire| match seen.what() {
+            "tools/call" => modern(seen, wire, &counted),
+            _ => modern(seen, wire, &others),
+        });
+        let served = served(&web);
+        let talk = Talk::open(&served.web, path);
+        let (id, call) = talk.call_of(tool, json!({}));
+        let mut response = talk.say(&call).send();
+        let progress = progress_in(&mut response);
+        assert_eq!(progress["params"]["progressToken"], format!("token-{id}"), "{path}: {progress}");
+        assert_eq!(*calls.lock(), 0);
+        talk.notify("notifications/cancelled", json!({ "requestId": id }));
+        wait_for_close(&calls);
+        let listed = talk.request("tools/list", json!({}));
+        assert!(listed.get("result").is_some(), "{path}: the session goes on: {listed}");
+        // The end of a session cancels its calls.
+        let (_, call) = talk.call_of(tool, json!({}));
+        let mut response = talk.say(&call).send();
+        progress_in(&mut response);
+        calls.update(|closed| *closed = 0);
+        assert_eq!(talk.end(), 200);
+        wait_for_close(&calls);
+        assert_eq!(web.count("notifications/cancelled"), 0);
+    }
 }

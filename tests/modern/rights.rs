@@ -2,17 +2,15 @@
 //! subscriptions, at the first start and from the stored catalogue.
 
 use super::guest::{Guest, beside, gated, on_routes};
-use crate::access::limits::limit;
 use crate::access::rights::{
     KINDS, OFFER, QUARRY, QUARRY_OFFER, expected, impersonal, json_replaced, probes, tokens, with_rights,
+    with_tokens,
 };
-use crate::access::token::create;
+use crate::access::token_limits::{check_on_route, two_an_hour};
 use crate::aggregate::servers::Servers;
-use crate::daemon::house::House;
 use crate::isolation::routes::{self, Route, ShownBy, Site};
 use crate::support::error;
 use serde_json::{Value, json};
-use std::fs;
 
 /// How a client gets its rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +59,7 @@ type Make = (fn() -> Servers, &'static str);
 const MODERN: Make = (servers, "public");
 const LEGACY: Make = (legacy_servers, "private");
 
-fn servers() -> Servers {
+pub(super) fn servers() -> Servers {
     with_rights(gated(beside(Servers::none(), QUARRY, QUARRY_OFFER), json!({}), OFFER))
 }
 
@@ -265,25 +263,15 @@ fn limits_of_tokens_hold_at_legacy_servers() {
 }
 
 fn check_limits((servers, _): Make) {
-    let house = House::new();
-    let token = create(&house, &["ci", "--rate", "2/h"]);
-    let file = fs::read_to_string(house.state("tokens.json")).unwrap();
-    let servers = || {
-        let servers = servers();
-        fs::write(servers.state("tokens.json"), &file).unwrap();
-        servers
-    };
-    on_routes(TOKENS, servers, |site, _| {
-        site.open_gate();
-        let path = (site.route == Route::HttpProfile).then_some("open");
-        let by = ShownBy::Variable(&token);
-        let mut client = Guest::with(site, path, Some(by));
-        let call = |client: &mut Guest| limit(&client.call("echo", json!({})));
-        assert_eq!([(); 3].map(|()| call(&mut client)), [None, None, Some("token".to_owned())]);
-        let is_solo = matches!(site.route, Route::SoloOne | Route::SoloAll);
-        let other: Option<String> = call(&mut Guest::with(site, path, Some(by)));
-        assert_eq!(other.is_some(), !is_solo, "another client of the token");
-        let owner: Value = Guest::open_owner(site).call("echo", json!({}));
-        assert!(owner.get("result").is_some(), "{owner}");
-    });
+    let (token, file) = two_an_hour();
+    on_routes(
+        TOKENS,
+        || with_tokens(servers(), &file),
+        |site, _| {
+            site.open_gate();
+            let path = (site.route == Route::HttpProfile).then_some("open");
+            let open = |by: Option<ShownBy<'_>>| Guest::with(site, path, by);
+            check_on_route(site, &token, open, |client| client.call("echo", json!({})));
+        },
+    );
 }

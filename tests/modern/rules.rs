@@ -3,29 +3,11 @@
 
 use super::guest::{Guest, on_every_route, servers};
 use crate::access::limits::limit;
-use crate::aggregate::servers::Servers;
-use crate::isolation::filters::{self, filters};
-use crate::isolation::routes::{Route, SERVER, Site};
+use crate::isolation::filters::{self, OFFER, filters};
+use crate::isolation::routes::{Make, Route, SERVER, Site};
 use crate::support::{error, text};
 use serde_json::{Value, json};
 use switchboard_testkit::patience;
-
-/// Makes the server under test with these keys and this offer.
-pub(super) type Make = fn(Value, &str) -> Servers;
-
-const OFFER: &str = r#"{
-    "capabilities": { "tools": { "listChanged": true }, "prompts": {}, "resources": { "subscribe": true }, "completions": {} },
-    "tools": [
-        { "name": "write_all", "n": 0.70 }, { "name": "say" }, { "x": 1.0, "name": "echo" }, { "name": "write" }, { "name": "facts" },
-        { "name": "change" }
-    ],
-    "prompts": [{ "name": "secret" }, { "name": "hello" }],
-    "resources": [
-        { "name": "a", "uri": "file:///p/a" }, { "name": "env", "uri": "file:///p/.env" }, { "name": "b", "uri": "file:///p/b" }
-    ],
-    "resourceTemplates": [{ "name": "e", "uriTemplate": "file:///{name}.env" }, { "name": "t", "uriTemplate": "db://{id}" }],
-    "pageSize": 2
-}"#;
 
 /// Checks the error for a hidden name.
 #[track_caller]
@@ -166,7 +148,7 @@ pub(super) fn check_hidden_resources(servers: Make) {
 #[test]
 fn hidden_resources_are_not_announced() {
     check_hidden_announcements(servers, |client, uri| {
-        check_ok(&client.call("change", json!({ "uri": uri })));
+        check_ok(&client.call("change", json!({ "uri": uri, "unasked": true })));
     });
 }
 
@@ -240,39 +222,56 @@ pub(super) fn check_reload(servers: Make) {
 /// A modern server that speaks up for itself: what is denied is neither declared to it nor delivered.
 #[test]
 fn denied_input_reaches_no_client() {
-    let offer = r#"{ "tools": [{ "name": "say" }, { "name": "params" }] }"#;
-    let asks = json!({ "asks": { "sampling": "deny", "elicitation": "deny", "roots": "deny" } });
     on_every_route(
-        || servers(asks.clone(), offer),
+        || servers(denying_all(), ASKING_OFFER),
         |site| {
             site.open_gate();
-            let capabilities = json!({ "sampling": {}, "elicitation": {}, "roots": {}, "experimental": {} });
-            let mut client = Guest::declaring(site, capabilities);
-            let params = client.call("params", json!({}));
-            let declared: Value = serde_json::from_str(text(&params)).unwrap();
-            let declared = &declared["_meta"]["io.modelcontextprotocol/clientCapabilities"];
-            assert_eq!(*declared, json!({ "experimental": {} }));
-            for method in ["sampling/createMessage", "elicitation/create", "roots/list"] {
-                let request = json!({ "method": method, "params": { "mark": "denied" } });
-                for requests in [
-                    json!({ "one": request }),
-                    json!({ "one": request, "two": 7 }),
-                    json!({ "zero": { "method": 7 }, "one": request }),
-                ] {
-                    let result = json!({ "resultType": "input_required", "inputRequests": requests });
-                    let line = format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{result}}}"#);
-                    let answer = client.call("say", json!({ "text": format!("{line}\n") }));
-                    let told = answer["error"]["data"]["hint"].to_string();
-                    assert!(told.contains("asks.") && !answer.to_string().contains("mark"), "{answer}");
-                }
-            }
-            for word in ["\"sampling\":", "\"elicitation\":", "\"roots\":"] {
-                let lines = site.servers.record(SERVER).all_lines();
-                let own = lines.iter().find(|line| line.contains(word) && !line.contains("\"say\""));
-                assert_eq!(own, None, "{word}");
-            }
+            let mut client = Guest::declaring(site, asking_capabilities());
+            check_denied_input(site, "asks.", |tool, arguments| client.call(tool, arguments));
         },
     );
+}
+
+pub(super) const ASKING_OFFER: &str = r#"{ "tools": [{ "name": "say" }, { "name": "params" }] }"#;
+
+pub(super) fn denying_all() -> Value {
+    json!({ "asks": { "sampling": "deny", "elicitation": "deny", "roots": "deny" } })
+}
+
+pub(super) fn asking_capabilities() -> Value {
+    json!({ "sampling": {}, "elicitation": {}, "roots": {}, "experimental": {} })
+}
+
+/// Arguments for `say`: the server wants this input.
+pub(super) fn wanting(requests: &Value) -> Value {
+    let result = json!({ "resultType": "input_required", "inputRequests": requests });
+    json!({ "text": format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{result}}}{}"#, '\n') })
+}
+
+/// `malformed` is said of denied input beside some that cannot be read.
+#[track_caller]
+pub(super) fn check_denied_input(site: &Site, malformed: &str, mut call: impl FnMut(&str, Value) -> Value) {
+    let params = call("params", json!({}));
+    let declared: Value = serde_json::from_str(text(&params)).unwrap();
+    let declared = &declared["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(*declared, json!({ "experimental": {} }));
+    for method in ["sampling/createMessage", "elicitation/create", "roots/list"] {
+        let request = json!({ "method": method, "params": { "mark": "denied" } });
+        for (requests, said) in [
+            (json!({ "one": request }), "asks."),
+            (json!({ "one": request, "two": 7 }), malformed),
+            (json!({ "zero": { "method": 7 }, "one": request }), malformed),
+        ] {
+            let answer = call("say", wanting(&requests));
+            let told = answer["error"].to_string();
+            assert!(told.contains(said) && !answer.to_string().contains("mark"), "{answer}");
+        }
+    }
+    for word in ["\"sampling\":", "\"elicitation\":", "\"roots\":"] {
+        let lines = site.servers.record(SERVER).all_lines();
+        let own = lines.iter().find(|line| line.contains(word) && !line.contains("\"say\""));
+        assert_eq!(own, None, "{word}");
+    }
 }
 
 #[test]

@@ -1,12 +1,16 @@
 // Runs tools of FastMCP's server for the conformance suite as tasks, with the TypeScript SDK 1.x, and prints one line of
 // JSON a step.
 //
-//   node tasks.mjs PREFIX COMMAND ARGS…
+//   node tasks.mjs PREFIX (COMMAND ARGS… | URL TOKEN)
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { CallToolResultSchema, CreateTaskResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 
-const [prefix, command, ...args] = process.argv.slice(2);
+const [prefix, target, ...args] = process.argv.slice(2);
+const transport = target.startsWith("http:")
+  ? new StreamableHTTPClientTransport(new URL(target), { requestInit: { headers: { Authorization: `Bearer ${args[0]}` } } })
+  : new StdioClientTransport({ command: target, args, stderr: "inherit" });
 const client = new Client({ name: "tasks", version: "1" }, { capabilities: { elicitation: { form: {} } } });
 const tasks = client.experimental.tasks;
 const print = (step, value) => console.log(JSON.stringify({ step, value }));
@@ -47,7 +51,7 @@ const begin = async (name, given = {}) => {
   return task.taskId;
 };
 
-await client.connect(new StdioClientTransport({ command, args, stderr: "inherit" }));
+await client.connect(transport);
 print("tasks", client.getServerCapabilities().tasks);
 const { tools } = await client.listTools();
 print("support", tools.find((tool) => tool.name === `${prefix}slow_compute`).execution);

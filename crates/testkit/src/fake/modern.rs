@@ -194,7 +194,8 @@ fn call(server: &mut Server, id: &str, heard: &Heard<'_>) -> bool {
         "report" => report(server, id, heard),
         // All cancellations so far.
         "cancellations" => server.answer(id, &json!({ "content": [], "cancelled": server.modern.cancelled })),
-        // Says that the `list` has changed, or the resource at `uri`, to all that listen for it.
+        // Says that the `list` has changed, or the resource at `uri`, to all that listen for it; or, if `unasked`, to all
+        // that listen for anything.
         "change" => {
             change(server, arguments);
             server.answer(id, &json!({ "content": [], "listens": server.modern.listens.len() }));
@@ -237,16 +238,18 @@ fn unlisten(server: &mut Server, id: &str, arguments: &Value) {
 }
 
 fn change(server: &Server, arguments: &Value) {
+    let is_unasked = arguments["unasked"] == true;
     if let Some(list) = arguments["list"].as_str() {
         let wanted = format!("{list}ListChanged");
         let method = format!("notifications/{list}/list_changed");
-        server.modern.tell(&method, &json!({}), |wants| wants[&wanted] == true);
+        server.modern.tell(&method, &json!({}), |wants| is_unasked || wants[&wanted] == true);
     }
     let uri = &arguments["uri"];
     if uri.is_string() {
         let is_wanted =
             |wants: &Value| wants["resourceSubscriptions"].as_array().is_some_and(|uris| uris.contains(uri));
-        server.modern.tell("notifications/resources/updated", &json!({ "uri": uri }), is_wanted);
+        let is_for = |wants: &Value| is_unasked || is_wanted(wants);
+        server.modern.tell("notifications/resources/updated", &json!({ "uri": uri }), is_for);
     }
 }
 

@@ -53,6 +53,11 @@ pub(super) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
         "login" => login(server, id, arguments),
         // Starts a process that does not end by itself; answers with its pid.
         "spawn" => server.answer(id, &json!({ "pid": spawn(arguments) })),
+        // Says that the `list` has changed, or the resource at `uri`, whoever wants to know. Not listed.
+        "change" => {
+            announce(arguments);
+            server.answer_text(id, "changed");
+        }
         // Answers, and stops reading.
         "deaf" => {
             server.answer(id, &json!({}));
@@ -240,6 +245,16 @@ pub(super) fn client_answered(server: &mut Server, id: &str, line: &str) {
             stdio::write(&request);
         }
         None => server.answer_text(&asking.id, line),
+    }
+}
+
+fn announce(arguments: &Value) {
+    if let Some(list) = arguments["list"].as_str() {
+        modern::notify(&format!("notifications/{list}/list_changed"), "{}");
+    }
+    if arguments["uri"].is_string() {
+        let params = json!({ "uri": arguments["uri"] });
+        modern::notify("notifications/resources/updated", &params.to_string());
     }
 }
 

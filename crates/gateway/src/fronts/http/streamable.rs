@@ -19,7 +19,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 use switchboard_core::Event;
 use switchboard_process::aside;
-use switchboard_protocol::{Broken, HANDSHAKE_VERSIONS, Message, Parsed, parse};
+use switchboard_protocol::{Broken, HANDSHAKE_VERSIONS, Message, Method, Parsed, Part, RawId, parse};
 
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -241,9 +241,14 @@ impl Front {
     }
 
     pub(super) async fn tell_one(&self, session: &Arc<Session>, member: Result<Message, Broken>) {
+        let cancelled = member.as_ref().ok().and_then(cancelled_by);
         let frame = member.map(Parsed::One);
         let paths = session.paths(&frame).await;
         self.inbox.said(Event::FromClient { client: session.client, frame, paths });
+        // After the core, which may have answered it before.
+        if let Some(id) = cancelled {
+            session.cancelled(&id);
+        }
     }
 
     /// Adds the session's id to a successful handshake; ends the session if the handshake failed.
@@ -336,6 +341,12 @@ struct Posted {
 }
 
 /// The specification asks for 400; a missing header is fine.
+/// The request that a notification cancels.
+fn cancelled_by(message: &Message) -> Option<RawId> {
+    let is_it = message.id().is_none() && message.method() == Method::Cancelled;
+    message.part(Part::RequestId).filter(|_| is_it).map(RawId::from_bytes)
+}
+
 fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     match text(headers, &VERSION).filter(|version| !HANDSHAKE_VERSIONS.contains(version)) {
         None => Ok(()),

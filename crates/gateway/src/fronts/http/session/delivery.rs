@@ -185,6 +185,33 @@ impl Session {
         if !is_last {
             return 0;
         }
+        self.finish(inside, number, refusal)
+    }
+
+    /// Records that a request will have no answer, so that its batch does not wait for it.
+    pub(crate) fn cancelled(&self, id: &RawId) {
+        let gone = self.cancel(&mut self.lock(), id);
+        // Outside the lock, which the core takes inside its own.
+        drop(self.charge(gone));
+    }
+
+    fn cancel(&self, inside: &mut SessionState, id: &RawId) -> usize {
+        let Some(number) = inside.open.remove(id) else { return 0 };
+        let Some(call) = inside.calls.get_mut(&number) else { return 0 };
+        call.missing -= 1;
+        let has_answers = match &call.shape {
+            Shape::Undecided { answers, .. } => !answers.is_empty(),
+            Shape::Stream => true,
+        };
+        // Any other response stays open: official clients reconnect without end for an answer that does not come.
+        match call.missing == 0 && call.is_batch && has_answers {
+            true => self.finish(inside, number, None),
+            false => 0,
+        }
+    }
+
+    /// Ends a call whose requests are all answered. Returns the bytes that no longer count as waiting.
+    fn finish(&self, inside: &mut SessionState, number: u64, refusal: Option<Refusal>) -> usize {
         // The call is finished, so its stream ends.
         inside.streams.remove(&number);
         let Some(Call { shape: Shape::Undecided { reply, answers, bytes }, is_batch, .. }) =

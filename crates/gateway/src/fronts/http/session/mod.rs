@@ -90,6 +90,7 @@ impl Hasher for OwnNumber {
 
 /// One POST with requests.
 struct Call {
+    /// Requests without an answer, except for cancelled ones.
     missing: usize,
     is_batch: bool,
     takes_streams: bool,
@@ -168,7 +169,8 @@ impl Session {
         let inside = &mut *self.lock();
         // A stream whose client has left stays listed until the next send.
         inside.streams.retain(|_, stream| !stream.is_closed());
-        if !inside.calls.is_empty() || !inside.streams.is_empty() {
+        // A cancelled call is stored until its session ends, but nobody waits for it.
+        if inside.calls.values().any(|call| call.missing > 0) || !inside.streams.is_empty() {
             // In use, so the idle time starts over.
             inside.used = Instant::now();
             return None;
