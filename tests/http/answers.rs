@@ -155,6 +155,20 @@ fn cancelled_member_does_not_hold_its_batch() {
     assert_eq!(answers, json!([{ "jsonrpc": "2.0", "id": 2, "result": {} }]));
 }
 
+/// Some clients wait for the answer even after they have cancelled.
+#[test]
+fn late_answer_to_a_cancelled_call_passes() {
+    let served = Served::new();
+    let talk = served.open();
+    let (id, message) = talk.call_of("hold", json!({}));
+    let response = talk.say(&message).begin();
+    served.record().wait_for(1, "hold");
+    talk.notify("notifications/cancelled", json!({ "requestId": id }));
+    served.record().wait_for(1, "notifications/cancelled");
+    talk.begin("release", json!({}));
+    assert_eq!(Reply::read(response).unwrap().json()["id"], id);
+}
+
 /// A proxy that collects or compresses a stream would delay its messages.
 #[test]
 fn streams_pass_proxies_unbuffered() {

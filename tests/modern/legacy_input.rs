@@ -112,13 +112,13 @@ fn undeclared_questions_fail_the_call() {
         json!({ "method": "sampling/createMessage", "params": { "messages": [], "maxTokens": 1 } });
     let roots = json!({ "method": "roots/list" });
     let cases = [
-        (json!({}), &form, "elicitation"),
-        (json!({}), &url, "elicitation"),
+        (json!({}), &form, "elicitation.form"),
+        (json!({}), &url, "elicitation.url"),
         (json!({}), &sampling, "sampling"),
         (json!({}), &roots, "roots"),
         (json!({ "elicitation": {} }), &url, "elicitation.url"),
         (json!({ "elicitation": { "form": {} } }), &url, "elicitation.url"),
-        (json!({ "elicitation": { "url": {} } }), &form, "elicitation"),
+        (json!({ "elicitation": { "url": {} } }), &form, "elicitation.form"),
         (json!({ "elicitation": {} }), &sampling, "sampling"),
     ];
     on_every_route(

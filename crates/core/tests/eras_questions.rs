@@ -45,8 +45,8 @@ fn undeclared_input_fails_the_call() {
     let roots = r#"{"method":"roots/list"}"#;
     for (declared, request, capability) in [
         (r#"{"elicitation":{}}"#, url, "elicitation.url"),
-        (r#"{"elicitation":{"url":{}}}"#, QUESTION, "elicitation"),
-        ("{}", QUESTION, "elicitation"),
+        (r#"{"elicitation":{"url":{}}}"#, QUESTION, "elicitation.form"),
+        ("{}", QUESTION, "elicitation.form"),
         (r#"{"sampling":{}}"#, with_tools, "sampling.tools"),
         ("{}", roots, "roots"),
     ] {

@@ -52,8 +52,7 @@ impl Need {
     /// Path of the capability, for error messages.
     pub(crate) fn capability(&self) -> Cow<'static, str> {
         match self {
-            // Clients that declare it without a mode support forms, too.
-            Self::Form => "elicitation".into(),
+            Self::Form => "elicitation.form".into(),
             Self::Url => "elicitation.url".into(),
             Self::Mode(mode) => format!("elicitation.{mode}").into(),
             Self::Sampling => "sampling".into(),

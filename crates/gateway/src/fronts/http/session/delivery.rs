@@ -188,7 +188,7 @@ impl Session {
         self.finish(inside, number, refusal)
     }
 
-    /// Records that a request will have no answer, so that its batch does not wait for it.
+    /// Records that a client waits for a request no more: neither its batch nor the session does.
     pub(crate) fn cancelled(&self, id: &RawId) {
         let gone = self.cancel(&mut self.lock(), id);
         // Outside the lock, which the core takes inside its own.
@@ -196,15 +196,21 @@ impl Session {
     }
 
     fn cancel(&self, inside: &mut SessionState, id: &RawId) -> usize {
-        let Some(number) = inside.open.remove(id) else { return 0 };
+        let Some(number) = inside.open.get(id).copied() else { return 0 };
         let Some(call) = inside.calls.get_mut(&number) else { return 0 };
+        if !call.is_batch {
+            // A late answer still passes, so the response stays open. Official clients also reconnect without end for an
+            // answer that does not come.
+            call.is_cancelled = true;
+            return 0;
+        }
+        inside.open.remove(id);
         call.missing -= 1;
         let has_answers = match &call.shape {
             Shape::Undecided { answers, .. } => !answers.is_empty(),
             Shape::Stream => true,
         };
-        // Any other response stays open: official clients reconnect without end for an answer that does not come.
-        match call.missing == 0 && call.is_batch && has_answers {
+        match call.missing == 0 && has_answers {
             true => self.finish(inside, number, None),
             false => 0,
         }

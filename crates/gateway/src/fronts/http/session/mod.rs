@@ -90,9 +90,11 @@ impl Hasher for OwnNumber {
 
 /// One POST with requests.
 struct Call {
-    /// Requests without an answer, except for cancelled ones.
+    /// Requests without an answer, except for cancelled ones of a batch.
     missing: usize,
     is_batch: bool,
+    /// Whether the client has cancelled its only request. A late answer may come.
+    is_cancelled: bool,
     takes_streams: bool,
     shape: Shape,
 }
@@ -170,7 +172,9 @@ impl Session {
         // A stream whose client has left stays listed until the next send.
         inside.streams.retain(|_, stream| !stream.is_closed());
         // A cancelled call is stored until its session ends, but nobody waits for it.
-        if inside.calls.values().any(|call| call.missing > 0) || !inside.streams.is_empty() {
+        if inside.calls.values().any(|call| call.missing > 0 && !call.is_cancelled)
+            || !inside.streams.is_empty()
+        {
             // In use, so the idle time starts over.
             inside.used = Instant::now();
             return None;
@@ -214,7 +218,8 @@ impl Session {
         inside.next += 1;
         let (reply, answer) = oneshot::channel();
         let shape = Shape::Undecided { reply, answers: Vec::new(), bytes: 0 };
-        inside.calls.insert(number, Call { missing: ids.len(), is_batch, takes_streams, shape });
+        let call = Call { missing: ids.len(), is_batch, is_cancelled: false, takes_streams, shape };
+        inside.calls.insert(number, call);
         inside.open.extend(ids.iter().map(|id| (id.clone(), number)));
         inside.used = Instant::now();
         Some((number, answer))
