@@ -186,9 +186,7 @@ impl PoolWorld {
                 self.client(client).home.clear();
             }
         }
-        for request in self.ledger.requests.iter_mut().filter(|r| r.is_open() && r.handed.is_empty()) {
-            request.is_unclear = true;
-        }
+        self.unsent_may_move();
         let is_removed = !self.owner.is_removed(0) && self.rng.percent(25);
         self.own.has_asked &= is_removed;
         self.own.last_move = self.now;
