@@ -50,7 +50,7 @@ impl PoolWorld {
             let c = self.client(client);
             c.is_greeted = !failed;
             if failed {
-                (c.own.initialize, c.is_confirmed) = (None, false);
+                (c.own.initialize, c.is_confirmed, c.own.is_greeted_by_us) = (None, false, false);
             }
             self.decide_tentatively(client, failed);
         }

@@ -46,6 +46,8 @@ pub(crate) struct PoolClient {
     /// Number of its `initialize`, and whether that was answered.
     pub(super) initialize: Option<usize>,
     pub(super) is_greeted: bool,
+    /// Whether Switchboard has greeted it, because its first request was no handshake.
+    pub(super) is_greeted_by_us: bool,
     /// Number of the first request that was certainly sent from its present workspace.
     pub(super) settled_from: usize,
     pub(super) tasks: Vec<String>,
