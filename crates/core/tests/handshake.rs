@@ -131,3 +131,31 @@ fn a_second_greeter_keeps_its_order() {
             1< {"id":3,"method":"tools/list"}
     "#);
 }
+
+/// A process that hangs in the handshake of a client that has left is replaced for the clients that wait.
+#[test]
+fn a_lost_clients_handshake_expires() {
+    run(r#"
+        given shared; linger 30s
+        A comes; folder /p
+            start 1 at /p
+        A greets
+        1 spawns
+            1< {"id":1,"method":"initialize",…}
+        +10s
+        B comes; folder /p
+        B greets
+        A leaves
+        +21s
+            - it did not answer `initialize`
+            stop 1 within 1s
+        1 ends: signal 15
+            - restart after a pause
+        +1s
+            start 2 at /p
+        2 spawns
+            2< {"id":2,"method":"initialize",…}
+        2 greets
+            B< {"id":0,"result":{…
+    "#);
+}
