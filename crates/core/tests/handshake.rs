@@ -159,3 +159,26 @@ fn a_lost_clients_handshake_expires() {
             B< {"id":0,"result":{…
     "#);
 }
+
+/// A request was queued for a client that made no handshake. Then its own handshake fails, and the queue moves.
+#[test]
+fn a_stranded_request_is_told_why() {
+    run(r#"
+        given linger 30s; max_backends 1; max_in_flight 1
+        A comes; folder /p
+            start 1 at /p
+        A> {"id":1,"method":"tools/call","params":{}}
+        A> {"id":2,"method":"tools/call","params":{}}
+        A greets
+            - waits for room
+        1 spawns
+            1< {"id":4,"method":"initialize",…}
+        1 greets
+            1< {"method":"notifications/initialized"}
+            1< {"id":1,"method":"tools/call","params":{}}
+        +31s
+            A< {"id":0,"error":{"code":-32003,…
+        config changes
+            A< {"id":2,"error":{"code":-32002,…"kind":"backend_unavailable",…"message":"the server `files` was not told `initialize`"}}
+    "#);
+}

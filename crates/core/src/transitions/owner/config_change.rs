@@ -245,7 +245,7 @@ impl Core {
             }
             if is_stranded {
                 self.unqueue(backend, minted);
-                let error = self.cause(Some(backend), &Cause::Stopped);
+                let error = self.cause(Some(backend), &Cause::Ungreeted);
                 self.fail_one(minted, &error);
                 continue;
             }
