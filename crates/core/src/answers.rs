@@ -73,6 +73,8 @@ pub(crate) enum Cause {
         why: &'static str,
     },
     Stopped,
+    /// The request waits for a process that no handshake of its client can be made for.
+    Ungreeted,
     /// Stopped by its owner.
     Held,
     /// Removed from the config.
@@ -207,6 +209,10 @@ impl Core {
                 .retryable(true)
                 .hint("whether this request took effect is unknown"),
             Cause::Stopped => self.shutting_down(),
+            Cause::Ungreeted => self
+                .backend_unavailable(of, format!("the server `{server}` was not told `initialize`"))
+                .retryable(true)
+                .hint("repeat `initialize`, which has failed, and then this request"),
             Cause::Held => self
                 .backend_unavailable(of, format!("the server `{server}` was stopped by its owner"))
                 .retryable(false)

@@ -87,6 +87,26 @@ fn a_removed_server_is_named_and_may_return() {
     "#);
 }
 
+/// A handshake that waits for room does not move: the change leaves it at its backend, and the removal ends it.
+#[test]
+fn a_changed_then_removed_server_is_not_started() {
+    run(r#"
+        given linger 30s; max_backends 1
+        A opens 1; folder /a
+        A> {"id":1,"method":"tools/call","params":{}} -> 1 as 2
+        B comes; folder /b
+        B greets
+            - waits for room
+        config changes
+        config drops it
+            B< {"id":0,"error":{…no longer in the config…}}
+        1> {"id":2,"result":1} -> A as 1
+            - its settings have changed
+            stop 1
+        1 ends
+    "#);
+}
+
 /// A crash while the last requests finish: a removed server is not restarted.
 #[test]
 fn a_removed_server_is_not_restarted() {

@@ -131,3 +131,54 @@ fn a_second_greeter_keeps_its_order() {
             1< {"id":3,"method":"tools/list"}
     "#);
 }
+
+/// A process that hangs in the handshake of a client that has left is replaced for the clients that wait.
+#[test]
+fn a_lost_clients_handshake_expires() {
+    run(r#"
+        given shared; linger 30s
+        A comes; folder /p
+            start 1 at /p
+        A greets
+        1 spawns
+            1< {"id":1,"method":"initialize",…}
+        +10s
+        B comes; folder /p
+        B greets
+        A leaves
+        +21s
+            - it did not answer `initialize`
+            stop 1 within 1s
+        1 ends: signal 15
+            - restart after a pause
+        +1s
+            start 2 at /p
+        2 spawns
+            2< {"id":2,"method":"initialize",…}
+        2 greets
+            B< {"id":0,"result":{…
+    "#);
+}
+
+/// A request was queued for a client that made no handshake. Then its own handshake fails, and the queue moves.
+#[test]
+fn a_stranded_request_is_told_why() {
+    run(r#"
+        given linger 30s; max_backends 1; max_in_flight 1
+        A comes; folder /p
+            start 1 at /p
+        A> {"id":1,"method":"tools/call","params":{}}
+        A> {"id":2,"method":"tools/call","params":{}}
+        A greets
+            - waits for room
+        1 spawns
+            1< {"id":4,"method":"initialize",…}
+        1 greets
+            1< {"method":"notifications/initialized"}
+            1< {"id":1,"method":"tools/call","params":{}}
+        +31s
+            A< {"id":0,"error":{"code":-32003,…
+        config changes
+            A< {"id":2,"error":{"code":-32002,…"kind":"backend_unavailable",…"message":"the server `files` was not told `initialize`"}}
+    "#);
+}

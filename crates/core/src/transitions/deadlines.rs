@@ -6,8 +6,8 @@
 //! most requests end long before theirs, so a sorted queue would cost every request something.
 
 use crate::answers::Cause;
-use crate::backends::{AfterStop, HandshakeFailure};
-use crate::core::Core;
+use crate::backends::{AfterStop, Backend, HandshakeFailure};
+use crate::core::{Core, Followup};
 use crate::event::StopHow;
 use crate::fact::Fact;
 use crate::ids::BackendId;
@@ -125,6 +125,10 @@ impl Core {
         let Some(pending) = self.close(minted) else { return };
         let backend = pending.backend();
         match (pending.asker(), pending.state()) {
+            // Other clients wait for this answer, or need the process that does not give it.
+            (Asker::Client { .. }, RequestState::Cancelled) if self.is_first_handshake(backend, minted) => {
+                self.handshake_expired(minted, pending);
+            }
             // Concluded when it was cancelled; only the late answer is given up.
             (Asker::Client { .. }, RequestState::Cancelled) => {}
             (Asker::Client { .. }, RequestState::Waiting(_)) => {
@@ -195,7 +199,13 @@ impl Core {
         self.report(Fact::FramingDoubted { backend, framing: tried });
     }
 
-    /// Handles an unanswered `initialize`: the server may need the other framing.
+    /// Whether a request is the handshake that a process has to answer before it can serve anyone.
+    fn is_first_handshake(&self, backend: BackendId, minted: u64) -> bool {
+        let handshake = self.backends.get(&backend).map(Backend::handshake);
+        handshake.is_some_and(|it| it.under_way() == Some(minted) && !it.has_welcome())
+    }
+
+    /// Handles an unanswered `initialize`: the server may need the other framing. Its client may have left.
     fn handshake_expired(&mut self, minted: u64, mut pending: Pending) {
         let backend = pending.backend();
         let Some(b) = self.backends.get_mut(&backend) else { return };
@@ -235,6 +245,10 @@ impl Core {
         let cause = Cause::Silent { within, said: LastWords::default() };
         let error = self.cause(Some(backend), &cause);
         self.fail(&pending, &error);
+        if let Some(client) = pending.client().filter(|_| pending.is_cancelled()) {
+            // As after a failure, which would have an answer.
+            self.followups.push(Followup::GreetNext { backend, client });
+        }
         self.record_start(backend, LastStart::Failed);
         self.record_failure(backend, &cause);
         self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });

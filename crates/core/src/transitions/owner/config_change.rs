@@ -128,15 +128,18 @@ impl Core {
         let is_gone = self.is_gone(server);
         let own: Vec<BackendId> = self.backends.of_server(server).map(|b| b.id()).collect();
         for backend in own {
-            let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { continue };
-            b.retire(why(is_gone));
-            let runs = b.has_process();
-            // A running process finishes what it has; without one, nobody would answer.
-            if runs {
+            let Some(b) = self.backends.get_mut(&backend) else { continue };
+            let (runs, is_retired) = (b.has_process(), b.is_retired());
+            if !is_retired {
+                b.retire(why(is_gone));
+            }
+            // A running process finishes what it has; without one, nobody would answer. A handshake may have stayed
+            // at a backend that an earlier change has retired.
+            if runs && !is_retired {
                 self.tell_of_loss(backend, why(is_gone));
                 // They would never finish.
                 self.end_listens(Listens::At(backend));
-            } else if is_gone {
+            } else if !runs && is_gone {
                 self.fail_all(backend, &Cause::Removed);
             }
         }
@@ -242,7 +245,7 @@ impl Core {
             }
             if is_stranded {
                 self.unqueue(backend, minted);
-                let error = self.cause(Some(backend), &Cause::Stopped);
+                let error = self.cause(Some(backend), &Cause::Ungreeted);
                 self.fail_one(minted, &error);
                 continue;
             }

@@ -219,7 +219,9 @@ impl ConnectionWorld {
         let verbs: Vec<usize> = account.requests.clone();
         // A client that had to move gets its ping answered without waiting for the next process.
         let mut own = self.processes.values().filter(|p| self.home(p.launch) == Some(client));
-        let is_ready = |p: &Process<Backend>| p.phase == Phase::Alive && p.gate == Gate::Open;
+        // What a process says after it was told to end counts for nothing, not even the answer to its handshake.
+        let is_ready =
+            |p: &Process<Backend>| p.is_staying() && p.phase == Phase::Alive && p.gate == Gate::Open;
         let has_moved = own.clone().any(|p| self.owner.is_retired(p.launch.backend))
             && (batch.is_some() || !own.any(|p| is_ready(p) && !self.owner.is_retired(p.launch.backend)));
         let may_be_ours = has_moved || self.clients[&client].is_plain;

@@ -28,10 +28,14 @@ impl PoolWorld {
         }
         let failed = answer.failed();
         let said: Value = parsed(words[if failed { "error" } else { "result" }].get())?;
-        // A server may claim to have a task that nobody has started; the claim reaches no client.
-        let is_withheld = failed
-            && said["data"]["kind"] == "unknown_name"
-            && verb.task().is_some_and(|task| !self.clients[&client].tasks.iter().any(|own| own == task));
+        // A process may claim to have a task that the client has not started there; the claim reaches no client.
+        let has_task = |id: &str| {
+            let launch = self.ledger.requests[number].handed.last();
+            let mut tasks = self.own.sites.values().flat_map(|site| &site.tasks);
+            tasks.any(|task| task.id == id && task.client == client && Some(&task.launch) == launch)
+        };
+        let is_withheld =
+            failed && said["data"]["kind"] == "unknown_name" && verb.task().is_some_and(|id| !has_task(id));
         match answering.filter(|_| !is_withheld) {
             Some((_, expected)) if said != expected => {
                 return Err(format!("{client} is answered {said}, and the server said {expected}"));
@@ -50,7 +54,7 @@ impl PoolWorld {
             let c = self.client(client);
             c.is_greeted = !failed;
             if failed {
-                (c.own.initialize, c.is_confirmed) = (None, false);
+                (c.own.initialize, c.is_confirmed, c.own.is_greeted_by_us) = (None, false, false);
             }
             self.decide_tentatively(client, failed);
         }

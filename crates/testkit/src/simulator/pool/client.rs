@@ -46,6 +46,8 @@ pub(crate) struct PoolClient {
     /// Number of its `initialize`, and whether that was answered.
     pub(super) initialize: Option<usize>,
     pub(super) is_greeted: bool,
+    /// Whether Switchboard has greeted it, because its first request was no handshake.
+    pub(super) is_greeted_by_us: bool,
     /// Number of the first request that was certainly sent from its present workspace.
     pub(super) settled_from: usize,
     pub(super) tasks: Vec<String>,
@@ -186,9 +188,7 @@ impl PoolWorld {
                 self.client(client).home.clear();
             }
         }
-        for request in self.ledger.requests.iter_mut().filter(|r| r.is_open() && r.handed.is_empty()) {
-            request.is_unclear = true;
-        }
+        self.unsent_may_move();
         let is_removed = !self.owner.is_removed(0) && self.rng.percent(25);
         self.own.has_asked &= is_removed;
         self.own.last_move = self.now;

@@ -44,6 +44,11 @@ impl PoolWorld {
         let is_hidden = params.contains(HIDDEN);
         let is_undecided = !is_initialize && !is_hidden && verb != Verb::Ping && self.is_undecided(client);
         let known = self.clients[&client].known.seen.len();
+        if is_plain && !self.clients[&client].is_greeted_by_us {
+            // Greeted in its place first, before the request names a workspace.
+            self.client(client).is_greeted_by_us = true;
+            self.settle_home(client);
+        }
         // A hidden tool is refused before routing.
         let roots = if is_initialize || is_undecided || is_hidden {
             Default::default()

@@ -179,10 +179,7 @@ impl PoolWorld {
             Fact::Separated { backend, .. } => {
                 self.own.last_move = self.now;
                 // Unsent requests move with their clients.
-                for request in self.ledger.requests.iter_mut().filter(|r| r.is_open() && r.handed.is_empty())
-                {
-                    request.is_unclear = true;
-                }
+                self.unsent_may_move();
                 if let Some(site) = self.own.sites.get_mut(backend) {
                     for client in site.sure.clone() {
                         site.forget(client, false);
@@ -194,6 +191,14 @@ impl PoolWorld {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Requests that no process has go where their clients go. That includes those that wait to be sent again.
+    fn unsent_may_move(&mut self) {
+        let processes = &self.processes;
+        for request in self.ledger.requests.iter_mut().filter(|request| request.is_open()) {
+            request.is_unclear |= request.handed.last().is_none_or(|launch| !processes[launch].is_staying());
+        }
     }
 
     /// Whether there is one instance per root, instead of one for all roots of a client.
