@@ -84,12 +84,12 @@ async fn drop_ends_a_tree_without_a_job() {
     until("both are gone", || members.iter().all(|pid| !crate::alive::is_alive(*pid))).await;
 }
 
-/// Two processes whose job was refused.
+/// Two processes whose job was refused. The system may add another one for their console.
 async fn couple_without_job() -> (Spawned, Vec<u32>) {
     let (spawned, refusal) = spawn_guarded(&cmd(&["/d", "/c", "cmd /d /q"]), Guarding::RefusedJob).unwrap();
     assert!(refusal.is_some());
     let (pid, created) = (spawned.child.pid(), spawned.child.0.held.created);
-    until("both run", || family::of(pid, created).len() == 2).await;
+    until("both run", || family::of(pid, created).len() >= 2).await;
     (spawned, family::of(pid, created))
 }
 
@@ -97,7 +97,7 @@ async fn couple_without_job() -> (Spawned, Vec<u32>) {
 #[tokio::test]
 async fn killed_members_lead_to_their_children() {
     let (without_job, members) = couple_without_job().await;
-    let [outer, inner] = members[..] else { panic!("{members:?}") };
+    let (&outer, inner) = members.split_first().expect("both run");
     let created =
         family::created(family::open(outer, PROCESS_QUERY_LIMITED_INFORMATION).unwrap().as_handle());
     // The open handle reserves the id of the dead process.
@@ -105,7 +105,7 @@ async fn killed_members_lead_to_their_children() {
     family::terminate(held.as_handle());
     until("the outer one is gone", || !crate::alive::is_alive(outer)).await;
     family::kill(outer, created);
-    until("the inner one is gone", || !crate::alive::is_alive(inner)).await;
+    until("the others are gone", || inner.iter().all(|pid| !crate::alive::is_alive(*pid))).await;
     drop(without_job);
 }
 
