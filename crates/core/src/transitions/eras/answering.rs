@@ -95,8 +95,12 @@ impl Core {
             Era::Legacy => !b.handshake().is_initialized(),
             Era::Modern => !message.has(Part::MetaVersion),
         };
+        // Nearly all requests, without a look at their client.
+        if !is_unprepared {
+            return false;
+        }
         let c = self.clients.get(&self.connection_of(client));
-        if !is_unprepared || !c.is_some_and(|c| !c.speaks_modern() && c.has_begun_anew_since(minted)) {
+        if !c.is_some_and(|c| !c.speaks_modern() && c.has_begun_anew_since(minted)) {
             return false;
         }
         let error = self.superseded();

@@ -340,13 +340,13 @@ struct Posted {
     takes_streams: bool,
 }
 
-/// The specification asks for 400; a missing header is fine.
 /// The request that a notification cancels.
 fn cancelled_by(message: &Message) -> Option<RawId> {
     let is_it = message.id().is_none() && message.method() == Method::Cancelled;
     message.part(Part::RequestId).filter(|_| is_it).map(RawId::from_bytes)
 }
 
+/// The specification asks for 400; a missing header is fine.
 fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     match text(headers, &VERSION).filter(|version| !HANDSHAKE_VERSIONS.contains(version)) {
         None => Ok(()),
