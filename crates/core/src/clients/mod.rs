@@ -23,7 +23,7 @@ mod all;
 
 pub(crate) use all::Clients;
 pub(crate) use client::{Claim, Client, ClientOrigin, NewClient, Role};
-pub(crate) use declared::Profile;
+pub(crate) use declared::{Profile, declared_capabilities};
 pub(crate) use farewell::Farewell;
 pub(crate) use handshake::Greeting;
 pub(crate) use level::{Level, rank, rank_in};

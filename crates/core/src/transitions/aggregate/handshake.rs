@@ -3,14 +3,13 @@
 
 use crate::aggregate::{Aggregate, Delegate};
 use crate::catalogue::{Member, Offer};
-use crate::clients::Client;
+use crate::clients::{Client, declared_capabilities};
 use crate::core::Core;
 use crate::fact::Outcome;
 use crate::ids::ClientId;
 use crate::messages::own_result;
 use crate::pending::{Asker, NOWHERE};
 use crate::routing::NamedPath;
-use serde_json::Value;
 use std::sync::Arc;
 use switchboard_protocol::{HANDSHAKE_VERSIONS, Message, Part, RawId};
 
@@ -114,7 +113,8 @@ impl Core {
         let unavailable = self.unavailable(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.answer_handshake(&initialize);
-        let result = view.welcome(version_for(&initialize), &unavailable, &capabilities_in(&initialize));
+        let result =
+            view.welcome(version_for(&initialize), &unavailable, &declared_capabilities(&initialize));
         let answer = own_result(id, c.dialect(), &result);
         self.answer(client, id, *batch, answer);
         self.conclude(&pending, Outcome::Ok);
@@ -157,16 +157,6 @@ impl Core {
         }
         members
     }
-}
-
-/// The capabilities that a client declares in its handshake.
-fn capabilities_in(initialize: &Message) -> Value {
-    #[derive(serde::Deserialize)]
-    struct Params {
-        capabilities: Value,
-    }
-    let params = initialize.part(Part::Params).unwrap_or_default();
-    serde_json::from_slice::<Params>(params).map(|params| params.capabilities).unwrap_or_default()
 }
 
 /// The client's protocol version if it has a handshake, otherwise the newest that has one.
